@@ -3,8 +3,9 @@
 //! A map: [`arguments`] says what is asked for. [`setup`] provides, in order, the compiler
 //! ([`toolchain`]), its own crates ([`rustc_dev`]), and the plugin and stage 2 ([`artifacts`]),
 //! built from [`sources`]; everything lies in one [`home`]. [`cargo`] then runs cargo with the
-//! result; [`targets`] and [`stdpar`] tell the compiler what else a build asks for. [`doctor`], [`hcf`], [`emit`], [`bundle`], [`kernel_cache`] and [`mod@bench`] look at
-//! what is there, and [`opt`] is for people who work on schism's passes.
+//! result; [`targets`] and [`stdpar`] tell the compiler what else a build asks for. [`doctor`],
+//! [`hcf`], [`emit`], [`bundle`], [`kernel_cache`] and [`mod@bench`] look at what is there, and
+//! [`opt`] is for people who work on schism's passes.
 
 mod arguments;
 mod artifacts;

@@ -12,6 +12,7 @@
 //!
 //! A program that cannot have it is built without, and the user is told why.
 
+use std::env::VarError;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -91,14 +92,14 @@ pub fn take(arguments: &[OsString]) -> Result<(StdparOption, Vec<OsString>)> {
         }
         let said = match word.to_str().and_then(|word| word.strip_prefix(OPTION)) {
             Some("") => StdparOption::On,
-            Some(value) if value.starts_with('=') => named(OPTION, &value[1..])?,
+            Some(value) if value.starts_with('=') => named(OPTION, value[1..].trim())?,
             _ => {
                 rest.push(word.clone());
                 continue;
             }
         };
         if asked != StdparOption::Unsaid {
-            return Err(Error::Usage(format!("`{OPTION}` is there twice")));
+            return Err(Error::Usage(format!("`{OPTION}` is there twice; give it once")));
         }
         asked = said;
     }
@@ -106,12 +107,13 @@ pub fn take(arguments: &[OsString]) -> Result<(StdparOption, Vec<OsString>)> {
 }
 
 fn named(place: &str, word: &str) -> Result<StdparOption> {
-    match word.trim() {
+    match word {
         ON | "1" | "true" => Ok(StdparOption::On),
         OFF | "0" | "false" => Ok(StdparOption::Off),
         EXPLAIN => Ok(StdparOption::Explain),
-        "" => Ok(StdparOption::Unsaid),
-        _ => Err(Error::Usage(format!("`{place}` is `{word}`; use {ON}, {OFF} or {EXPLAIN}"))),
+        _ => Err(Error::Usage(format!(
+            "`{place}` cannot be `{word}`; use `{ON}`, `{OFF}` or `{EXPLAIN}`"
+        ))),
     }
 }
 
@@ -127,7 +129,8 @@ pub fn apply(
 ) -> Result<()> {
     let said = match asked {
         StdparOption::Unsaid => match std::env::var(VARIABLE) {
-            Ok(word) if !word.is_empty() => named(VARIABLE, &word)?,
+            Ok(word) if !word.trim().is_empty() => named(VARIABLE, word.trim())?,
+            Err(VarError::NotUnicode(word)) => named(VARIABLE, &word.to_string_lossy())?,
             _ => of_manifest(cargo, arguments)?,
         },
         said => said,
@@ -139,7 +142,12 @@ pub fn apply(
         StdparOption::Explain => EXPLAIN,
     };
     let outcome = match obstacle(cargo, arguments) {
-        Some(why) => Err(why),
+        Some(Obstacle::NoRayon) if asked == StdparOption::Unsaid => return Ok(()),
+        Some(Obstacle::NoRayon) => {
+            eprintln!("warning: `{OPTION}` changes nothing: no package of this program uses rayon");
+            return Ok(());
+        }
+        Some(Obstacle::Other(why)) => Err(why),
         None => library(home, ready)?,
     };
     match outcome {
@@ -168,7 +176,8 @@ fn of_manifest(cargo: &Command, arguments: &[OsString]) -> Result<StdparOption> 
             serde_json::Value::Bool(true) => StdparOption::On,
             serde_json::Value::Bool(false) => StdparOption::Off,
             _ => {
-                let text = format!("`metadata.schism.stdpar` is `{value}`; use true or false");
+                let text =
+                    format!("`metadata.schism.stdpar` cannot be `{value}`; use `true` or `false`");
                 return Err(Error::Usage(text));
             }
         };
@@ -179,38 +188,73 @@ fn of_manifest(cargo: &Command, arguments: &[OsString]) -> Result<StdparOption> 
     Ok(said)
 }
 
-/// Why a program's parallel iterators cannot become kernels, as far as its packages tell.
-fn obstacle(cargo: &Command, arguments: &[OsString]) -> Option<String> {
-    let selection = Selection::of(arguments);
-    let mut command = MetadataCommand::new();
-    command.cargo_path(cargo.get_program());
-    if let Some(path) = &selection.manifest {
-        command.manifest_path(path);
-    }
-    let of_resolution =
-        ["--offline", "--locked", "--frozen", "--all-features", "--no-default-features"];
-    let given = arguments.iter().take_while(|word| *word != "--");
-    let given = given.filter_map(|word| word.to_str());
-    command.other_options(
-        given
-            .filter(|word| of_resolution.contains(word) || word.starts_with("--features="))
-            .map(str::to_owned)
-            .collect::<Vec<_>>(),
-    );
-    // Cargo says it better when it builds.
-    obstacle_in(&command.exec().ok()?)
+/// Why a program's parallel iterators cannot become kernels.
+#[derive(Debug)]
+enum Obstacle {
+    /// There are none.
+    NoRayon,
+    Other(String),
 }
 
-fn obstacle_in(metadata: &Metadata) -> Option<String> {
-    if metadata.packages.iter().any(|package| package.name.as_str() == "schism") {
-        return Some(
+/// Why a program's parallel iterators cannot become kernels, as far as its packages tell.
+fn obstacle(cargo: &Command, arguments: &[OsString]) -> Option<Obstacle> {
+    let selection = Selection::of(arguments);
+    let look = |options: Vec<String>| {
+        let mut command = MetadataCommand::new();
+        command.cargo_path(cargo.get_program());
+        if let Some(path) = &selection.manifest {
+            command.manifest_path(path);
+        }
+        // Cargo says it better when it builds.
+        obstacle_in(&command.other_options(options).exec().ok()?)
+    };
+    let (place, features) = of_resolution(arguments);
+    let found = look(place.iter().cloned().chain(features).collect());
+    if !matches!(found, Some(Obstacle::NoRayon)) {
+        return found;
+    }
+    // Packages of a workspace may have features of their own.
+    look(place.into_iter().chain(["--all-features".to_owned()]).collect())
+        .filter(|found| matches!(found, Obstacle::NoRayon))
+}
+
+/// Among cargo's arguments those that decide which packages a program has: where they come from,
+/// and their features.
+fn of_resolution(arguments: &[OsString]) -> (Vec<String>, Vec<String>) {
+    let (mut place, mut features) = (Vec::new(), Vec::new());
+    let given = arguments.iter().take_while(|word| *word != "--");
+    let mut given = given.filter_map(|word| word.to_str());
+    while let Some(word) = given.next() {
+        match word {
+            "--offline" | "--locked" | "--frozen" => place.push(word.to_owned()),
+            "--all-features" | "--no-default-features" => features.push(word.to_owned()),
+            "--features" | "-F" => {
+                features.extend(given.next().map(|names| format!("--features={names}")));
+            }
+            _ => {
+                let names = word.strip_prefix("--features=").or(word.strip_prefix("-F"));
+                features.extend(names.map(|names| format!("--features={names}")));
+            }
+        }
+    }
+    (place, features)
+}
+
+fn obstacle_in(metadata: &Metadata) -> Option<Obstacle> {
+    let named = |name: &'static str| {
+        metadata.packages.iter().filter(move |package| package.name.as_str() == name)
+    };
+    if named("schism").next().is_some() {
+        return Some(Obstacle::Other(
             "the program depends on schism itself, and would have it twice; launch kernels in its \
              source instead"
                 .to_owned(),
-        );
+        ));
     }
-    let rayons = metadata.packages.iter().filter(|package| package.name.as_str() == "rayon");
-    let mut others = rayons.map(|rayon| &rayon.version).filter(|version| {
+    if named("rayon").next().is_none() {
+        return Some(Obstacle::NoRayon);
+    }
+    let mut others = named("rayon").map(|rayon| &rayon.version).filter(|version| {
         let [oldest, newest] = KNOWN;
         !(oldest..=newest).contains(&(version.major, version.minor))
     });
@@ -221,7 +265,7 @@ fn obstacle_in(metadata: &Metadata) -> Option<String> {
         } else {
             format!("{major}.{oldest} to {major}.{newest}")
         };
-        format!("the program has rayon {version}, and schism knows rayon {known}")
+        Obstacle::Other(format!("the program has rayon {version}, and schism knows rayon {known}"))
     })
 }
 
@@ -359,8 +403,23 @@ mod tests {
         assert_eq!(asked("--stdpar=off -v"), is(StdparOption::Off, "-v"));
         assert_eq!(asked("--release"), is(StdparOption::Unsaid, "--release"));
         assert_eq!(asked("-- --stdpar"), is(StdparOption::Unsaid, "-- --stdpar"));
-        assert!(asked("--stdpar=banana").unwrap_err().contains("use on, off or explain"));
+        for word in ["banana", "", "ON"] {
+            let expected = format!("`--stdpar` cannot be `{word}`; use `on`, `off` or `explain`");
+            let error = asked(&format!("--stdpar={word}")).unwrap_err();
+            assert!(error.starts_with(&expected), "{error}");
+        }
         assert!(asked("--stdpar --stdpar").unwrap_err().contains("twice"));
+    }
+
+    #[test]
+    fn features_are_told_to_who_resolves() {
+        let words = ["--features", "a b", "-F", "c", "-Fd", "--features=e", "--locked", "-p", "x"];
+        let words: Vec<OsString> =
+            words.iter().chain(&["--", "--features=f"]).map(OsString::from).collect();
+        let (place, features) = of_resolution(&words);
+        assert_eq!(place, ["--locked"]);
+        let expected = ["a b", "c", "d", "e"].map(|names| format!("--features={names}"));
+        assert_eq!(features, expected);
     }
 
     #[test]
@@ -380,10 +439,14 @@ mod tests {
                 "target_directory": "/w/target", "version": 1}}"#,
                 packages.join(", ")
             ));
-            obstacle_in(&metadata.unwrap()).unwrap_or_default()
+            match obstacle_in(&metadata.unwrap()) {
+                None => String::new(),
+                Some(Obstacle::NoRayon) => "none".to_owned(),
+                Some(Obstacle::Other(why)) => why,
+            }
         };
         assert_eq!(program(&[("a", "0.1.0"), ("rayon", "1.12.3")]), "");
-        assert_eq!(program(&[("a", "0.1.0")]), "");
+        assert_eq!(program(&[("a", "0.1.0")]), "none");
         let old = program(&[("rayon", "1.1.0")]);
         assert!(old.contains("has rayon 1.1.0, and schism knows rayon 1."), "{old}");
         assert!(program(&[("rayon", "2.0.0")]).contains("rayon 2.0.0"));

@@ -285,9 +285,11 @@ pub(crate) fn make<'tcx>(
         let Err(cause) = &outcome else { break outcome };
         // In descending order, so that what is left keeps its indices.
         let blamed = pipelines.blame(cause, &kernels);
-        if blamed.is_empty() {
+        let allocating = pipelines.allocating();
+        if blamed.is_empty() && allocating.len() == spec.host_heap.len() {
             break outcome;
         }
+        spec.host_heap = allocating;
         for &index in blamed.iter().rev() {
             kernels.remove(index);
             spec.kernels.remove(index);
@@ -363,7 +365,8 @@ fn pass(
             cx.options = pipeline::options(|name| std::env::var(name).ok())
                 .map_err(Stage1Failure::Options)?;
             cx.times = times::wanted().then(Vec::new);
-            // All that there was are pipelines that no device can have; the host half names the container all the same.
+            // All that there was are pipelines that no device can have; the host half names the
+            // container all the same.
             let image = if spec.kernels.is_empty() && spec.exports.is_empty() {
                 let lints = Lints::default();
                 Ok(DeviceImage { parts: Vec::new(), kernels: Vec::new(), lints })

@@ -13,7 +13,7 @@ use rustc_session::EarlyDiagCtxt;
 use rustc_session::config::{CrateType, ErrorOutputType, ExternLocation, Options};
 
 use crate::runtime_items::RUNTIME;
-use crate::{check, stdpar};
+use crate::{artifacts, check, stdpar};
 
 /// Runs the compiler with the process's arguments and returns its exit status.
 ///
@@ -22,7 +22,6 @@ use crate::{check, stdpar};
 pub extern "C" fn schism_rustc_main() -> i32 {
     // An internal compiler error is a panic, whose message the hook has printed. No panic may leave
     // this `extern` function: that would abort the process instead of ending it as rustc does.
-    // that would abort the process instead of ending it as rustc does.
     let code = std::panic::catch_unwind(|| {
         let dcx = EarlyDiagCtxt::new(ErrorOutputType::default());
         rustc_driver::init_rustc_env_logger(&dcx);
@@ -80,6 +79,7 @@ impl rustc_driver::Callbacks for Driver {
 
     fn after_analysis<'tcx>(&mut self, _: &Compiler, tcx: TyCtxt<'tcx>) -> Compilation {
         if self.installed {
+            artifacts::note(tcx);
             check::kernels(tcx);
         }
         Compilation::Continue

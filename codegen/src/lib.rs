@@ -21,6 +21,8 @@
 //! [`imports`] handles functions that one crate's device code uses from another's. [`stdpar`]
 //! makes kernels of rayon's pipelines where a build requests it.
 //!
+//! [`artifacts`] removes what earlier plugins have left in a target folder.
+//!
 //! A crate without kernels takes none of these steps, and its objects are byte for byte those of
 //! plain rustc.
 //!
@@ -55,6 +57,7 @@ extern crate rustc_target;
 
 mod addresses;
 mod aot;
+mod artifacts;
 mod barrier_markers;
 mod call_map;
 mod call_paths;

@@ -81,7 +81,9 @@ pub static STAGE1: &[Step] = &[
     Step::Pass("simplify"),
     Step::Pass("allocate-local-memory"),
     Step::Pass("link-std-bodies"),
+    Step::Pass("lower-allocation"),
     Step::Pass("inline-refused"),
+    Step::Pass("lower-allocation"),
     Step::Pass("device-check"),
     Step::Pass("capabilities"),
     Step::Pass("performance-lints"),
@@ -89,9 +91,9 @@ pub static STAGE1: &[Step] = &[
 ];
 
 /// Brings together what a condition decides twice, such as an iterator's `next` and the loop around
-/// it. Nothing becomes a `select` before jumps are threaded: whether an iterator's pointer is null is
-/// known on each path, and not where two meet. So this stands before [`BOUNDS`], whose `simplifycfg`
-/// makes selects.
+/// it. Nothing becomes a `select` before jumps are threaded: whether an iterator's pointer is null
+/// is known on each path, and not where two meet. So this stands before [`BOUNDS`], whose
+/// `simplifycfg` makes selects.
 const THREAD_JUMPS: Step = llvm(
     "llvm-thread-jumps",
     "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,jump-threading,correlated-propagation,\
@@ -124,6 +126,7 @@ pub static CPU: &[Step] = &[
     Step::Target("link-device-library"),
     Step::Target("define-print"),
     Step::Target("define-clock"),
+    Step::Target("name-allocator"),
     Step::Target("wrap-kernel"),
     Step::Target("choose-inlining"),
     llvm("llvm-inline", "always-inline,globaldce,function(sroa)"),

@@ -20,9 +20,10 @@ use crate::bounds::{loop_versioning, merge_checks, narrow_checks, strip_mine};
 use crate::check::{capabilities, device_check, exports, performance_lints, recursion};
 use crate::frontend::{
     allocate_local_memory, declare_spec_constants, fold_ir_constants, freeze_initialisers,
-    inline_refused, kernel_reachability, launch_offset, link_std_bodies, lower_formatters,
-    lower_panics, lower_scoped_atomics, lower_unroll_markers, lower_unwind, mark_convergent,
-    outline_kernels, simplify, split_images, strip_host_attributes, strip_instrumentation,
+    inline_refused, kernel_reachability, launch_offset, link_std_bodies, lower_allocation,
+    lower_formatters, lower_panics, lower_scoped_atomics, lower_unroll_markers, lower_unwind,
+    mark_convergent, outline_kernels, simplify, split_images, strip_host_attributes,
+    strip_instrumentation,
 };
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
@@ -60,6 +61,7 @@ pub static PASSES: &[Pass] = &[
     pass("allocate-local-memory", "assigns offsets to the arrays in local memory", |module, cx| Ok(allocate_local_memory::run(module, &mut cx.kernels)?)),
     pass("link-std-bodies", "links functions without MIR from the standard library's bitcode", |module, cx| Ok(link_std_bodies::run(module, cx.spec.std_bodies.as_deref(), &cx.roots())?)),
     pass("inline-refused", "inlines modules that the device check would refuse, to show what is dead", |module, cx| Ok(inline_refused::run(module, &cx.spec.imports)?)),
+    pass("lower-allocation", "lets kernels that work in the program's own memory use the program's allocator", |module, cx| Ok(lower_allocation::run(module, cx.spec))),
     pass("strip-debug", "removes debug information, unless source lines are asked for", |module, cx| { if !cx.spec.lines { module.strip_debug_info(); } Ok(()) }),
     pass("split-images", "keeps the kernels of one image of several, and what they reach", |module, cx| Ok(split_images::keep(module, &cx.spec.part.iter().map(String::as_str).collect())?)),
     // check

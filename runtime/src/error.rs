@@ -499,8 +499,8 @@ pub enum LaunchError {
         /// The device that owns the buffer's memory.
         memory: String,
     },
-    /// A kernel that uses the program's own memory was launched on a device that cannot access all of
-    /// it. Nothing has run.
+    /// A kernel that uses the program's own memory was launched on a device that cannot access all
+    /// of it. Nothing has run.
     #[error("the device `{device}` cannot use all of this program's memory: {reason}")]
     HostMemory {
         /// The device.
@@ -569,6 +569,9 @@ pub enum ImageError {
         /// The difference.
         reason: String,
     },
+    /// The container has no kernel of this name.
+    #[error("its container has no such kernel; build the program again")]
+    NoKernel,
     /// The container has no image for this device.
     #[error(
         "its container has no image for this device, only {available}; build the program with `cargo schism build`"
@@ -664,6 +667,7 @@ impl ImageError {
             Self::Container(_)
             | Self::Version { .. }
             | Self::Mismatch { .. }
+            | Self::NoKernel
             | Self::NoImage { .. }
             | Self::Lacks { .. }
             | Self::AmbiguousConstant { .. } => false,

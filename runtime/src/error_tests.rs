@@ -36,7 +36,7 @@ numbered!(launch, LaunchError:
     LaunchError::DivergentSubGroup { .. }, LaunchError::Stack { .. }, LaunchError::NoStack { .. }, LaunchError::NoThread { .. }, LaunchError::NoLength, LaunchError::EmptyChunks { .. }, LaunchError::Rows { .. }, LaunchError::Source { .. }, LaunchError::Length { .. },
     LaunchError::InsideKernel, LaunchError::Forked { .. }, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::HostMemory { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Memory(_), LaunchError::Panicked(_));
 numbered!(image, ImageError:
-    ImageError::Container(_), ImageError::Version { .. }, ImageError::Mismatch { .. }, ImageError::NoImage { .. },
+    ImageError::Container(_), ImageError::Version { .. }, ImageError::Mismatch { .. }, ImageError::NoKernel, ImageError::NoImage { .. },
     ImageError::Lacks { .. }, ImageError::AmbiguousConstant { .. }, ImageError::MissingImport { .. }, ImageError::AmbiguousImport { .. }, ImageError::Stage2 { .. }, ImageError::NoAotCode { .. }, ImageError::Driver { .. }, ImageError::Compile { .. });
 
 /// Compares the texts, and looks whether every kind has one.
@@ -367,6 +367,10 @@ fn images() {
         (
             ImageError::Mismatch { reason: text("the kernel has another size") },
             "its container does not fit the program (the kernel has another size); build the program again",
+        ),
+        (
+            ImageError::NoKernel,
+            "its container has no such kernel; build the program again",
         ),
         (
             ImageError::NoImage { available: text("ptx.sm_90") },

@@ -100,7 +100,8 @@
 //!   [`Queue::with_constant`], [`Queue::with_math`], [`Queue::with_adaptivity`]: launch options.
 //! - [`AtomicF32`], [`AtomicF64`], [`AtomicRef`], [`fence`](fence()): atomic floats, and atomics
 //!   with a [memory scope](memory_scope).
-//! - [`algorithms`]: scans, sorts, searches, merges: C++'s parallel algorithms over slices and buffers.
+//! - [`algorithms`]: scans, sorts, searches, merges: C++'s parallel algorithms over slices and
+//!   buffers.
 //! - [`device_clock`], [`device_time`]: clocks in kernels.
 //! - [`unroll`], [`unroll_full`], [`no_unroll`]: how often the loop around the call is
 //!   unrolled.

@@ -5,8 +5,8 @@
 //! cargo schism run -p schism-tests --bin stdpar-packages -- [--release] [--doc] [PACKAGE[@VERSION]]...
 //! ```
 //!
-//! `--doc` runs documentation tests in place of the others: that takes long, since most are programs
-//! of their own.
+//! `--doc` runs documentation tests in place of the others: that takes long, since most are
+//! programs of their own.
 //!
 //! Without names, it runs the packages of [`PACKAGES`]. It fetches each with cargo, and keeps what
 //! it makes in `stdpar-packages/` in the target folder. It ends with 1 if a test differs.
@@ -23,15 +23,28 @@ struct Package {
     version: &'static str,
     /// For cargo.
     arguments: &'static [&'static str],
+    /// Test programs that need what no registry has.
+    without: &'static [&'static str],
 }
 
-const PACKAGES: [Package; 6] = [
-    Package { name: "rayon", version: "1.12.0", arguments: &[] },
-    Package { name: "indexmap", version: "2.11.0", arguments: &["--features=rayon"] },
-    Package { name: "ndarray", version: "0.16.1", arguments: &["--features=rayon"] },
-    Package { name: "hashbrown", version: "0.15.5", arguments: &["--features=rayon"] },
-    Package { name: "dashmap", version: "6.1.0", arguments: &["--features=rayon"] },
-    Package { name: "imageproc", version: "0.25.0", arguments: &["--lib"] },
+const fn package(
+    name: &'static str,
+    version: &'static str,
+    arguments: &'static [&'static str],
+) -> Package {
+    Package { name, version, arguments, without: &[] }
+}
+
+const PACKAGES: [Package; 9] = [
+    package("rayon", "1.12.0", &[]),
+    package("indexmap", "2.11.0", &["--features=rayon"]),
+    Package { without: &["oper"], ..package("ndarray", "0.16.1", &["--features=rayon,approx"]) },
+    package("hashbrown", "0.15.5", &["--features=rayon"]),
+    package("dashmap", "6.1.0", &["--features=rayon"]),
+    package("petgraph", "0.8.2", &["--features=rayon"]),
+    package("kd-tree", "0.6.0", &["--features=rayon"]),
+    package("bvh", "0.11.0", &[]),
+    package("imageproc", "0.25.0", &["--no-default-features", "--features=rayon"]),
 ];
 
 /// rayon's unit tests of its public interface, which become tests from outside: calls in rayon
@@ -65,11 +78,11 @@ fn run() -> io::Result<bool> {
             _ if word == "--doc" => kind = "--doc",
             Some((name, version)) => named.push((name.to_owned(), version.to_owned())),
             None => {
-                let known = PACKAGES.iter().find(|package| package.name == word);
-                let known = known.ok_or_else(|| {
+                let version = known(&word).map(|package| package.version.to_owned());
+                let version = version.ok_or_else(|| {
                     io::Error::other(format!("no version of {word}; use {word}@VERSION"))
                 })?;
-                named.push((word, known.version.to_owned()));
+                named.push((word, version));
             }
         }
     }
@@ -85,16 +98,22 @@ fn run() -> io::Result<bool> {
     Ok(same)
 }
 
+fn known(name: &str) -> Option<&'static Package> {
+    PACKAGES.iter().find(|package| package.name == name)
+}
+
 /// Runs a package's tests both ways; whether they are the same.
 fn compare(root: &Path, name: &str, version: &str, options: &[&str]) -> io::Result<bool> {
     let folder = root.join(format!("{name}-{version}"));
     if !folder.join("Cargo.toml").is_file() {
         fetch(root, &folder, name, version)?;
     }
-    let arguments = PACKAGES.iter().find(|package| package.name == name);
-    let arguments = arguments.map_or(&[][..], |package| package.arguments);
+    let arguments = known(name).map_or(&[][..], |package| package.arguments);
     let test = |command: &mut Command| {
         command.args(options).args(arguments).current_dir(&folder);
+        command.env("CARGO_PROFILE_DEV_DEBUG", "0");
+        // Some have benchmarks in their tests, which are for a nightly compiler.
+        command.env("RUSTC_BOOTSTRAP", name);
         // What the tests print is not looked at, so that lines of results are whole.
         command.stdin(Stdio::null());
     };
@@ -176,6 +195,13 @@ fn fetch(root: &Path, folder: &Path, name: &str, version: &str) -> io::Result<()
     let source = Path::new(manifest.trim_end_matches('"'));
     let source = source.parent().unwrap_or(source);
     copy(source, folder)?;
+    // Both ways are by the compiler that is here.
+    for file in ["rust-toolchain", "rust-toolchain.toml"] {
+        let _ = fs::remove_file(folder.join(file));
+    }
+    for test in known(name).map_or(&[][..], |package| package.without) {
+        fs::write(folder.join("tests").join(format!("{test}.rs")), "")?;
+    }
     if name == "rayon" {
         units_from_outside(folder)?;
     }
@@ -210,10 +236,12 @@ fn units_from_outside(folder: &Path) -> io::Result<()> {
             .replace("#![cfg(test)]", "")
             .replace(
                 "use super::*;",
-                // What the module itself imports.
+                // What the module itself imports, or an older one has. What a test imports itself
+                // counts for more.
                 &format!(
-                    "#[allow(unused_imports)]\nuse {{rayon::iter::plumbing::*, \
-                     rayon::{module}::*, std::collections::LinkedList}};"
+                    "#[allow(unused_imports)]\nuse module::*;\nmod module {{\npub use \
+                     {{rayon::iter::plumbing::*, rayon::{module}::*, std::cmp, \
+                     std::collections::LinkedList}};\n}}"
                 ),
             )
             .replace("super::", &format!("rayon::{module}::"))

@@ -1,4 +1,5 @@
-//! An ordinary program with rayon. It knows nothing of schism, and prints the same with it and without.
+//! An ordinary program with rayon. It knows nothing of schism, and prints the same with it and
+//! without.
 
 use std::collections::HashMap;
 use std::fmt::Debug;

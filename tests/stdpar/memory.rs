@@ -1,5 +1,5 @@
-//! An ordinary program with rayon: what parallel iterators may refer to. It prints the same on every
-//! device. With a number it runs so many short ones.
+//! An ordinary program with rayon: what parallel iterators may refer to. It prints the same on
+//! every device. With a number it runs so many short ones.
 
 use rayon::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};

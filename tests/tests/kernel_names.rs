@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use schism_tests::container::containers;
 use schism_tests::lab::{Lab, clean_command, describe, output, text};
 
-/// Two kernels in one function, on the lines 6 and 7; and one that a macro makes, called on line 13.
+/// Two kernels in one function, on the lines 6 and 7; and one that a macro makes, called on line
+/// 13.
 const SOURCE: &str = "\
 use schism::prelude::*;
 macro_rules! launch {

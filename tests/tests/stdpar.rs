@@ -321,3 +321,154 @@ fn a_report_tells_where_pipelines_ran() {
     let told = std::fs::read_to_string(&file).expect("the report's file");
     assert!(told.contains("schism: 2 parallel iterators ran"), "{told}");
 }
+
+#[test]
+fn no_pipeline_takes_more_threads_than_its_pool_has() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let program = r#"
+        use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+        use rayon::prelude::*;
+
+        /// How many items were in progress at once.
+        fn most() -> usize {
+            let [now, most, work] = std::array::from_fn(|_| AtomicUsize::new(0));
+            (0..96_usize).into_par_iter().with_max_len(1).for_each(|_| {
+                most.fetch_max(now.fetch_add(1, Relaxed) + 1, Relaxed);
+                for _ in 0..100_000 {
+                    work.fetch_add(1, Relaxed);
+                }
+                now.fetch_sub(1, Relaxed);
+            });
+            most.into_inner()
+        }
+
+        fn main() {
+            println!("{}", most());
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+            println!("{}", pool.install(most));
+        }
+    "#;
+    let folder = project(lab, "stdpar-threads", program);
+    build(lab, &folder, &["--stdpar", "--release"]);
+    let variables =
+        [("SCHISM_STDPAR", "always"), ("SCHISM_CPU_THREADS", "8"), ("RAYON_NUM_THREADS", "3")];
+    assert_eq!(kernels(&mut run(&folder, "release", &variables)), 2);
+    let said = text(&mut run(&folder, "release", &variables));
+    let most: Vec<usize> = said.lines().map(|line| line.parse().expect("a number")).collect();
+    assert!(most.len() == 2 && most[0] <= 3 && most[1] <= 2, "{most:?}");
+}
+
+#[test]
+fn kernels_on_the_host_allocate() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let program = std::fs::read_to_string(lab::source("stdpar/allocating.rs")).expect("a file");
+    let folder = project(lab, "stdpar-allocating", &program);
+    text(lab.cargo(Compiler::Stock, &folder).args(["build", "--offline", "--release"]));
+    let expected = text(&mut run(&folder, "release", &[]));
+    build(lab, &folder, &["--stdpar", "--release"]);
+    let always = [("SCHISM_STDPAR", "always")];
+    assert_eq!(text(&mut run(&folder, "release", &always)), expected);
+    let kernels = kernels(&mut run(&folder, "release", &always));
+    assert!(kernels > 45, "{kernels}");
+}
+
+/// Runs a command that is to fail, and gives its exit code and what it says.
+fn failure(command: &mut Command) -> (Option<i32>, String) {
+    let ran = output(command);
+    (ran.status.code(), String::from_utf8_lossy(&ran.stderr).into_owned())
+}
+
+#[test]
+fn wrong_words_are_told() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let program = r#"
+        use rayon::prelude::*;
+
+        fn main() {
+            println!("{}", (0..1000_u64).into_par_iter().sum::<u64>());
+        }
+    "#;
+    let folder = project(lab, "stdpar-wrong", program);
+    let cargo = |arguments: &[&str]| {
+        let mut cargo = clean_command(lab.subcommand());
+        cargo.current_dir(&folder).args(["build", "--offline"]).args(arguments);
+        cargo
+    };
+    let (code, said) = failure(&mut cargo(&["--stdpar=banana"]));
+    assert_eq!(code, Some(2), "{said}");
+    let words = "use `on`, `off` or `explain`";
+    assert!(said.starts_with(&format!("error: `--stdpar` cannot be `banana`; {words}\n")));
+    let (code, said) = failure(&mut cargo(&["--stdpar", "--stdpar"]));
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.starts_with("error: `--stdpar` is there twice; give it once\n"), "{said}");
+    let (code, said) = failure(cargo(&[]).env("SCHISM_STDPAR_BUILD", "banana"));
+    assert_eq!(code, Some(2), "{said}");
+    let expected = format!("error: `SCHISM_STDPAR_BUILD` cannot be `banana`; {words}\n");
+    assert!(said.starts_with(&expected), "{said}");
+    let manifest = format!("{MANIFEST}\n[package.metadata.schism]\nstdpar = \"yes\"\n");
+    std::fs::write(folder.join("Cargo.toml"), manifest).expect("a file can be written");
+    let (code, said) = failure(&mut cargo(&[]));
+    assert_eq!(code, Some(2), "{said}");
+    let expected = "error: `metadata.schism.stdpar` cannot be `\"yes\"`; use `true` or `false`\n";
+    assert!(said.starts_with(expected), "{said}");
+    // The command line counts for more.
+    build(lab, &folder, &["--stdpar"]);
+
+    // A program runs in spite of them, and says one line.
+    let said = |variables: &[(&str, &str)]| {
+        let ran = output(&mut run(&folder, "debug", variables));
+        assert!(ran.status.success());
+        assert_eq!(ran.stdout, b"499500\n");
+        String::from_utf8_lossy(&ran.stderr).into_owned()
+    };
+    assert_eq!(said(&[]), "");
+    let expected = "schism: SCHISM_STDPAR is `banana`; use auto, always or never\n";
+    assert_eq!(said(&[("SCHISM_STDPAR", "banana")]), expected);
+    let always = ("SCHISM_STDPAR", "always");
+    let told = said(&[always, ("SCHISM_DEVICE", "banana")]);
+    let expected = "schism: all parallel iterators stay with rayon: no device `banana`; ";
+    assert!(told.starts_with(expected) && told.lines().count() == 1, "{told}");
+    let told = said(&[("SCHISM_STDPAR_REPORT", "/nowhere/report")]);
+    let expected =
+        "schism: SCHISM_STDPAR_REPORT: the report cannot be written to `/nowhere/report`: ";
+    assert!(told.starts_with(expected) && told.lines().count() == 1, "{told}");
+}
+
+#[test]
+fn programs_without_a_rayon_that_is_known_are_told() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let folder = lab.folder("stdpar-without-rayon");
+    let manifest = MANIFEST.replace("rayon = \"1\"", "");
+    let program = ("src/main.rs", "fn main() { println!(\"plain\"); }");
+    lab.project(&folder, &[("Cargo.toml", &manifest), program]);
+    assert!(!build(lab, &folder, &["--stdpar=off"]).contains("warning"));
+    let said = build(lab, &folder, &["--stdpar"]);
+    let expected = "warning: `--stdpar` changes nothing: no package of this program uses rayon\n";
+    assert!(said.starts_with(expected), "{said}");
+    assert_eq!(text(&mut run(&folder, "debug", &[])), "plain\n");
+    // What asks for it everywhere may come to such programs, too.
+    let mut cargo = clean_command(lab.subcommand());
+    cargo.current_dir(&folder).args(["build", "--offline"]).env("SCHISM_STDPAR_BUILD", "on");
+    assert!(!String::from_utf8_lossy(&output(&mut cargo).stderr).contains("warning"));
+
+    for version in ["1.4.1", "2.0.0"] {
+        let folder = lab.folder(&format!("stdpar-rayon-{version}"));
+        let manifest = MANIFEST.replace("rayon = \"1\"", "rayon = { path = \"rayon\" }");
+        let rayon = format!("[package]\nname = \"rayon\"\nversion = \"{version}\"\n");
+        let files = [
+            ("Cargo.toml", manifest.as_str()),
+            ("src/main.rs", "fn main() { println!(\"{}\", rayon::word()); }"),
+            ("rayon/Cargo.toml", &rayon),
+            ("rayon/src/lib.rs", "pub fn word() -> &'static str { \"other\" }"),
+        ];
+        lab.project(&folder, &files);
+        let said = build(lab, &folder, &["--stdpar"]);
+        let expected = format!(
+            "warning: parallel iterators stay with rayon: the program has rayon {version}, and \
+             schism knows rayon 1.5 to 1.12\n"
+        );
+        assert!(said.starts_with(&expected), "{said}");
+        assert_eq!(text(&mut run(&folder, "debug", &[])), "other\n");
+    }
+}

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! A line for each benchmark: its name, the median time of a repetition in seconds, the mean with
-//! all that came before the first measured one, the checksum, and the shortest time. `NAME` chooses those with it in
-//! their name.
+//! all that came before the first measured one, the checksum, and the shortest time. `NAME` chooses
+//! those with it in their name.
 
 mod image;
 mod launch;

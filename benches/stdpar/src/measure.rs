@@ -84,8 +84,8 @@ pub fn checksum(values: impl IntoIterator<Item = u64>) -> u64 {
     })
 }
 
-/// A checksum of some of a slice's values, from all of it. Where a device has moved the memory, each
-/// of them is a page that moves back, so they are few.
+/// A checksum of some of a slice's values, from all of it. Where a device has moved the memory,
+/// each of them is a page that moves back, so they are few.
 pub fn sample<T: Copy>(values: &[T], bits: impl Fn(T) -> u64) -> u64 {
     let step = (values.len() / 31).max(1);
     checksum(values.iter().step_by(step).map(|value| bits(*value)))

@@ -4,14 +4,20 @@
 //! the standard library's:
 //!
 //! ```llvm
-//! define ptr @__rust_alloc(i64 %size, i64 %align) { ... call ptr @__rdl_alloc(i64 %size, i64 %align) ... }
+//! define ptr @__rust_alloc(i64 %size, i64 %align) {
+//!   %block = call ptr @__rdl_alloc(i64 %size, i64 %align)
+//!   ...
+//! }
 //! ```
 //!
 //! If parallel iterators may become kernels, they call the runtime's instead, which have the same
 //! signatures:
 //!
 //! ```llvm
-//! define ptr @__rust_alloc(i64 %size, i64 %align) { ... call ptr @__schism_heap_alloc(i64 %size, i64 %align) ... }
+//! define ptr @__rust_alloc(i64 %size, i64 %align) {
+//!   %block = call ptr @__schism_heap_alloc(i64 %size, i64 %align)
+//!   ...
+//! }
 //! ```
 
 use rustc_middle::ty::TyCtxt;

@@ -47,14 +47,8 @@ const SOURCE: &str = "src/lib.rs";
 /// Changes the options of a session, if they are those of a crate whose parallel iterators may
 /// become kernels.
 pub(crate) fn change(options: &mut Options) {
-    let Some(library) = std::env::var_os(LIBRARY).filter(|library| !library.is_empty()) else {
-        return;
-    };
-    let library = PathBuf::from(library);
-    let beside = |folder: &Path| {
-        let name = library.file_name().unwrap_or(OsStr::new("library")).to_string_lossy();
-        folder.join(format!("schism-stdpar-{name}"))
-    };
+    let Some(library) = library() else { return };
+    let beside = |folder: &Path| folder.join(folder_beside_rayon(&library));
     // For crates that see it through others: build scripts and macros, too, which may use crates
     // that the program uses.
     let folders: Vec<PathBuf> = options
@@ -79,6 +73,17 @@ pub(crate) fn change(options: &mut Options) {
     for folder in folders.into_iter().filter(|folder| folder.is_dir()) {
         options.search_paths.push(SearchPath::new(PathKind::Dependency, folder));
     }
+}
+
+/// The folder that [`LIBRARY`] names, if parallel iterators may become kernels.
+pub(crate) fn library() -> Option<PathBuf> {
+    std::env::var_os(LIBRARY).filter(|library| !library.is_empty()).map(PathBuf::from)
+}
+
+/// The name of the folder beside rayon.
+pub(crate) fn folder_beside_rayon(library: &Path) -> String {
+    let name = library.file_name().unwrap_or(OsStr::new("library")).to_string_lossy();
+    format!("schism-stdpar-{name}")
 }
 
 /// Whether a crate runs in the end. Build scripts and macros run when something is built.

@@ -28,6 +28,8 @@ const UNFIT: &str =
 pub(crate) struct Pipelines {
     /// The kernels that are made of pipelines, by name, with their places if these are to be told.
     pipelines: HashMap<String, Option<Place>>,
+    /// The names of those that use the program's allocator, as kernels on the host can.
+    allocating: BTreeSet<String>,
     /// The names of those that are taken out, and why.
     refused: Vec<(String, String)>,
 }
@@ -43,7 +45,7 @@ impl Pipelines {
         let place = |kernel: &Kernel<'tcx>| {
             (kernel.info.name.clone(), is_told(kernel).then(|| Place::of(tcx, kernel.entry)))
         };
-        Self { pipelines: pipelines.map(place).collect(), refused: Vec::new() }
+        Self { pipelines: pipelines.map(place).collect(), ..Self::default() }
     }
 
     /// The names of all of them.
@@ -62,8 +64,15 @@ impl Pipelines {
         kernels.iter().all(|kernel| self.pipelines.contains_key(&kernel.name))
     }
 
-    /// Which kernels, by their indices, are to be taken out after a failure. Empty if none of them
-    /// is to blame, so that the failure is one of the program's own kernels.
+    /// The names of those that are to use the program's allocator.
+    pub(crate) fn allocating(&self) -> Vec<String> {
+        self.allocating.iter().cloned().collect()
+    }
+
+    /// Which kernels, by their indices, are to be taken out after a failure. Those that do nothing
+    /// but allocate that no device can are [to allocate](Self::allocating), and stay for once. If
+    /// there are neither, none of them is to blame: the failure is one of the program's own
+    /// kernels.
     pub(crate) fn blame(
         &mut self,
         cause: &Stage1Failure,
@@ -83,24 +92,40 @@ impl Pipelines {
             .map(|(index, kernel)| (kernel.name.as_str(), index))
             .collect();
         let mut reasons: HashMap<usize, String> = HashMap::new();
+        let mut allocate: BTreeSet<usize> = BTreeSet::new();
         for violation in report.map(|report| report.violations.as_slice()).unwrap_or_default() {
             let report = report.expect("it has a violation");
             for name in reached_from(report, &violation.uses) {
                 if self.pipelines.contains_key(name)
                     && let Some(&index) = of_name.get(name)
                 {
-                    blamed.insert(index);
-                    reasons.entry(index).or_insert_with(|| reason(&violation.what));
+                    let may_allocate = !self.allocating.contains(name);
+                    match &violation.what {
+                        ViolationKind::ExternalFunction(symbol)
+                            if may_allocate && is_allocator(symbol) =>
+                        {
+                            allocate.insert(index);
+                        }
+                        what => {
+                            blamed.insert(index);
+                            reasons.entry(index).or_insert_with(|| reason(what));
+                        }
+                    }
                 }
             }
         }
+        allocate.retain(|index| !blamed.contains(index));
+        self.allocating.extend(allocate.iter().map(|&index| kernels[index].name.clone()));
         if let Stage1Failure::Pipelines(unfit) = cause {
             blamed.extend(unfit);
             reasons.extend(unfit.iter().map(|&index| (index, UNFIT.to_owned())));
             return self.take_out(blamed, reasons, kernels);
         }
         // A failure that names no kernel, and is perhaps none of the program's own.
-        if blamed.is_empty() && report.is_none_or(|report| self.no_own_kernel(report)) {
+        if blamed.is_empty()
+            && allocate.is_empty()
+            && report.is_none_or(|report| self.no_own_kernel(report))
+        {
             let pipelines = kernels.iter().enumerate();
             blamed.extend(
                 pipelines
@@ -199,7 +224,8 @@ fn reached_from<'r>(report: &'r Report, uses: &'r [Use]) -> Vec<&'r str> {
 
 /// Whether a function is the allocator's.
 fn is_allocator(symbol: &str) -> bool {
-    diagnostic_text::is_allocator(symbol) || symbol.contains("__rust_dealloc")
+    let others = ["__rust_dealloc", "__rust_no_alloc_shim_is_unstable"];
+    diagnostic_text::is_allocator(symbol) || others.iter().any(|name| symbol.contains(name))
 }
 
 /// Why a pipeline is no kernel, in a few words.

@@ -67,6 +67,9 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
                 kernel.capabilities.insert(Capability::ConstantAddresses);
             }
         }
+        if reached.iter().any(|function| builtins::HOST_HEAP.contains(&function.name().as_str())) {
+            kernel.capabilities.insert(Capability::HostHeap);
+        }
         if functions.has_cycle(&reached) {
             kernel.capabilities.insert(Capability::Recursion);
         }

@@ -14,9 +14,9 @@
 //!   ```
 //!   the host would find an address of the device's in its memory. To load from `@even` is fine.
 //!
-//! The second is a taint analysis over def-use chains, without regard to the order of instructions. A value
-//! is tainted if it may be a constant's address. A local variable in which such a value is stored counts
-//! as a constant that contains addresses.
+//! The second is a taint analysis over def-use chains, without regard to the order of instructions.
+//! A value is tainted if it may be a constant's address. A local variable in which such a value is
+//! stored counts as a constant that contains addresses.
 
 use std::collections::{HashMap, HashSet};
 

@@ -127,7 +127,9 @@ pub fn of_groups_in_images() -> impl Iterator<Item = &'static str> {
 /// All that an image has after all passes.
 pub fn in_images() -> impl Iterator<Item = &'static str> {
     let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE);
-    ids.chain(of_groups_in_images()).chain([PANIC, PANIC_FORMAT, PRINT, CLOCK, TIME])
+    ids.chain(of_groups_in_images())
+        .chain([PANIC, PANIC_FORMAT, PRINT, CLOCK, TIME])
+        .chain(HOST_HEAP)
 }
 
 /// Where the launch begins in each dimension, `i64 ()`, fastest-varying dimension first. These
@@ -155,6 +157,16 @@ pub const PANIC_SITE: &str = "__schism_panic_site";
 
 /// `void (ptr template, ptr arguments)`: prints such a message.
 pub const PRINT: &str = "__schism_print";
+
+/// The program's allocator, for kernels that work in the program's own memory: `ptr (i64 size, i64
+/// align)`, the same with zeroes, `void (ptr, i64 size, i64 align)`, which frees, and `ptr (ptr,
+/// i64 size, i64 align, i64 new_size)`. See [`crate::frontend::lower_allocation`].
+pub const HOST_HEAP: [&str; 4] = [
+    "__schism_host_alloc",
+    "__schism_host_alloc_zeroed",
+    "__schism_host_dealloc",
+    "__schism_host_realloc",
+];
 
 /// Whether `name` is a builtin that panics.
 pub fn is_panic(name: &str) -> bool {

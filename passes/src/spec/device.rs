@@ -45,6 +45,8 @@ pub struct DeviceSpec {
     pub warnings: Warnings,
     /// Kernels, by name, that work in the program's own memory.
     pub host_memory: Vec<String>,
+    /// Kernels, by name, that may use the program's allocator.
+    pub host_heap: Vec<String>,
     /// For the pass `split` alone: the kernels to keep.
     pub part: Vec<String>,
 }

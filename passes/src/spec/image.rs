@@ -93,6 +93,8 @@ pub enum Capability {
     Groups,
     /// Updates of atomics in the host's memory, while the host may update them too.
     HostAtomics,
+    /// The program's allocator.
+    HostHeap,
     /// Calls through pointers.
     IndirectCalls,
     /// Integers of more than 64 bits.
@@ -113,6 +115,7 @@ impl Capability {
             Capability::Fp64 => "fp64",
             Capability::Groups => "groups",
             Capability::HostAtomics => "host-atomics",
+            Capability::HostHeap => "host-heap",
             Capability::IndirectCalls => "indirect-calls",
             Capability::Int128 => "int128",
             Capability::Recursion => "recursion",

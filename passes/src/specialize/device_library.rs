@@ -20,7 +20,18 @@
 //! names keep LLVM from replacing calls by what the machine that compiles would have computed.
 //!
 //! So do conversions between integers of 128 bits and numbers, which some code generators cannot
-//! do.
+//! do, and divisions of such integers, which they do bit by bit:
+//! ```llvm
+//!   %q = udiv i128 %x, %y
+//!   %r = urem i128 %x, %y
+//! ```
+//! becomes
+//! ```llvm
+//!   %q = call i128 @schism.lib.__udivti3(i128 %x, i128 %y)
+//!   %1 = call i128 @schism.lib.__udivti3(i128 %x, i128 %y)   ; LLVM merges it with the first
+//!   %2 = mul i128 %1, %y
+//!   %r = sub i128 %x, %2
+//! ```
 //!
 //! [`TargetLibraryInfo`] says what a kind of device computes by itself, and whether that is
 //! correctly rounded. Where the launch allows functions to be approximated (`afn`), a device's
@@ -48,6 +59,7 @@ pub fn run(module: ModuleRef<'_>, device: &TargetLibraryInfo) {
                     replace(module, instruction, "fmod", Shape::Numbers(2));
                 } else if !device.wide {
                     convert(module, instruction);
+                    divide(module, instruction);
                 }
             }
         } else if function.intrinsic_id() != 0 {
@@ -178,6 +190,43 @@ fn convert<'m>(module: ModuleRef<'m>, instruction: Value<'m>) {
     let result = builder.call(ty, callee, &[operand]);
     instruction.replace_uses(result);
     instruction.erase();
+}
+
+/// Makes a division of integers of 128 bits a call of the library: LLVM's own expansion has one
+/// iteration for each bit. A remainder is what the quotient leaves, so a kernel that wants both
+/// divides once. A division by a power of two stays.
+fn divide<'m>(module: ModuleRef<'m>, instruction: Value<'m>) {
+    let (name, is_remainder) = match instruction.opcode() {
+        Some(Opcode::UDiv) => ("__udivti3", false),
+        Some(Opcode::SDiv) => ("__divti3", false),
+        Some(Opcode::URem) => ("__udivti3", true),
+        Some(Opcode::SRem) => ("__divti3", true),
+        _ => return,
+    };
+    let (context, wide) = (module.context(), instruction.ty());
+    let (dividend, divisor) = (instruction.operand(0), instruction.operand(1));
+    let builder = Builder::before(instruction);
+    if wide != context.int_type(128) || is_power_of_two(&builder, divisor) {
+        return;
+    }
+    let ty = wide.function(&[wide, wide], false);
+    let quotient = builder.call(ty, declare(module, name, ty), &[dividend, divisor]);
+    let result =
+        if is_remainder { builder.sub(dividend, builder.mul(quotient, divisor)) } else { quotient };
+    instruction.replace_uses(result);
+    instruction.erase();
+}
+
+/// Whether an integer of 128 bits is a constant power of two.
+fn is_power_of_two<'m>(builder: &Builder<'m>, number: Value<'m>) -> bool {
+    if !number.is_constant_int() {
+        return false;
+    }
+    let ty = number.ty();
+    let above = builder.lshr(number, ty.const_int(64, false));
+    // The builder folds constants.
+    let words = [number, above].map(|word| builder.trunc(word, ty.context().int_type(64)));
+    words.into_iter().filter_map(Value::as_unsigned).map(u64::count_ones).sum::<u32>() == 1
 }
 
 /// Puts a call of the library in the place of an instruction, if its type is one that the library

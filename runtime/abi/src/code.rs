@@ -43,6 +43,16 @@ pub const PRINT: &str = "__schism_cpu_print";
 /// `extern "C" fn() -> u64`: nanoseconds since an unspecified origin, the same for all threads.
 pub const TIME: &str = "__schism_cpu_time";
 
+/// The program's allocator: `extern "C" fn(usize, usize) -> *mut u8` for a size and an alignment,
+/// the same with zeroes, `extern "C" fn(*mut u8, usize, usize)`, which frees, and `extern "C"
+/// fn(*mut u8, usize, usize, usize) -> *mut u8` for another size.
+pub const HEAP: [&str; 4] = [
+    "__schism_cpu_alloc",
+    "__schism_cpu_alloc_zeroed",
+    "__schism_cpu_dealloc",
+    "__schism_cpu_realloc",
+];
+
 /// The thread's running work-item. The entry function creates it on its stack; generated code
 /// contains the offsets.
 #[repr(C, align(16))]

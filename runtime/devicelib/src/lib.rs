@@ -18,6 +18,7 @@
 //! | `trigonometry` | `sin`, `cos` and `tan` of `f32`, without numbers of 64 bits |
 //! | `powers` | integer powers, computed as compilers do |
 //! | `remainder` | `fmod`, in integer steps |
+//! | `division` | division of 128-bit integers |
 //! | `wide` | conversions between 128-bit integers and floating-point numbers |
 //! | `memory` | `memcpy` and similar functions |
 //!
@@ -26,6 +27,7 @@
 //! inputs in `tests/accuracy.rs`.
 #![no_std]
 
+mod division;
 mod elementary;
 mod memory;
 mod powers;
@@ -33,6 +35,7 @@ mod remainder;
 mod trigonometry;
 mod wide;
 
+pub use division::{__divti3, __udivti3};
 pub use elementary::{expf, logf};
 pub use memory::{bcmp, memcmp, memcpy, memmove, memset};
 pub use powers::{__powidf2, __powisf2};

@@ -24,9 +24,9 @@ pub const OFFSET_PARAMS: usize = 3;
 
 // Functions with a meaning for targets. An image declares them and defines none.
 pub use schism_passes::spec::builtins::{
-    BALLOT, BARRIER, CLOCK, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY,
-    LOCAL_RANGE, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PRINT, REDUCE_ADD, REDUCE_LEAST,
-    SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR, SUB_GROUP_BARRIER, TIME,
+    BALLOT, BARRIER, CLOCK, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, HOST_HEAP, LOCAL_ID,
+    LOCAL_MEMORY, LOCAL_RANGE, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PRINT, REDUCE_ADD,
+    REDUCE_LEAST, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR, SUB_GROUP_BARRIER, TIME,
     convergent as group_operation_builtins, in_images as builtins,
     of_groups_in_images as group_builtins, reductions,
 };
@@ -320,6 +320,9 @@ fn check_builtins(module: &Module<'_>) -> Result<(), JitError> {
             BALLOT => (number, vec![number]),
             name if reductions().any(|reduction| reduction == name) => (number, vec![number]),
             LOCAL_MEMORY => (pointer, Vec::new()),
+            name if HOST_HEAP[..2].contains(&name) => (pointer, vec![long; 2]),
+            name if name == HOST_HEAP[2] => (TypeKind::Void, vec![pointer, long, long]),
+            name if name == HOST_HEAP[3] => (pointer, vec![pointer, long, long, long]),
             _ => (long, Vec::new()),
         };
         if !function.is_declaration()

@@ -12,6 +12,7 @@ use schism_jit_abi::code::{
 };
 
 use crate::context;
+use crate::heap;
 use crate::message::{self, PrintFn};
 
 /// Declares support functions by name and builds the table of their addresses. They are never
@@ -56,6 +57,9 @@ pub fn find(name: &str, print: PrintFn) -> Option<*const ()> {
         TIME => return Some(context::time as *const ()),
         PRINT => return Some(print as *const ()),
         _ => {}
+    }
+    if let Some(address) = heap::find(name) {
+        return Some(address);
     }
     if let Some(address) = support(name) {
         return Some(address);

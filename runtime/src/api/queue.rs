@@ -442,7 +442,8 @@ impl Queue {
         unsafe { self.queue.run(&self.describe(&kernel, shape, dynamic)) }
     }
 
-    /// As [`run`](Self::run), for a kernel that uses addresses of the host's as they are.
+    /// As [`run`](Self::run), for a kernel that uses addresses of the host's as they are, and on at
+    /// most as many threads of the host.
     ///
     /// # Safety
     /// As for [`submit`](Self::submit), inside a call of the backend's `with_host_memory`.
@@ -450,9 +451,11 @@ impl Queue {
         &self,
         kernel: RawKernel,
         shape: &LaunchShape,
+        most_threads: usize,
     ) -> Result<(), LaunchError> {
         self.refuse_inside_kernels()?;
-        let launch = LaunchDesc { host_addresses: true, ..self.describe(&kernel, shape, 0) };
+        let described = self.describe(&kernel, shape, 0);
+        let launch = LaunchDesc { host_addresses: true, most_threads, ..described };
         // SAFETY: the caller's promises.
         unsafe { self.queue.run(&launch) }
     }
@@ -525,6 +528,7 @@ impl Queue {
             timed,
             demanded,
             host_addresses,
+            most_threads: usize::MAX,
         }
     }
 

@@ -99,18 +99,35 @@ pub fn with_host_memory<R>(queue: &Queue, run: impl FnOnce() -> R) -> Result<R, 
 /// [`LaunchError`].
 ///
 /// # Safety
-/// This is inside a call of [`with_host_memory`] with the same queue. Work-items may run at the same
-/// time, on other threads. What the addresses in the kernel refer to lives until this returns.
+/// This is inside a call of [`with_host_memory`] with the same queue. Work-items may run at the
+/// same time, on other threads. What the addresses in the kernel refer to lives until this returns.
 pub unsafe fn run_unchecked<K: Kernel<1>>(
     queue: &Queue,
     kernel: &K,
     items: usize,
 ) -> Result<(), LaunchError> {
+    // SAFETY: the caller's promises.
+    unsafe { run_on_threads(queue, kernel, items, usize::MAX) }
+}
+
+/// As [`run_unchecked`], on at most `threads` threads where the device is the host.
+///
+/// # Errors
+/// [`LaunchError`].
+///
+/// # Safety
+/// As for [`run_unchecked`].
+pub unsafe fn run_on_threads<K: Kernel<1>>(
+    queue: &Queue,
+    kernel: &K,
+    items: usize,
+    threads: usize,
+) -> Result<(), LaunchError> {
     let shape = items.shape()?;
     let raw = RawKernel::new::<K, 1>(kernel, type_name::<K>);
     prefetch(queue, &raw);
     // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
-    unsafe { queue.run_with_host_addresses(raw, &shape) }
+    unsafe { queue.run_with_host_addresses(raw, &shape, threads) }
 }
 
 /// Has blocks of the shared heap moved to the device that a kernel refers to: by its own words, or

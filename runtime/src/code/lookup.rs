@@ -110,7 +110,7 @@ pub(super) fn find<'r, 'a>(
 ) -> Result<(&'r KernelRef<'a>, KernelImage<'r, 'a>), ImageError> {
     let mismatch = |reason: String| Err(ImageError::Mismatch { reason });
     let Some(kernel) = record.kernel(name) else {
-        return mismatch(format!("it has no kernel {name}"));
+        return Err(ImageError::NoKernel);
     };
     if kernel.dimensions != dimensions {
         return mismatch(format!(

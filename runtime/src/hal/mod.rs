@@ -219,8 +219,8 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
         None
     }
 
-    /// Has shared memory moved to the device, where it `is_new` or was used by the host since. It is a
-    /// hint.
+    /// Has shared memory moved to the device, where it `is_new` or was used by the host since. It
+    /// is a hint.
     fn prefetch(&self, _address: usize, _bytes: usize, _is_new: bool) {}
 }
 

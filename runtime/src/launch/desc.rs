@@ -25,6 +25,8 @@ pub(crate) struct LaunchDesc<'a> {
     pub(crate) demanded: bool,
     /// Addresses of the host's in the closure are used as they are.
     pub(crate) host_addresses: bool,
+    /// At most as many threads of the host run it.
+    pub(crate) most_threads: usize,
 }
 
 /// The work-groups of a launch.

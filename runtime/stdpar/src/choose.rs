@@ -5,7 +5,6 @@
 //! to go, and neither lock anything nor look at a clock.
 
 use std::cell::Cell;
-use std::fmt::Display;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -62,7 +61,7 @@ struct Site {
     is_made: AtomicBool,
     /// What it has taken with rayon, in nanoseconds.
     spent: AtomicU64,
-    /// Calls that go to rayon until a launch is tried again, and how often one was put off in a row.
+    /// Calls that go to rayon until a launch is tried again, and how often one was put off.
     wait: AtomicU32,
     put_off: AtomicU32,
     /// By whether the calling thread is one of rayon's, where a launch has other threads beside it,
@@ -100,8 +99,8 @@ struct Measured {
 
 /// A bit of a plan: the calls are kernels.
 const KERNEL: u32 = 1;
-/// A bit of a plan: calls are so short that not even their number is kept. Each thread asks at every
-/// [`TICKS`]th of its own.
+/// A bit of a plan: calls are so short that not even their number is kept. Each thread asks at
+/// every [`TICKS`]th of its own.
 const BY_TICKS: u32 = 2;
 /// The rest of a plan: this, for each call that need not ask.
 const ONE: u32 = 4;
@@ -332,12 +331,12 @@ impl Prepared {
     }
 
     /// There is none.
-    pub(crate) fn refuse(self, name: fn() -> &'static str, why: &dyn Display) {
+    pub(crate) fn refuse(self, name: fn() -> &'static str, why: &str) {
         refuse(self.0, name, why);
     }
 }
 
-fn refuse(site: &Site, name: fn() -> &'static str, why: &dyn Display) {
+fn refuse(site: &Site, name: fn() -> &'static str, why: &str) {
     site.kernel.store(REFUSED, Ordering::Relaxed);
     note(format_args!("a parallel iterator stays with rayon, because {why}: {}", name()));
 }
@@ -389,8 +388,8 @@ impl Run {
         }
     }
 
-    /// It cannot be launched now, and a later call tries again: the second one, and then ever fewer.
-    pub(crate) fn put_off(self, name: fn() -> &'static str, why: &dyn Display) {
+    /// It cannot be launched now. A later call tries again: the second one, and then ever fewer.
+    pub(crate) fn put_off(self, name: fn() -> &'static str, why: &str) {
         let before = self.site.put_off.load(Ordering::Relaxed);
         self.site.put_off.store((before + 1).min(LONGEST_WAIT), Ordering::Relaxed);
         self.site.wait.store(1 << before.min(LONGEST_WAIT), Ordering::Relaxed);
@@ -399,7 +398,7 @@ impl Run {
     }
 
     /// There is no kernel for it.
-    pub(crate) fn refuse(self, name: fn() -> &'static str, why: &dyn Display) {
+    pub(crate) fn refuse(self, name: fn() -> &'static str, why: &str) {
         refuse(self.site, name, why);
     }
 }

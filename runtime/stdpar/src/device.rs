@@ -3,8 +3,8 @@
 use std::cell::OnceCell;
 use std::sync::OnceLock;
 
-use schism::__private::{heap, note};
-use schism::{Device, DeviceKind, Queue};
+use schism::__private::{heap, note, warn};
+use schism::{Device, DeviceError, DeviceKind, Queue};
 
 use crate::choose;
 
@@ -43,7 +43,12 @@ fn find() -> Option<Device> {
     // for.
     let device = match Device::default_device() {
         Ok(device) => device,
-        Err(error) => return refuse(format_args!("{error}")),
+        // Children of a program are no fault of the user's.
+        Err(error @ DeviceError::Forked { .. }) => return refuse(format_args!("{error}")),
+        Err(error) => {
+            warn(format_args!("all parallel iterators stay with rayon: {error}"));
+            return None;
+        }
     };
     match device.kind() {
         // By its name, so that a kernel that cannot be had is an error, and nothing runs in its

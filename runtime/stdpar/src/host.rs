@@ -2,12 +2,11 @@
 //!
 //! The compiler keeps [`pipeline`] out of kernels: it is no part of any device image.
 
-use std::fmt::Display;
 use std::panic::panic_any;
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, bridge_producer_consumer};
 use schism::__private::{descriptor, prepare_unchecked, with_host_memory};
-use schism::{LaunchError, Queue};
+use schism::{ImageError, LaunchError, Queue};
 
 use crate::choose::{self, Prepared, Way};
 use crate::device;
@@ -58,20 +57,22 @@ where
         }
         Way::Device(run) => {
             let name = std::any::type_name::<P>;
-            let refuse = |run: choose::Run, why: &dyn Display| {
+            let refuse = |run: choose::Run, why: &str| {
                 report::refused(std::any::type_name::<(P, C)>, descriptor, why);
                 run.refuse(name, why);
             };
             // What the program has mapped changes, so another launch may begin.
-            let not_begun = |run: choose::Run, why: &LaunchError| match why {
-                LaunchError::HostMemory { .. } => {
-                    report::refused(std::any::type_name::<(P, C)>, descriptor, why);
-                    run.put_off(name, why);
+            let not_begun = |run: choose::Run, error: &LaunchError| {
+                let why = why(error);
+                if matches!(error, LaunchError::HostMemory { .. }) {
+                    report::refused(std::any::type_name::<(P, C)>, descriptor, &why);
+                    run.put_off(name, &why);
+                } else {
+                    refuse(run, &why);
                 }
-                _ => refuse(run, why),
             };
             let Some(queue) = device::queue() else {
-                refuse(run, &"there is no queue");
+                refuse(run, NO_QUEUE);
                 return (with_rayon(len, producer, consumer), Place::Refused);
             };
             if is_grid::<P, C>() {
@@ -102,8 +103,8 @@ where
                 Err(failed) => *failed,
             };
             match failed {
-                Failed::NotBegun(launch, why) => {
-                    not_begun(run, &why);
+                Failed::NotBegun(launch, error) => {
+                    not_begun(run, &error);
                     (launch.join_with(pieces_with_rayon), Place::Refused)
                 }
                 Failed::Within(error) => fail(error, &queue),
@@ -120,6 +121,21 @@ where
 {
     let may_copy = const { grid::may_copy::<P, C>() };
     may_copy && device::is_wide() && !descriptor::<grid::Fold<P, C>, 1>().is_null()
+}
+
+/// Why a launch cannot begin where a thread has no queue.
+const NO_QUEUE: &str = "there is no queue";
+
+/// Why a launch cannot begin.
+fn why(error: &LaunchError) -> String {
+    match error {
+        LaunchError::Image { cause, .. } if matches!(**cause, ImageError::NoKernel) => {
+            "the compiler made no kernel of it (`--stdpar=explain` tells why)".to_owned()
+        }
+        // The kernel's name is each pipeline's own.
+        LaunchError::Image { cause, .. } => format!("of its kernel, {cause}"),
+        error => error.to_string(),
+    }
 }
 
 /// Panics as a launch has.
@@ -140,12 +156,12 @@ where
 {
     let name: fn() -> &'static str = std::any::type_name::<P>;
     let Some(queue) = device::queue() else {
-        pipeline.refuse(name, &"there is no queue");
+        pipeline.refuse(name, NO_QUEUE);
         return true;
     };
     let told = move |outcome: Result<(), LaunchError>| match outcome {
         Ok(()) => pipeline.ready(),
-        Err(why) => pipeline.refuse(name, &why),
+        Err(error) => pipeline.refuse(name, &why(&error)),
     };
     if !is_grid::<P, C>() {
         return prepare_unchecked::<Pieces<P, C>>(&queue, seen(&queue, told));

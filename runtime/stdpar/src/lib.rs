@@ -6,13 +6,13 @@
 //! whichever adaptors it is made of, with all that there is to say about it: a producer, which can
 //! be split and gives items, and a consumer, which can be split, takes items and gives a result.
 //!
-//! A launch splits both on the host, with rayon's own methods, into pieces (`pieces.rs`). A work-item
-//! of the kernel takes one piece and folds it, and the host joins the results with rayon's own
-//! reducers, in rayon's order. So each producer, consumer, item and result is moved as often as in
-//! rayon, and dropped once.
+//! A launch splits both on the host, with rayon's own methods, into pieces (`pieces.rs`). A
+//! work-item of the kernel takes one piece and folds it, and the host joins the results with
+//! rayon's own reducers, in rayon's order. So each producer, consumer, item and result is moved as
+//! often as in rayon, and dropped once.
 //!
-//! `choose.rs` decides where a pipeline runs, by `policy.rs`; where it is not a kernel, [`host`] gives
-//! it back to rayon. `report.rs` tells what became of them.
+//! `choose.rs` decides where a pipeline runs, by `policy.rs`; where it is not a kernel, [`host`]
+//! gives it back to rayon. `report.rs` tells what became of them.
 
 mod choose;
 mod device;

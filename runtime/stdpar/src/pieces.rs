@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer};
-use schism::__private::{Kernel, run_unchecked, with_host_memory};
+use schism::__private::{Kernel, run_on_threads, with_host_memory};
 use schism::{Item, LaunchError, Queue};
 
 /// Pieces for each thread: enough for uneven ones to even out, and few enough for splitting and
@@ -172,17 +172,20 @@ where
         results.resize_with(count, MaybeUninit::uninit);
         let pieces: Vec<MaybeUninit<Piece<P, C>>> =
             pieces.into_iter().map(MaybeUninit::new).collect();
+        // A pool's size is how many threads its pipelines may have.
+        let threads = rayon::current_num_threads();
         let kernel = Pieces::<P, C> {
             pieces: pieces.as_ptr(),
             results: results.as_mut_ptr(),
             states: states.as_mut_ptr(),
-            parts: rayon::current_num_threads().clamp(1, count.max(1)),
+            parts: threads.clamp(1, count.max(1)),
         };
         // SAFETY: the kernel, and what it points to, live until the launch is over. Work-items
         // touch their own piece, result and state; pieces may go to other threads, and results may
         // come from there: producers, consumers and results are `Send`.
         let outcome =
-            with_host_memory(queue, || unsafe { run_unchecked(queue, &kernel, count) }).flatten();
+            with_host_memory(queue, || unsafe { run_on_threads(queue, &kernel, count, threads) })
+                .flatten();
         let error = match outcome {
             Ok(()) => {
                 // SAFETY: each work-item has run to its end, so each result is there, and each

@@ -3,9 +3,9 @@
 //!
 //! A pipeline begins with rayon. Once that has taken long enough for a kernel to be worth making,
 //! some calls in a row *look* at the kernel, and from then on calls take the faster way. The other
-//! one is looked at again: when what that may cost is small beside what was spent meanwhile, or when
-//! calls take far longer or shorter than they did. A look that changes nothing makes the next one
-//! come later.
+//! one is looked at again: when what that may cost is small beside what was spent meanwhile, or
+//! when calls take far longer or shorter than they did. A look that changes nothing makes the next
+//! one come later.
 //!
 //! What a way takes is the median of its last calls, so that a thread that was interrupted counts
 //! for nothing. The first call after a change of the way does not count either, if it is short: it
@@ -17,8 +17,8 @@
 //! - what a look costs is counted in full, with the calls in which the data move back, and no look
 //!   begins before that is a small part of the time spent since;
 //! - the first look ends at once if it costs far more than the pipeline has taken in all;
-//! - what the host does right after a call counts as far as it takes longer after one way than after
-//!   the other: results that are on the device move when the host reads them.
+//! - what the host does right after a call counts as far as it takes longer after one way than
+//!   after the other: results that are on the device move when the host reads them.
 
 /// Time in nanoseconds.
 pub(crate) type Nanos = u64;
@@ -47,8 +47,8 @@ const LOOK_OF_LONG: u32 = 2;
 /// A look may cost this share of what was spent since the last one, in percent.
 const SHARE: u64 = 1;
 
-/// The same for looks because calls take longer or shorter, where data move, and for the one after a
-/// first look that ended at once.
+/// The same where data move: for looks because calls take longer or shorter, and for the one after
+/// a first look that ended at once.
 const SHARE_OF_CHANGED: u64 = 5;
 const SHARE_OF_SECOND: u64 = 25;
 
@@ -582,7 +582,7 @@ mod tests {
         assert!(kernels < 30, "{kernels}");
     }
 
-    /// Calls on a device with memory of its own: the first `row` after a change take `moving` longer.
+    /// Calls on a device with memory of its own: the first after a change takes `moving` longer.
     /// Returns the calls that were kernels, and the time of all.
     fn elsewhere(
         calls: usize,
@@ -601,7 +601,7 @@ mod tests {
             row = if way == last { row + 1 } else { 0 };
             last = way;
             kernels += usize::from(way == Way::Kernel);
-            let time = time(call, way) + if row < 1 { moving } else { 0 };
+            let time = time(call, way) + if row == 0 { moving } else { 0 };
             in_all += time;
             policy.end(way, time, true);
         }

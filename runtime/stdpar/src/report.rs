@@ -113,20 +113,22 @@ unsafe extern "C" {
 extern "C" fn at_exit() {
     let Some(sink) = sink() else { return };
     let text = REPORT.lock().unwrap_or_else(PoisonError::into_inner).to_string();
-    let mut errors = std::io::stderr();
-    match sink {
+    let path = match sink {
         // Nobody is left to hear of a failure.
-        Sink::StandardError => drop(errors.write_all(text.as_bytes())),
-        Sink::File(path) => {
-            let file = OpenOptions::new().create(true).append(true).open(path);
-            if let Err(error) = file.and_then(|mut file| file.write_all(text.as_bytes())) {
-                let path = path.display();
-                let _ = writeln!(
-                    errors,
-                    "schism: warning: no report was written to `{path}` ({VARIABLE}): {error}"
-                );
-            }
-        }
+        Sink::StandardError => return drop(std::io::stderr().write_all(text.as_bytes())),
+        Sink::File(path) => path,
+    };
+    let written = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()));
+    if let Err(error) = written {
+        let path = path.display();
+        let _ = writeln!(
+            std::io::stderr(),
+            "schism: {VARIABLE}: the report cannot be written to `{path}`: {error}"
+        );
     }
 }
 
@@ -154,15 +156,11 @@ pub(crate) fn begin(name: fn() -> &'static str, descriptor: usize, items: usize)
 }
 
 /// Notes why launches of a pipeline cannot begin.
-pub(crate) fn refused(name: fn() -> &'static str, descriptor: usize, why: &dyn Display) {
+pub(crate) fn refused(name: fn() -> &'static str, descriptor: usize, why: &str) {
     if sink().is_some() {
         let mut report = REPORT.lock().unwrap_or_else(PoisonError::into_inner);
         let pipeline = report.0.entry((name(), descriptor)).or_default();
-        // The kernel's name, which comes first in quotes, is each pipeline's own.
-        let why = why.to_string();
-        let end = why.rsplit('`').next().unwrap_or_default().trim();
-        let why = if why.starts_with("kernel `") { format!("its kernel {end}") } else { why };
-        pipeline.why.get_or_insert(why);
+        pipeline.why.get_or_insert_with(|| why.to_owned());
     }
 }
 

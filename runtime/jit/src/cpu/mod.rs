@@ -79,6 +79,7 @@
 mod entry;
 mod fallback;
 mod group_operations;
+mod heap;
 mod host;
 pub(crate) mod inline;
 mod message;
@@ -189,6 +190,7 @@ impl Target for Cpu {
             }
             "define-print" => message::add_print(context, module)?,
             "define-clock" => clock::add(context, module, Time::Process)?,
+            "name-allocator" => heap::name(module),
             "wrap-kernel" => work_loop::wrap(context, module, kernel, request)?,
             "choose-inlining" => inline::choose(module, builtins()),
             "resolve-builtins" => work_loop::resolve(context, module)?,

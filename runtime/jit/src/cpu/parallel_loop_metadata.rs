@@ -10,12 +10,13 @@
 //! Private memory is the exception. Every work-item's locals are the same bytes of the loop
 //! function's stack, one after the other, and vectorised lanes would share them. So a kernel with
 //! locals left in memory is not marked, and neither is one with atomics or fences, whose work-items
-//! may communicate. Memory for a panic's message does not count: code that writes there leaves the
-//! loop.
+//! may communicate. Nor is one that allocates: the block that a work-item has freed may be the next
+//! one's. Memory for a panic's message does not count: code that writes there leaves the loop.
 
 use super::group_operations;
 use super::work_loop::{ITEMS, LOOP};
 use crate::module::Module;
+use schism_jit_abi::code::HEAP;
 use schism_llvm::{AsModule, Context, Opcode, Value};
 
 /// Marks the loop function's accesses, if all of them are plain. Run this after locals were
@@ -23,6 +24,10 @@ use schism_llvm::{AsModule, Context, Opcode, Value};
 pub fn mark(context: &Context, module: &Module<'_>) {
     let Some(outer) = module.function(LOOP) else { return };
     if group_operations::waits(module) {
+        return;
+    }
+    // Also in functions that the loop calls: the loop may read what these have written.
+    if HEAP.iter().any(|name| module.function(name).is_some()) {
         return;
     }
     let Some(&items) = module.handle().named_metadata(ITEMS).first() else { return };

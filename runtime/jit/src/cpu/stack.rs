@@ -8,13 +8,13 @@
 //!
 //! **The need of a kernel** is the longest path from the entry function through the call graph,
 //! weighted by the frame sizes that LLVM's code generator reports (its attribute
-//! `warn-stack-size`). It is unknown for recursion, calls through pointers, and frames with parts
-//! of computed size.
+//! `warn-stack-size`). It is unknown for recursion, calls through pointers, calls of the program's
+//! allocator, and frames with parts of computed size.
 
 use std::collections::{HashMap, HashSet};
 
 use schism_jit_abi::STACK_UNKNOWN;
-use schism_jit_abi::code::ENTRY;
+use schism_jit_abi::code::{ENTRY, HEAP};
 
 use crate::module::Module;
 use schism_llvm::Value;
@@ -67,8 +67,12 @@ impl Calls {
                 let Some(callee) = instruction.called() else { continue };
                 match index.get(&callee) {
                     Some(&callee) => this.callees.push(callee),
-                    // Functions of the process that loads the code are few, and known.
-                    None => this.open |= !callee.is_function() && !callee.is_inline_assembly(),
+                    // Functions of the process that loads the code are few, and known; but an
+                    // allocator may be the program's own.
+                    None if callee.is_function() => {
+                        this.open |= HEAP.contains(&&*callee.name());
+                    }
+                    None => this.open |= !callee.is_inline_assembly(),
                 }
             }
             this.callees.sort_unstable();

@@ -341,9 +341,10 @@ fn assumptions(variant: &Variant) -> u32 {
 }
 
 /// The capabilities of stage 1's that no NVIDIA GPU has.
-const LACKING: [(&str, &str); 3] = [
+const LACKING: [(&str, &str); 4] = [
     ("fp128", "floating-point numbers of 128 bits"),
     ("constant-addresses", "constants at the host's addresses"),
+    ("host-heap", "the host's allocator"),
     ("host-atomics", "atomic updates of the host's memory"),
 ];
 

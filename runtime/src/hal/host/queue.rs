@@ -117,9 +117,10 @@ impl HostQueue {
             (std::time::Instant::now(), version)
         });
         // SAFETY: the caller's promises.
-        let dispatch = unsafe { work_sharing::run(work, executor.pool()) }.map_err(|failure| {
-            self.failed(kernel, work.extent.dimensions, launch.range.offset, failure)
-        })?;
+        let dispatch = unsafe { work_sharing::run(work, executor.pool(), launch.most_threads) }
+            .map_err(|failure| {
+                self.failed(kernel, work.extent.dimensions, launch.range.offset, failure)
+            })?;
         if let Some((started, version)) = started {
             tracing::debug!(
                 kernel = kernel.name(), device = %self.device, version, range = ?work.extent.slowest_first(),

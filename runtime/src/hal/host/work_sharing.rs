@@ -51,15 +51,20 @@ pub(crate) struct Dispatch {
     pub(crate) helpers: usize,
 }
 
-/// Runs all work-items and returns when none is running any more. After a panic, work-items that
+/// Runs all work-items on at most `most_threads` threads, the caller's among them, and returns
+/// when none is running any more. After a panic, work-items that
 /// have not begun are skipped.
 ///
 /// # Safety
 /// `work.closure` is alive until this returns, and of the type that the body expects. There is at
 /// least one work-item.
-pub(crate) unsafe fn run(work: &Work, pool: &'static ThreadPool) -> Result<Dispatch, Failure> {
+pub(crate) unsafe fn run(
+    work: &Work,
+    pool: &'static ThreadPool,
+    most_threads: usize,
+) -> Result<Dispatch, Failure> {
     let items = work.extent.items;
-    let threads = pool.current_num_threads();
+    let threads = pool.current_num_threads().min(most_threads);
     let generation = fork::generation();
     let inside = Inside::enter();
     // SAFETY: the caller's promises; `alone` runs each work-item at most once.

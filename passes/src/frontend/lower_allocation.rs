@@ -1,0 +1,91 @@
+//! Lets kernels that work in the program's own memory use the program's allocator.
+//!
+//! Before:
+//! ```llvm
+//!   call void @_RNv..._7___rustc35___rust_no_alloc_shim_is_unstable_v2()
+//!   %block = call ptr @_RNv..._7___rustc12___rust_alloc(i64 24, i64 8)
+//! ```
+//! After:
+//! ```llvm
+//!   %block = call ptr @__schism_host_alloc(i64 24, i64 8)
+//! ```
+//!
+//! The functions behind the new names are the process's that loads the kernel, so host and kernel
+//! may free each other's blocks. Nothing else is changed: attributes say what such functions do,
+//! whatever their names. A device with memory of its own has no such functions
+//! ([`capabilities`](crate::check::capabilities)).
+//!
+//! This happens only where all kernels that reach the allocator may use it. The pass stands twice in
+//! the pipeline. Where it applies before `inline-refused`, that leaves the module as it is; where
+//! only inlining shows that a kernel does not allocate, it applies afterwards.
+
+use std::collections::HashSet;
+
+use inkwell::module::Module;
+use schism_llvm::{AsModule, Value};
+
+use crate::frontend::kernel_reachability;
+use crate::spec::builtins::{HOST_HEAP, OFFSET_SUFFIX};
+use crate::spec::device::DeviceSpec;
+
+/// What the names of the allocator's functions end with, and the builtins that take their place.
+const FUNCTIONS: [(&str, &str); 4] = [
+    ("___rust_alloc", HOST_HEAP[0]),
+    ("___rust_alloc_zeroed", HOST_HEAP[1]),
+    ("___rust_dealloc", HOST_HEAP[2]),
+    ("___rust_realloc", HOST_HEAP[3]),
+];
+
+/// A function that does nothing: it makes sure that a program has an allocator.
+const SHIM: &str = "___rust_no_alloc_shim_is_unstable_v2";
+
+/// Runs the pass over the module.
+pub fn run(module: &Module<'_>, spec: &DeviceSpec) {
+    if spec.host_heap.is_empty() {
+        return;
+    }
+    let functions: Vec<Value<'_>> = module
+        .handle()
+        .functions()
+        .into_iter()
+        .filter(|function| function.is_declaration())
+        .filter(|function| {
+            let name = function.name();
+            name.ends_with(SHIM) || builtin(&name).is_some()
+        })
+        .collect();
+    let reaching: HashSet<String> = functions
+        .iter()
+        .flat_map(|&function| kernel_reachability::functions_reaching(function))
+        .map(Value::name)
+        .collect();
+    let may = |name: &String| spec.host_heap.contains(name);
+    let reaches = |name: &String| {
+        reaching.contains(name) || reaching.contains(&format!("{name}{OFFSET_SUFFIX}"))
+    };
+    let mut roots = spec.kernels.iter().map(|kernel| &kernel.name).chain(&spec.exports);
+    if roots.any(|name| reaches(name) && !may(name)) {
+        return;
+    }
+    for function in functions {
+        match builtin(&function.name()) {
+            Some(builtin) => {
+                function.set_name(builtin);
+                function.add_function_attribute("nounwind", 0);
+            }
+            None => remove_calls(function),
+        }
+    }
+}
+
+fn builtin(name: &str) -> Option<&'static str> {
+    FUNCTIONS.iter().find(|(end, _)| name.ends_with(end)).map(|(_, builtin)| *builtin)
+}
+
+fn remove_calls(function: Value<'_>) {
+    for user in function.users() {
+        if user.callee() == Some(function) {
+            user.erase();
+        }
+    }
+}
