@@ -628,7 +628,7 @@ mod tests {
         // Calls take twice as long now and then, which is no reason to look.
         let time = |call: usize, way| match way {
             Way::Kernel => ms(10),
-            Way::Rayon => ms(1) * if call / 20 % 2 == 0 { 1 } else { 2 },
+            Way::Rayon => ms(1) * if (call / 20).is_multiple_of(2) { 1 } else { 2 },
         };
         let (kernels, in_all) = elsewhere(20_000, ms(50), time, |_| 0);
         let best: Nanos = (0..20_000).map(|call| time(call, Way::Rayon)).sum();
