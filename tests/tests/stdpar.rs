@@ -167,17 +167,25 @@ fn memory_of_every_kind() {
     let driver = fake_driver(lab);
     let driver = ("SCHISM_CUDA", driver.to_str().expect("a path in Unicode"));
     let cuda = ("SCHISM_DEVICE", "cuda");
-    for which in ["*", "3"] {
-        let fault = format!("cuMemHostRegister_v2:{which}=2");
-        let variables = [always, driver, cuda, ("FAKE_CUDA_FAULTS", fault.as_str())];
-        if which == "*" {
-            assert_eq!(text(&mut run(&folder, "release", &variables)), expected);
-        }
+    let trace_with = |fault: &str| {
+        let variables = [always, driver, cuda, ("FAKE_CUDA_FAULTS", fault)];
         let ran = output(run(&folder, "release", &variables).env("SCHISM_TRACE", "1"));
-        let trace = String::from_utf8_lossy(&ran.stderr).into_owned();
-        assert!(trace.contains("cannot use all of this program's memory"), "{trace}");
-        assert!(trace.contains("cannot be made visible"), "{trace}");
-    }
+        String::from_utf8_lossy(&ran.stderr).into_owned()
+    };
+    let all = "cuMemHostRegister_v2:*=2";
+    let refused =
+        text(&mut run(&folder, "release", &[always, driver, cuda, ("FAKE_CUDA_FAULTS", all)]));
+    assert_eq!(refused, expected);
+    let trace = trace_with(all);
+    assert!(trace.contains("cannot use all of this program's memory"), "{trace}");
+    assert!(trace.contains("cannot be made visible"), "{trace}");
+    // It is tried again, but ever less often.
+    assert!(trace.contains("goes to rayon for now"), "{trace}");
+    assert!(!trace.contains("stays with rayon, because"), "{trace}");
+    // What fails once is tried again at once.
+    let trace = trace_with("cuMemHostRegister_v2:3=2");
+    assert!(trace.contains("looks at the mappings again"), "{trace}");
+    assert!(!trace.contains("goes to rayon for now"), "{trace}");
     // Nor can addresses that are shared.
     let fault = ("FAKE_CUDA_FAULTS", "cuMemAllocManaged:*=2,cuMemHostRegister_v2:*=2");
     let without = text(&mut run(&folder, "release", &[always, driver, cuda, fault]));

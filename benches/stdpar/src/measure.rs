@@ -3,8 +3,10 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Repetitions that are measured at least.
+/// Repetitions that are measured at least: of short ones, and of those that take a tenth of a second
+/// and more.
 const LEAST: usize = 7;
+const LEAST_OF_LONG: usize = 3;
 
 /// What to measure, and how long.
 pub struct Bench {
@@ -56,7 +58,11 @@ impl Bench {
         }
         let mut times = Vec::new();
         let measured = Instant::now();
-        while times.len() < LEAST || measured.elapsed() < enough {
+        let long = Duration::from_millis(100);
+        let least = |times: &[Duration]| {
+            if times.iter().all(|time| *time >= long) { LEAST_OF_LONG } else { LEAST }
+        };
+        while times.len() < least(&times) || measured.elapsed() < enough {
             let start = Instant::now();
             let again = black_box(repetition());
             times.push(start.elapsed());

@@ -26,32 +26,52 @@ fn iterations(x: f64, y: f64, most: u32) -> u32 {
     most
 }
 
+/// A picture of the set, as large as its benchmark says.
+#[derive(Clone, Copy)]
+struct Picture {
+    width: usize,
+    height: usize,
+    most: u32,
+}
+
+impl Picture {
+    fn pixel(self, index: usize) -> u32 {
+        let (column, row) = (index % self.width, index / self.width);
+        let x = -2.2 + 3.2 * column as f64 / self.width as f64;
+        let y = -1.2 + 2.4 * row as f64 / self.height as f64;
+        iterations(x, y, self.most)
+    }
+
+    /// Measures it by pixels, and by rows, which is how it is often written: uneven, and few.
+    fn measure(self, bench: &Bench, name: &str) {
+        let by_rows = format!("{name}_rows");
+        if !bench.wants(&[name, &by_rows]) {
+            return;
+        }
+        let mut pixels = vec![0_u32; self.width * self.height];
+        bench.measure(name, || {
+            pixels
+                .par_iter_mut()
+                .enumerate()
+                .for_each(|(index, pixel)| *pixel = self.pixel(index));
+            sample(&pixels, u64::from)
+        });
+        bench.measure(&by_rows, || {
+            pixels.par_chunks_mut(self.width).enumerate().for_each(|(row, pixels)| {
+                for (column, pixel) in pixels.iter_mut().enumerate() {
+                    *pixel = self.pixel(row * self.width + column);
+                }
+            });
+            sample(&pixels, u64::from)
+        });
+    }
+}
+
 fn mandelbrot(bench: &Bench) {
     let (width, height) = (bench.size(800, 61), bench.size(600, 43));
-    let point = |index: usize| {
-        let (column, row) = (index % width, index / width);
-        let x = -2.2 + 3.2 * column as f64 / width as f64;
-        let y = -1.2 + 2.4 * row as f64 / height as f64;
-        (x, y)
-    };
-    let mut pixels = vec![0_u32; width * height];
-    bench.measure("mandelbrot", || {
-        pixels.par_iter_mut().enumerate().for_each(|(index, pixel)| {
-            let (x, y) = point(index);
-            *pixel = iterations(x, y, 200);
-        });
-        checksum(pixels.iter().map(|pixel| u64::from(*pixel)))
-    });
-    // The same by rows, which is how it is often written: uneven, and few of them.
-    bench.measure("mandelbrot_rows", || {
-        pixels.par_chunks_mut(width).enumerate().for_each(|(row, pixels)| {
-            for (column, pixel) in pixels.iter_mut().enumerate() {
-                let (x, y) = point(row * width + column);
-                *pixel = iterations(x, y, 200);
-            }
-        });
-        checksum(pixels.iter().map(|pixel| u64::from(*pixel)))
-    });
+    Picture { width, height, most: 200 }.measure(bench, "mandelbrot");
+    let (width, height) = (bench.size(2048, 97), bench.size(1024, 31));
+    Picture { width, height, most: 2000 }.measure(bench, "mandelbrot_2048");
 }
 
 /// An option.

@@ -41,6 +41,9 @@ const PROGRAM: &str = "stdpar-bench";
 /// The two builds, in a pack.
 const BUILDS: [&str; 2] = ["stdpar-bench-plain", "stdpar-bench-schism"];
 
+/// The values of `SCHISM_STDPAR`.
+const SETTINGS: [&str; 3] = ["auto", "always", "never"];
+
 /// What `auto` is to reach of rayon's speed, of any pipeline.
 const GOAL: f64 = 0.95;
 
@@ -63,7 +66,9 @@ struct Options {
     native: bool,
     device: Option<OsString>,
     settings: Vec<String>,
-    /// What the programs get.
+    /// Parts of names; all benchmarks if there are none.
+    only: Vec<String>,
+    /// What else the programs get.
     passed: Vec<OsString>,
 }
 
@@ -75,6 +80,7 @@ impl Options {
             native: false,
             device: None,
             settings: ["auto", "always"].map(str::to_owned).to_vec(),
+            only: Vec::new(),
             passed: Vec::new(),
         };
         let wrong = |text: &str| Error::Usage(format!("{text}\n\n{USAGE}"));
@@ -87,20 +93,37 @@ impl Options {
             match argument {
                 Long("small") => options.passed.push("--small".into()),
                 Long("seconds") => {
-                    options.passed.extend(["--seconds".into(), parser.value().map_err(misused)?]);
+                    let seconds = parser.value().map_err(misused)?;
+                    let number = seconds.to_str().and_then(|text| text.parse::<f64>().ok());
+                    if !number.is_some_and(|number| number.is_finite() && number >= 0.0) {
+                        let seconds = seconds.display();
+                        return Err(wrong(&format!("`{seconds}` is no number of seconds")));
+                    }
+                    options.passed.extend(["--seconds".into(), seconds]);
                 }
                 Long("native") => options.native = true,
                 Long("only") => {
                     let names = parser.value().map_err(misused)?;
                     let names = names.to_string_lossy();
                     let names = names.split(',').filter(|name| !name.is_empty());
-                    options.passed.extend(names.map(OsString::from));
+                    if let Some(name) = names.clone().find(|name| name.starts_with('-')) {
+                        return Err(wrong(&format!("no benchmark is called `{name}`")));
+                    }
+                    options.only.extend(names.map(str::to_owned));
                 }
                 Long("device") => options.device = Some(parser.value().map_err(misused)?),
                 Long("settings") => {
                     let settings = parser.value().map_err(misused)?;
                     let settings = settings.to_string_lossy();
                     options.settings = settings.split(',').map(str::to_owned).collect();
+                    let unknown =
+                        options.settings.iter().find(|setting| !SETTINGS.contains(&&***setting));
+                    if let Some(setting) = unknown {
+                        let known = SETTINGS.join(", ");
+                        return Err(wrong(&format!(
+                            "`{setting}` is no setting of SCHISM_STDPAR; there are {known}"
+                        )));
+                    }
                 }
                 Long("pack") => {
                     options.mode = Mode::Pack(parser.value().map_err(misused)?.into());
@@ -218,7 +241,7 @@ impl Bench {
                     Some(setting) => self.schism(options, setting),
                     None => Command::new(&self.plain),
                 };
-                run.args(&options.passed);
+                run.args(&options.passed).args(&options.only);
                 let output = command::capture(run, "to measure", "it was just built")?;
                 match setting {
                     Some(setting) => drop(ours.insert(setting.clone(), Line::all(&output))),
@@ -226,6 +249,10 @@ impl Bench {
                 }
             }
             table.add(&theirs, &ours);
+        }
+        if table.order.is_empty() {
+            let names = options.only.join(", ");
+            return Err(Error::Usage(format!("no benchmark has `{names}` in its name\n\n{USAGE}")));
         }
         print!("{}", table.render());
         Ok(if table.differ.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -384,12 +411,23 @@ mod tests {
     fn options_are_read() {
         let options = read("3 --small --only dot,scan --device cuda:0 --settings auto").unwrap();
         assert_eq!(options.pairs, 3);
-        assert_eq!(options.passed, ["--small", "dot", "scan"]);
+        assert_eq!(options.passed, ["--small"]);
+        assert_eq!(options.only, ["dot", "scan"]);
         assert_eq!(options.device, Some("cuda:0".into()));
         assert_eq!(options.settings, ["auto"]);
         assert_eq!(read("--pack there").unwrap().mode, Mode::Pack("there".into()));
         assert_eq!(read("").unwrap().mode, Mode::Checkout);
-        for line in ["--frobnicate", "0", "--pack"] {
+        for line in [
+            "--frobnicate",
+            "0",
+            "--pack",
+            "--settings maybe",
+            "--settings auto,",
+            "--seconds x",
+            "--seconds -1",
+            "--seconds inf",
+            "--only --small",
+        ] {
             assert!(read(line).unwrap_err().to_string().contains("usage: cargo schism bench"));
         }
     }

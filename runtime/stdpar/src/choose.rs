@@ -61,6 +61,9 @@ struct Site {
     is_made: AtomicBool,
     /// What it has taken with rayon, in nanoseconds.
     spent: AtomicU64,
+    /// Calls that go to rayon until a launch is tried again, and how often one was put off.
+    wait: AtomicU32,
+    put_off: AtomicU32,
     /// By whether the calling thread is one of rayon's, where a launch has other threads beside it,
     /// and by the number of bits of the length.
     classes: [[Class; LENGTHS]; 2],
@@ -83,7 +86,15 @@ const LENGTHS: usize = usize::BITS as usize + 1;
 struct Class {
     /// What the next calls do; see [`KERNEL`], [`BY_TICKS`] and [`ONE`].
     plan: AtomicU32,
-    policy: OnceLock<Box<Mutex<Policy>>>,
+    measured: OnceLock<Box<Mutex<Measured>>>,
+}
+
+/// What was measured of a class.
+#[derive(Default)]
+struct Measured {
+    policy: Policy,
+    /// When the last call ended, if no other has begun since.
+    ended: Option<Instant>,
 }
 
 /// A bit of a plan: the calls are kernels.
@@ -94,12 +105,15 @@ const BY_TICKS: u32 = 2;
 /// The rest of a plan: this, for each call that need not ask.
 const ONE: u32 = 4;
 
+/// A launch that is put off again and again is tried every so many calls at least: 2 to this power.
+const LONGEST_WAIT: u32 = 12;
+
 /// A prime, so that pipelines that take turns all get theirs.
 const TICKS: u32 = 61;
 
 impl Class {
-    fn policy(&self) -> &Mutex<Policy> {
-        self.policy.get_or_init(Box::default)
+    fn measured(&self) -> &Mutex<Measured> {
+        self.measured.get_or_init(Box::default)
     }
 
     fn set(&self, plan: Plan, is_tiny: bool) {
@@ -139,6 +153,12 @@ pub(crate) fn way(descriptor: usize, len: usize, prepare: fn(Prepared) -> bool) 
     if site.kernel.load(Ordering::Relaxed) == REFUSED {
         return Way::Rayon;
     }
+    let wait = site.wait.load(Ordering::Relaxed);
+    if wait != 0 {
+        // Other threads may do the same meanwhile, and a call more waits then.
+        site.wait.store(wait - 1, Ordering::Relaxed);
+        return Way::Rayon;
+    }
     if setting() == Setting::Always {
         return site.always(len);
     }
@@ -156,9 +176,13 @@ pub(crate) fn way(descriptor: usize, len: usize, prepare: fn(Prepared) -> bool) 
     site.ask(class, len, prepare)
 }
 
-/// Whether a pipeline has no kernel that can be launched.
+/// Whether a pipeline has no kernel that can be launched now.
 pub(crate) fn is_refused(descriptor: usize) -> bool {
-    descriptor == 0 || site(descriptor).kernel.load(Ordering::Relaxed) == REFUSED
+    if descriptor == 0 {
+        return true;
+    }
+    let site = site(descriptor);
+    site.kernel.load(Ordering::Relaxed) == REFUSED || site.put_off.load(Ordering::Relaxed) != 0
 }
 
 /// Counts the calling thread's calls; whether this is one that asks.
@@ -221,6 +245,8 @@ fn add(descriptor: usize, bucket: &AtomicPtr<Site>) -> &'static Site {
         kernel: AtomicU8::new(UNASKED),
         is_made: AtomicBool::new(false),
         spent: AtomicU64::new(0),
+        wait: AtomicU32::new(0),
+        put_off: AtomicU32::new(0),
         classes: std::array::from_fn(|_| std::array::from_fn(|_| Class::default())),
     }));
     bucket.store(ptr::from_ref(site).cast_mut(), Ordering::Release);
@@ -250,9 +276,12 @@ impl Site {
     #[inline(never)]
     fn ask(&'static self, class: &'static Class, len: usize, prepare: fn(Prepared) -> bool) -> Way {
         // Who would have to wait goes where the last one went.
-        let Ok(mut policy) = class.policy().try_lock() else {
+        let Ok(mut measured) = class.measured().try_lock() else {
             return self.as_planned(class.plan.load(Ordering::Relaxed), len);
         };
+        if let Some(ended) = measured.ended.take() {
+            measured.policy.after(nanos(ended.elapsed()));
+        }
         let kernel = match self.kernel.load(Ordering::Acquire) {
             UNASKED => Kernel::Unasked(self.spent.load(Ordering::Relaxed)),
             MAKING => Kernel::Making,
@@ -260,8 +289,8 @@ impl Site {
             READY => Kernel::Ready,
             _ => return Way::Rayon,
         };
-        let step = policy.next(kernel);
-        drop(policy);
+        let step = measured.policy.next(kernel);
+        drop(measured);
         match step {
             Step::Make => {
                 self.make(prepare);
@@ -298,11 +327,6 @@ impl Prepared {
     /// It is there.
     pub(crate) fn ready(self) {
         self.0.is_made.store(true, Ordering::Relaxed);
-        self.launch();
-    }
-
-    /// The first launch is to make it.
-    pub(crate) fn launch(self) {
         self.0.kernel.store(READY, Ordering::Release);
     }
 
@@ -317,18 +341,24 @@ fn refuse(site: &Site, name: fn() -> &'static str, why: &str) {
     note(format_args!("a parallel iterator stays with rayon, because {why}: {}", name()));
 }
 
+fn nanos(time: Duration) -> policy::Nanos {
+    policy::Nanos::try_from(time.as_nanos()).unwrap_or(policy::Nanos::MAX)
+}
+
 impl Run {
     fn end_as(&self, way: policy::Way) -> Option<Duration> {
         let time = self.begin?.elapsed();
         let Some(class) = self.class else { return Some(time) };
-        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let mut policy: MutexGuard<'_, Policy> =
-            class.policy().lock().unwrap_or_else(PoisonError::into_inner);
+        let nanos = nanos(time);
+        let mut measured: MutexGuard<'_, Measured> =
+            class.measured().lock().unwrap_or_else(PoisonError::into_inner);
         // The first launch makes the kernel if nobody has.
         let counts = way == policy::Way::Rayon || self.site.is_made.swap(true, Ordering::Relaxed);
-        let plan = policy.end(way, nanos, counts);
-        class.set(plan, policy.is_tiny());
-        drop(policy);
+        let plan = measured.policy.end(way, nanos, counts);
+        class.set(plan, measured.policy.is_tiny());
+        // Where the next call is not to be measured, nobody knows when it begins.
+        measured.ended = (plan.calls == 0).then(Instant::now);
+        drop(measured);
         if way == policy::Way::Rayon {
             let in_all = nanos.saturating_mul(u64::from(plan.calls) + 1);
             self.site.spent.fetch_add(in_all, Ordering::Relaxed);
@@ -344,6 +374,9 @@ impl Run {
     /// It ran as a kernel.
     #[inline]
     pub(crate) fn end_on_device(self, name: fn() -> &'static str, pieces: usize, queue: &Queue) {
+        if self.site.put_off.load(Ordering::Relaxed) != 0 {
+            self.site.put_off.store(0, Ordering::Relaxed);
+        }
         let (len, device, name) = (self.len, queue.device(), name());
         match self.end_as(policy::Way::Kernel) {
             Some(time) => {
@@ -353,6 +386,15 @@ impl Run {
             }
             None => note(format_args!("{len} items in {pieces} pieces on `{device}`: {name}")),
         }
+    }
+
+    /// It cannot be launched now. A later call tries again: the second one, and then ever fewer.
+    pub(crate) fn put_off(self, name: fn() -> &'static str, why: &str) {
+        let before = self.site.put_off.load(Ordering::Relaxed);
+        self.site.put_off.store((before + 1).min(LONGEST_WAIT), Ordering::Relaxed);
+        self.site.wait.store(1 << before.min(LONGEST_WAIT), Ordering::Relaxed);
+        let name = name();
+        note(format_args!("a parallel iterator goes to rayon for now, because {why}: {name}"));
     }
 
     /// There is no kernel for it.

@@ -6,7 +6,7 @@ use std::panic::panic_any;
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, bridge_producer_consumer};
 use schism::__private::{descriptor, prepare_unchecked, with_host_memory};
-use schism::{DeviceKind, ImageError, LaunchError, Queue};
+use schism::{ImageError, LaunchError, Queue};
 
 use crate::choose::{self, Prepared, Way};
 use crate::device;
@@ -61,14 +61,21 @@ where
                 report::refused(std::any::type_name::<(P, C)>, descriptor, why);
                 run.refuse(name, why);
             };
+            // What the program has mapped changes, so another launch may begin.
+            let not_begun = |run: choose::Run, error: &LaunchError| {
+                let why = why(error);
+                if matches!(error, LaunchError::HostMemory { .. }) {
+                    report::refused(std::any::type_name::<(P, C)>, descriptor, &why);
+                    run.put_off(name, &why);
+                } else {
+                    refuse(run, &why);
+                }
+            };
             let Some(queue) = device::queue() else {
                 refuse(run, NO_QUEUE);
                 return (with_rayon(len, producer, consumer), Place::Refused);
             };
-            if const { grid::may_copy::<P, C>() }
-                && device::is_wide()
-                && !self::descriptor::<grid::Fold<P, C>, 1>().is_null()
-            {
+            if is_grid::<P, C>() {
                 let mut launch = grid::Launch::new(len, &producer, &consumer);
                 let launched = with_host_memory(&queue, || launch.run(&queue));
                 return match launched.unwrap_or_else(|error| Err(grid::Failed::NotBegun(error))) {
@@ -77,7 +84,7 @@ where
                         (result, Place::Kernel)
                     }
                     Err(grid::Failed::NotBegun(error)) => {
-                        refuse(run, &why(&error));
+                        not_begun(run, &error);
                         (with_rayon(len, producer, consumer), Place::Refused)
                     }
                     Err(grid::Failed::Within(error)) => fail(error, &queue),
@@ -97,13 +104,23 @@ where
             };
             match failed {
                 Failed::NotBegun(launch, error) => {
-                    refuse(run, &why(&error));
+                    not_begun(run, &error);
                     (launch.join_with(pieces_with_rayon), Place::Refused)
                 }
                 Failed::Within(error) => fail(error, &queue),
             }
         }
     }
+}
+
+/// Whether work-items cut their own pieces out of a pipeline.
+fn is_grid<P, C>() -> bool
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    let may_copy = const { grid::may_copy::<P, C>() };
+    may_copy && device::is_wide() && !descriptor::<grid::Fold<P, C>, 1>().is_null()
 }
 
 /// Why a launch cannot begin where a thread has no queue.
@@ -142,15 +159,44 @@ where
         pipeline.refuse(name, NO_QUEUE);
         return true;
     };
-    if queue.device().kind() != DeviceKind::Cpu {
-        pipeline.launch();
-        return true;
-    }
     let told = move |outcome: Result<(), LaunchError>| match outcome {
         Ok(()) => pipeline.ready(),
         Err(error) => pipeline.refuse(name, &why(&error)),
     };
-    prepare_unchecked::<Pieces<P, C>>(&queue, Box::new(told))
+    if !is_grid::<P, C>() {
+        return prepare_unchecked::<Pieces<P, C>>(&queue, seen(&queue, told));
+    }
+    let joins = size_of::<C::Result>() != 0 && !descriptor::<grid::Join<P, C>, 1>().is_null();
+    if !joins {
+        return prepare_unchecked::<grid::Fold<P, C>>(&queue, seen(&queue, told));
+    }
+    let of_join = queue.clone();
+    let folds = move |outcome: Result<(), LaunchError>| {
+        if outcome.is_err() {
+            return told(outcome);
+        }
+        // Without it the host joins, so nothing depends on whether it can be had. The background
+        // takes it after this one, or has enough to do; then the first launch makes it.
+        prepare_unchecked::<grid::Join<P, C>>(&of_join, Box::new(|_| {}));
+        told(outcome);
+    };
+    prepare_unchecked::<grid::Fold<P, C>>(&queue, seen(&queue, folds))
+}
+
+/// Has all of the program's memory made visible to a device before somebody is told of a kernel, so
+/// that its first launch finds most of that done.
+fn seen(
+    queue: &Queue,
+    told: impl FnOnce(Result<(), LaunchError>) + Send + 'static,
+) -> Box<dyn FnOnce(Result<(), LaunchError>) + Send> {
+    let queue = queue.clone();
+    Box::new(move |outcome| {
+        if outcome.is_ok() && device::is_wide() {
+            // What cannot be seen now, the launch tells.
+            let _ = with_host_memory(&queue, || {});
+        }
+        told(outcome);
+    })
 }
 
 /// Runs a pipeline as rayon does.

@@ -9,8 +9,16 @@
 //!
 //! What a way takes is the median of its last calls, so that a thread that was interrupted counts
 //! for nothing. The first call after a change of the way does not count either, if it is short: it
-//! finds the other threads' data in the caches, and threads that still look for work. Where the
-//! device has memory of its own, the data move there and back, and the first two do not count.
+//! finds the other threads' data in the caches, and threads that still look for work.
+//!
+//! Where the device has memory of its own, the data move there and back:
+//!
+//! - the first two calls after a change of the way do not count;
+//! - what a look costs is counted in full, with the calls in which the data move back, and no look
+//!   begins before that is a small part of the time spent since;
+//! - the first look ends at once if it costs far more than the pipeline has taken in all;
+//! - what the host does right after a call counts as far as it takes longer after one way than
+//!   after the other: results that are on the device move when the host reads them.
 
 /// Time in nanoseconds.
 pub(crate) type Nanos = u64;
@@ -38,6 +46,17 @@ const LOOK_OF_LONG: u32 = 2;
 
 /// A look may cost this share of what was spent since the last one, in percent.
 const SHARE: u64 = 1;
+
+/// The same where data move: for looks because calls take longer or shorter, and for the one after
+/// a first look that ended at once.
+const SHARE_OF_CHANGED: u64 = 5;
+const SHARE_OF_SECOND: u64 = 25;
+
+/// The first look ends when it has cost so many times what the pipeline has taken in all.
+const MOST_OF_FIRST: u64 = 2;
+
+/// The time after a call counts if it is at most so many times the call's.
+const AFTER: u64 = 8;
 
 /// Calls between two looks: at least at first, and at least after many looks that changed nothing.
 const SOON: u32 = 16;
@@ -131,6 +150,15 @@ enum Phase {
     Settled,
 }
 
+/// What became of the first look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum First {
+    Pending,
+    /// It cost too much to be finished.
+    Ended,
+    Over,
+}
+
 /// See the module's documentation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
@@ -144,9 +172,16 @@ pub(crate) struct Policy {
     reference: Option<Nanos>,
     /// The way of the last call that ended, and how many such calls there were in a row.
     last: (Way, u32),
-    /// Whether data move when the way changes, and what the last call took in which they did.
+    /// The times from the last calls' ends to the next ones' beginnings.
+    after: [Times; 2],
+    /// Whether the time after the last call counts.
+    is_after: bool,
+    /// Whether data move when the way changes.
     moves: bool,
-    moving: Nanos,
+    /// What the last look took longer than the way that was taken would have.
+    cost: Nanos,
+    /// Whether the first look is over, or has ended at once.
+    first: First,
     /// Calls, and time, since the last look.
     calls: u32,
     spent: Nanos,
@@ -163,8 +198,11 @@ impl Default for Policy {
             other: None,
             reference: None,
             last: (Way::Rayon, 0),
+            after: [Times::default(); 2],
+            is_after: false,
             moves: false,
-            moving: 0,
+            cost: 0,
+            first: First::Pending,
             calls: 0,
             spent: 0,
             between: SOON,
@@ -222,9 +260,15 @@ impl Policy {
         });
         let cost = self.other.map_or(0, |other| other.saturating_sub(current));
         let cost = cost.saturating_mul(u64::from(self.calls_of_look(current)));
-        // They move there and back.
-        let cost = cost.max(2 * self.moving);
-        changed || (self.spent >= REST && self.spent / 100 * SHARE >= cost)
+        if !self.moves {
+            return changed || (self.spent >= REST && self.spent / 100 * SHARE >= cost);
+        }
+        let share = match self.first {
+            First::Ended => SHARE_OF_SECOND,
+            _ if changed => SHARE_OF_CHANGED,
+            _ => SHARE,
+        };
+        self.spent >= REST && self.spent / 100 * share >= cost.max(self.cost)
     }
 
     const fn calls_of_look(&self, current: Nanos) -> u32 {
@@ -236,7 +280,32 @@ impl Policy {
         let calls = self.current().map_or(LOOK, |current| self.calls_of_look(current));
         let other = self.way.other();
         *self.times(other) = Times::default();
+        self.after[other as usize] = Times::default();
+        self.cost = 0;
         self.phase = Phase::Looking(calls);
+    }
+
+    /// The time from the end of the last call to the beginning of the next one.
+    pub(crate) fn after(&mut self, time: Nanos) {
+        if std::mem::take(&mut self.is_after) {
+            self.after[self.last.0 as usize].add(time);
+        }
+    }
+
+    /// What the host does after calls of the other way and of the one that is taken, as far as it
+    /// takes longer than after the other one.
+    fn longer_after(&self, seen: Nanos, current: Nanos) -> [Nanos; 2] {
+        let [other, own] =
+            [self.way.other(), self.way].map(|way| self.after[way as usize].median());
+        match (other, own) {
+            (Some(other), Some(own))
+                if self.moves && other.max(own) <= seen.max(current).saturating_mul(AFTER) =>
+            {
+                let least = other.min(own);
+                [other - least, own - least]
+            }
+            _ => [0, 0],
+        }
     }
 
     fn decide(&mut self) {
@@ -246,10 +315,15 @@ impl Policy {
         let seen = self.times(other).median();
         let better = match (seen, self.current()) {
             (Some(seen), Some(current)) => {
+                let [after_seen, after_current] = self.longer_after(seen, current);
+                let (seen, current) = (seen + after_seen, current + after_current);
                 u128::from(seen) * 100 < u128::from(current) * u128::from(BETTER)
             }
             _ => false,
         };
+        if self.first == First::Ended || seen.is_some() {
+            self.first = First::Over;
+        }
         if better {
             self.other = self.current();
             self.way = other;
@@ -270,8 +344,21 @@ impl Policy {
         if counts {
             self.times(way).add(time);
         }
-        if self.moves && !counts && way != self.way {
-            self.moving = time;
+        self.is_after = counts;
+        let is_look = matches!(self.phase, Phase::Looking(_)) && way != self.way;
+        if self.moves && (is_look || (self.phase == Phase::Settled && !counts)) {
+            let usual = self.current().unwrap_or(time);
+            self.cost = self.cost.saturating_add(time.saturating_sub(usual));
+        }
+        if self.moves
+            && is_look
+            && !counts
+            && self.first == First::Pending
+            && self.cost > self.spent.saturating_mul(MOST_OF_FIRST)
+        {
+            (self.phase, self.first) = (Phase::Settled, First::Ended);
+            (self.calls, self.spent) = (0, 0);
+            return self.plan(time);
         }
         let plan = self.plan(time);
         if way == self.way {
@@ -493,6 +580,65 @@ mod tests {
             policy.end(way, ms(10) + moving, true);
         }
         assert!(kernels < 30, "{kernels}");
+    }
+
+    /// Calls on a device with memory of its own: the first after a change takes `moving` longer.
+    /// Returns the calls that were kernels, and the time of all.
+    fn elsewhere(
+        calls: usize,
+        moving: Nanos,
+        time: impl Fn(usize, Way) -> Nanos,
+        after: impl Fn(Way) -> Nanos,
+    ) -> (usize, Nanos) {
+        let mut policy = Policy::default();
+        let (mut last, mut row, mut kernels, mut in_all) = (Way::Rayon, 9, 0, 0);
+        for call in 0..calls {
+            if call != 0 {
+                policy.after(after(last));
+                in_all += after(last);
+            }
+            let Step::Take(way, _) = policy.next(Kernel::ReadyElsewhere) else { unreachable!() };
+            row = if way == last { row + 1 } else { 0 };
+            last = way;
+            kernels += usize::from(way == Way::Kernel);
+            let time = time(call, way) + if row == 0 { moving } else { 0 };
+            in_all += time;
+            policy.end(way, time, true);
+        }
+        (kernels, in_all)
+    }
+
+    #[test]
+    fn what_the_host_does_after_calls_counts() {
+        let time = |_, way| if way == Way::Kernel { ms(1) } else { ms(2) };
+        let none = elsewhere(400, ms(20), time, |_| 0);
+        assert!(none.0 > 300, "{none:?}");
+        // Results are read by the host, and move.
+        let moved = elsewhere(400, ms(20), time, |way| ms(if way == Way::Kernel { 3 } else { 1 }));
+        assert!(moved.0 < 40, "{moved:?}");
+        // What takes as long after both says nothing, nor what takes very long.
+        let same = elsewhere(400, ms(20), time, |_| ms(3));
+        assert!(same.0 > 300, "{same:?}");
+        let long = elsewhere(400, ms(20), time, |way| ms(if way == Way::Kernel { 90 } else { 80 }));
+        assert!(long.0 > 300, "{long:?}");
+    }
+
+    #[test]
+    fn looks_that_move_data_cost_a_small_part() {
+        // Calls take twice as long now and then, which is no reason to look.
+        let time = |call: usize, way| match way {
+            Way::Kernel => ms(10),
+            Way::Rayon => ms(1) * if (call / 20).is_multiple_of(2) { 1 } else { 2 },
+        };
+        let (kernels, in_all) = elsewhere(20_000, ms(50), time, |_| 0);
+        let best: Nanos = (0..20_000).map(|call| time(call, Way::Rayon)).sum();
+        assert!(in_all * 100 < best * 110, "{kernels}: {in_all} for {best}");
+        // The first look ends at once, and the second one is a whole one.
+        let (kernels, in_all) = elsewhere(60, ms(500), |_, _| ms(1), |_| 0);
+        assert_eq!(kernels, 1, "{in_all}");
+        let faster = |_, way| if way == Way::Kernel { ms(1) } else { ms(20) };
+        let (kernels, _) = elsewhere(2000, ms(500), faster, |_| 0);
+        assert!(kernels > 1300, "{kernels}");
     }
 
     #[test]

@@ -16,6 +16,9 @@
 //! - if it is [watched](super::watch): before the next launch what has gone is unregistered, when
 //!   no launch is running any more.
 //!
+//! A launch looks at all mappings, unless the system [says](super::mapping_log) that there is none
+//! since the last look, and nothing has gone.
+//!
 //! All else is registered for one launch, and there is one such launch at a time. What a kernel
 //! refers to is borrowed for the launch, so it is not unmapped before the launch has ended.
 
@@ -29,6 +32,7 @@ use crate::error::DriverError;
 use crate::hal::address_window::is_in_window;
 use crate::hal::cuda::api::{DevicePtr, RawStream, number, symbol};
 use crate::hal::cuda::handle::Handle;
+use crate::hal::cuda::mapping_log::{self, Moment};
 use crate::hal::cuda::mappings::{self, Mapping};
 use crate::hal::cuda::page_table;
 use crate::hal::cuda::process;
@@ -60,6 +64,8 @@ struct State {
     drivers: HashSet<Mapping>,
     /// Watches what may go; `None` inside where the system does not allow that.
     watch: OnceCell<Option<Watch>>,
+    /// When all mappings were registered or are nobody's. While it is that moment, they are.
+    complete: Option<Moment>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +93,11 @@ pub(super) fn with_all(
         return Err("it cannot use the host's addresses".to_owned());
     }
     let mut state = memory.state.lock().unwrap_or_else(PoisonError::into_inner);
-    let for_launch = state.register_all(context, memory)?;
+    let for_launch = state.register_all(context, memory).or_else(|reason| {
+        // Another thread may have unmapped something since the look at the mappings.
+        tracing::debug!(reason, "looks at the mappings again");
+        state.register_all(context, memory)
+    })?;
     if for_launch.begins.is_empty() {
         // Others may run at the same time. They wait before they unregister anything.
         let running = memory.launches.read().unwrap_or_else(PoisonError::into_inner);
@@ -160,17 +170,27 @@ impl State {
     ) -> Result<ForLaunch<'a>, String> {
         let started = Instant::now();
         context.enter().map_err(|error| error.to_string())?;
-        self.forget_gone(context, memory);
+        // Before the look: what comes meanwhile may not be in it.
+        let now = mapping_log::now();
+        let gone = self.forget_gone(context, memory);
+        let mut for_launch = ForLaunch { context, begins: Vec::new() };
+        if now.is_some() && now == self.complete && !gone {
+            return Ok(for_launch);
+        }
+        self.complete = None;
         let unreadable = |error| format!("the list of its mappings cannot be read: {error}");
         let all = mappings::all().map_err(unreadable)?;
-        let mut for_launch = ForLaunch { context, begins: Vec::new() };
+        let mut complete = true;
         let (mut bytes, mut new) = (0, 0);
         let mut before: Option<&Mapping> = None;
         for mapping in &all {
             let follows = before.replace(mapping).filter(|before| before.end == mapping.begin);
+            complete &= goes_seen(mapping);
             if !is_programs(mapping) || self.drivers.contains(mapping) {
                 continue;
             }
+            // Where others grow in place, that is not seen.
+            complete &= process::stays(mapping) || (mapping.writable && !mapping.shared);
             let is_stack = follows.is_some_and(|guard| !guard.readable && guard.size() <= GUARD);
             let gaps = self.gaps(context, memory, mapping);
             for (begin, end) in gaps {
@@ -179,6 +199,7 @@ impl State {
                 } else if self.watch(begin, end) {
                     self.keep(context, mapping, (begin, end), true)
                 } else {
+                    complete = false;
                     // Below its first page nothing was ever called, so nothing there belongs to a
                     // frame.
                     let first = is_stack.then(|| page_table::first_there(begin, end)).flatten();
@@ -192,15 +213,25 @@ impl State {
                         if matches!(outcome, Outcome::Registered) {
                             for_launch.begins.push(begin);
                         }
+                        outcome
                     })
                 };
                 new += 1;
-                registered.map_err(|error| describe(mapping, &error.to_string()))?;
+                match registered.map_err(|error| describe(mapping, &error.to_string()))? {
+                    Outcome::Registered => {}
+                    // Its owner may unregister it.
+                    Outcome::Already => complete = false,
+                    Outcome::Drivers if self.watch(mapping.begin, mapping.end) => {
+                        self.drivers.insert(mapping.clone());
+                    }
+                    Outcome::Drivers => complete = false,
+                }
             }
         }
         let (micros, mappings) = (started.elapsed().as_micros() as u64, all.len());
         let once = for_launch.begins.len();
-        tracing::debug!(mappings, new, once, micros, "made memory visible");
+        tracing::debug!(mappings, new, once, complete, micros, "made memory visible");
+        self.complete = now.filter(|_| complete);
         Ok(for_launch)
     }
 
@@ -243,12 +274,13 @@ impl State {
         mapping: &Mapping,
         (begin, end): (usize, usize),
         watched: bool,
-    ) -> Result<(), DriverError> {
-        if let Outcome::Registered = register(context, mapping, begin, end)? {
+    ) -> Result<Outcome, DriverError> {
+        let outcome = register(context, mapping, begin, end)?;
+        if let Outcome::Registered = outcome {
             let registration = Registration { end, writable: mapping.writable, watched };
             self.registered.insert(begin, registration);
         }
-        Ok(())
+        Ok(outcome)
     }
 
     /// Has a range watched from now on; `false` if that cannot be.
@@ -260,14 +292,14 @@ impl State {
         watch.as_ref().is_some_and(|watch| watch.add(begin, end).is_ok())
     }
 
-    /// Unregisters what has gone since the last launch.
-    fn forget_gone(&mut self, context: &Handle, memory: &HostMemory) {
+    /// Unregisters what has gone since the last launch; returns whether anything has.
+    fn forget_gone(&mut self, context: &Handle, memory: &HostMemory) -> bool {
         let mut gone = Vec::new();
         if let Some(Some(watch)) = self.watch.get() {
             watch.take(|range| gone.push(range.unwrap_or((0, usize::MAX))));
         }
         if gone.is_empty() {
-            return;
+            return false;
         }
         let is_gone =
             |begin: usize, end: usize| gone.iter().any(|(from, to)| *from < end && begin < *to);
@@ -278,6 +310,7 @@ impl State {
             .map(|(begin, _)| *begin)
             .collect();
         self.forget(context, memory, &begins);
+        true
     }
 
     /// Unregisters what begins at some addresses, when no launch is running any more.
@@ -312,8 +345,10 @@ fn unregister(context: &Handle, begin: usize) {
 /// What became of an attempt to register a mapping.
 enum Outcome {
     Registered,
-    /// The device sees it already, or nobody has addresses of it.
-    NotNeeded,
+    /// Somebody else has registered it.
+    Already,
+    /// It is the driver's own, and the program has no addresses of it.
+    Drivers,
 }
 
 /// Registers a part of a mapping.
@@ -331,10 +366,10 @@ fn register(
     // SAFETY: the driver refuses what is not mapped. Pinning memory changes nothing that the
     // program can see.
     match unsafe { (context.api().host_register)(address, size, flags) } {
-        number::ALREADY_REGISTERED => Ok(Outcome::NotNeeded),
+        number::ALREADY_REGISTERED => Ok(Outcome::Already),
         // The driver refuses only such memory of this kind that it keeps for itself.
         number::INVALID_VALUE if mapping.shared && mapping.name.starts_with(SHARED) => {
-            Ok(Outcome::NotNeeded)
+            Ok(Outcome::Drivers)
         }
         code => {
             context.check(code, symbol::host_register)?;
@@ -351,7 +386,15 @@ fn is_programs(mapping: &Mapping) -> bool {
     // Code of the system's, and its clocks.
     let systems =
         ["[vdso]", "[vsyscall]", "[vvar"].iter().any(|name| mapping.name.starts_with(name));
-    mapping.readable && !internal && !systems && !is_in_window(mapping.begin)
+    let own = is_in_window(mapping.begin) || mapping_log::is_own(mapping.begin);
+    mapping.readable && !internal && !systems && !own
+}
+
+/// Whether a mapping cannot make room unseen for a larger one, so that as much private memory as
+/// before is the same memory: it is watched, stays, or is none of such memory.
+fn goes_seen(mapping: &Mapping) -> bool {
+    let device = DEVICES.iter().any(|folder| mapping.name.starts_with(folder));
+    mapping.shared || !mapping.writable || (mapping.readable && !device)
 }
 
 /// The largest guard below a thread's stack.

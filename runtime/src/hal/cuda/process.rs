@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::sync::OnceLock;
 
+use crate::hal::cuda::mapping_log;
 use crate::hal::cuda::mappings::{self, Mapping};
 
 /// Whether a mapping stays as long as the process: it is of an object that the process was started
@@ -31,12 +32,17 @@ static BEFORE_DRIVER: OnceLock<HashSet<Mapping>> = OnceLock::new();
 /// Takes note of the objects that the process was started with. Call it before others are opened.
 pub(super) fn at_start() {
     OBJECTS.get_or_init(|| objects().into_iter().map(|(_, range)| range).collect());
+    mapping_log::at_start();
+}
+
+/// How many threads there are.
+pub(super) fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(usize::MAX, Iterator::count)
 }
 
 /// Takes note of the mappings before the driver is opened, in programs that may need to know. What
 /// is new afterwards is the driver's only if no other thread could make mappings meanwhile.
 pub(super) fn before_driver() {
-    let threads = || std::fs::read_dir("/proc/self/task").map_or(usize::MAX, Iterator::count);
     if OBJECTS.get().is_some()
         && threads() == 1
         && let Ok(all) = mappings::all()
