@@ -1,10 +1,10 @@
 //! Programs whose parallel iterators run as kernels: `cargo schism build --stdpar`.
 //!
-//! rayon's indexed pipelines all end in one function, `bridge_producer_consumer`. Where the crate
-//! `schism-stdpar` is in sight, calls of it resolve to a function of that crate, with the same
-//! generics ([`provide`]); that function launches a kernel, or goes back to rayon with a producer
-//! of another type, which is how the original stays callable. So each adaptor, of rayon or of any
-//! other crate, is compiled as it is.
+//! rayon's pipelines all end in one of two functions, `bridge_producer_consumer` for indexed ones and
+//! `bridge_unindexed` for others. Where the crate `schism-stdpar` is in sight, calls of them resolve
+//! to functions of that crate, with the same generics ([`provide`]); these launch a kernel, or go
+//! back to rayon with a producer of another type, which is how the originals stay callable. So each
+//! adaptor, of rayon or of any other crate, is compiled as it is.
 //!
 //! [`inject`] puts the crate in sight. [`refuse`] takes out kernels that no device can have: nobody
 //! has asked for one in particular, so that is no error; [`explain`] says it where a build asks.
@@ -25,18 +25,20 @@ use rustc_span::{ErrorGuaranteed, Symbol};
 
 use crate::track;
 
-/// The crate with the replacement.
+/// The crate with the replacements.
 const CRATE: &str = "schism_stdpar";
 
-/// What it names the function that it replaces, and the replacement.
-const ORIGINAL: &str = "original";
-const REPLACEMENT: &str = "bridge_producer_consumer";
+/// Its module with the functions that are replaced.
+const ORIGINALS: &str = "originals";
 
-/// The producers whose pipelines stay with rayon, and the function that only the host runs: both in
-/// its module `host`.
+/// The functions of one pipeline's kind: the name of the original, which is also that of the
+/// replacement, and of the function behind it that only the host runs.
+const FUNCTIONS: [(&str, &str); 2] =
+    [("bridge_producer_consumer", "pipeline"), ("bridge_unindexed", "unindexed_pipeline")];
+
+/// The producers whose pipelines stay with rayon, in the module with what only the host runs.
 const HOST: &str = "host";
 const HOST_PRODUCER: &str = "HostProducer";
-const HOST_PIPELINE: &str = "pipeline";
 
 /// The crate whose pipelines these are.
 const RAYON: &str = "rayon";
@@ -70,7 +72,7 @@ fn replacement<'tcx>(
 ) -> Option<DefId> {
     if function.is_local()
         || tcx.def_kind(function) != DefKind::Fn
-        || tcx.opt_item_name(function)?.as_str() != REPLACEMENT
+        || !is_name_of_original(tcx.opt_item_name(function)?.as_str())
     {
         return None;
     }
@@ -84,7 +86,12 @@ fn replacement<'tcx>(
     }
 }
 
-/// The items of one crate with a replacement. A program may have several versions of rayon.
+fn is_name_of_original(name: &str) -> bool {
+    FUNCTIONS.iter().any(|(original, _)| *original == name)
+}
+
+/// The items of one crate with replacements, for one of the functions that it replaces. A program
+/// may have several versions of rayon.
 #[derive(Clone, Copy, Debug)]
 struct Items {
     original: DefId,
@@ -113,12 +120,13 @@ fn items(tcx: TyCtxt<'_>) -> Vec<Items> {
         // Build scripts and macros may see it through crates that the program uses, too.
         tcx.crate_name(krate) == name && inject::is_worth_a_kernel(own.as_str(), tcx.crate_types())
     });
-    let items: Vec<Items> = with_replacement.filter_map(|&krate| find(tcx, krate)).collect();
+    let items: Vec<Items> = with_replacement.flat_map(|&krate| find(tcx, krate)).collect();
     *known = Some((id, items.clone()));
     items
 }
 
-fn find(tcx: TyCtxt<'_>, krate: CrateNum) -> Option<Items> {
+/// The items of a crate, for each function that it replaces.
+fn find(tcx: TyCtxt<'_>, krate: CrateNum) -> Vec<Items> {
     let child = |module: DefId, name: &str| {
         let children = tcx.module_children(module).iter();
         let mut named = children.filter(|child| child.ident.name.as_str() == name);
@@ -128,13 +136,16 @@ fn find(tcx: TyCtxt<'_>, krate: CrateNum) -> Option<Items> {
         })
     };
     let root = krate.as_def_id();
-    let host = child(root, HOST)?;
-    Some(Items {
-        original: child(root, ORIGINAL)?,
-        replacement: child(root, REPLACEMENT)?,
-        host_producer: child(host, HOST_PRODUCER)?,
-        host_pipeline: child(host, HOST_PIPELINE)?,
-    })
+    let (host, originals) = (child(root, HOST), child(root, ORIGINALS));
+    let functions = FUNCTIONS.iter().filter_map(|(name, pipeline)| {
+        Some(Items {
+            original: child(originals?, name)?,
+            replacement: child(root, name)?,
+            host_producer: child(host?, HOST_PRODUCER)?,
+            host_pipeline: child(host?, pipeline)?,
+        })
+    });
+    functions.collect()
 }
 
 /// Whether only the host runs a function, so that kernels do without its body.
@@ -154,12 +165,19 @@ pub(crate) fn track(tcx: TyCtxt<'_>) {
     }
 }
 
-/// The types of the pipeline that a kernel is made of, if it is made of one.
+/// The types of the pipeline that a kernel is made of, if it is made of one: the producer's and the
+/// consumer's. They are the kernel's, or those of its pieces.
 pub(crate) fn pipeline_of<'tcx>(
     tcx: TyCtxt<'tcx>,
     kernel: Ty<'tcx>,
 ) -> Option<GenericArgsRef<'tcx>> {
-    match *kernel.kind() {
+    let args = own_args(tcx, kernel)?;
+    Some(args.types().next().and_then(|piece| own_args(tcx, piece)).unwrap_or(args))
+}
+
+/// The parameters of a type of the crate with the replacements.
+fn own_args<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>) -> Option<GenericArgsRef<'tcx>> {
+    match *ty.kind() {
         ty::Adt(adt, args) if tcx.crate_name(adt.did().krate).as_str() == CRATE => Some(args),
         _ => None,
     }

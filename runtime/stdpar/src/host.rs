@@ -5,15 +5,19 @@
 use std::fmt::Display;
 use std::panic::panic_any;
 
-use rayon::iter::plumbing::{Consumer, Folder, Producer, bridge_producer_consumer};
-use schism::__private::{descriptor, prepare_unchecked, with_host_memory};
+use rayon::iter::plumbing::{
+    Consumer, Folder, Producer, Reducer, UnindexedConsumer, UnindexedProducer,
+    bridge_producer_consumer, bridge_unindexed,
+};
+use schism::__private::{Kernel, descriptor, prepare_unchecked, with_host_memory};
 use schism::{DeviceKind, LaunchError, Queue};
 
 use crate::choose::{self, Prepared, Way};
 use crate::device;
 use crate::grid;
-use crate::pieces::{Failed, Launch, Piece, Pieces};
+use crate::pieces::{Failed, Indexed, Launch, Piece, Pieces};
 use crate::report::{self, Place};
+use crate::unindexed::{self, Unindexed};
 
 /// Runs a pipeline where it is to run.
 #[inline(never)]
@@ -22,17 +26,56 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    let descriptor = descriptor::<Pieces<P, C>, 1>().addr();
-    let run = report::begin(std::any::type_name::<(P, C)>, descriptor, len);
-    let (result, place) = placed(descriptor, len, producer, consumer);
-    if let Some(run) = run {
-        run.end(match place {
+    let descriptor = descriptor::<Pieces<Indexed<P, C>>, 1>().addr();
+    reported(std::any::type_name::<(P, C)>, descriptor, Some(len), || {
+        placed(descriptor, len, producer, consumer)
+    })
+}
+
+/// Runs an unindexed pipeline where it is to run.
+#[inline(never)]
+pub fn unindexed_pipeline<P, C>(producer: P, consumer: C) -> C::Result
+where
+    P: UnindexedProducer,
+    C: UnindexedConsumer<P::Item>,
+{
+    let descriptor = descriptor::<Pieces<Unindexed<P, C>>, 1>().addr();
+    reported(std::any::type_name::<(P, C)>, descriptor, None, || {
+        unindexed_placed(descriptor, producer, consumer)
+    })
+}
+
+/// Runs a pipeline by `run`, which says where, and puts it into the report.
+#[inline(always)]
+fn reported<R>(
+    name: fn() -> &'static str,
+    descriptor: usize,
+    len: Option<usize>,
+    run: impl FnOnce() -> (R, Place),
+) -> R {
+    let reported = report::begin(name, descriptor, len);
+    let (result, place) = run();
+    if let Some(reported) = reported {
+        reported.end(match place {
             Place::Chosen if descriptor == 0 => Place::NoKernel,
             Place::Chosen if choose::is_refused(descriptor) => Place::Refused,
             place => place,
         });
     }
     result
+}
+
+/// Why a pipeline stays with rayon, whatever its kernel.
+#[inline(always)]
+fn stays() -> Option<Place> {
+    if choose::is_off() {
+        Some(Place::Never)
+    } else if rayon::current_num_threads() < 2 {
+        // Who asks for one thread gets one.
+        Some(Place::OneThread)
+    } else {
+        None
+    }
 }
 
 /// Runs a pipeline, and says where. Its descriptor's address is 0 if it has none.
@@ -42,14 +85,10 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    if choose::is_off() {
-        return (with_rayon(len, producer, consumer), Place::Never);
+    if let Some(place) = stays() {
+        return (with_rayon(len, producer, consumer), place);
     }
-    // Who asks for one thread gets one.
-    if rayon::current_num_threads() < 2 {
-        return (with_rayon(len, producer, consumer), Place::OneThread);
-    }
-    match choose::way(descriptor, len, prepare::<P, C>) {
+    match choose::way(descriptor, Some(len), prepare::<Pieces<Indexed<P, C>>>) {
         Way::Rayon => (with_rayon(len, producer, consumer), Place::Chosen),
         Way::Measured(run) => {
             let result = with_rayon(len, producer, consumer);
@@ -57,13 +96,9 @@ where
             (result, Place::Chosen)
         }
         Way::Device(run) => {
-            let name = std::any::type_name::<P>;
-            let refuse = |run: choose::Run, why: &dyn Display| {
-                report::refused(std::any::type_name::<(P, C)>, descriptor, why);
-                run.refuse(name, why);
-            };
+            let names: Names = (std::any::type_name::<P>, std::any::type_name::<(P, C)>);
             let Some(queue) = device::queue() else {
-                refuse(run, &"there is no queue");
+                refuse(run, names, descriptor, &"there is no queue");
                 return (with_rayon(len, producer, consumer), Place::Refused);
             };
             if const { grid::may_copy::<P, C>() }
@@ -74,36 +109,102 @@ where
                 let launched = with_host_memory(&queue, || launch.run(&queue));
                 return match launched.unwrap_or_else(|error| Err(grid::Failed::NotBegun(error))) {
                     Ok(result) => {
-                        run.end_on_device(name, launch.pieces(), &queue);
+                        run.end_on_device(names.0, launch.pieces(), &queue);
                         (result, Place::Kernel)
                     }
                     Err(grid::Failed::NotBegun(error)) => {
-                        refuse(run, &error);
+                        refuse(run, names, descriptor, &error);
                         (with_rayon(len, producer, consumer), Place::Refused)
                     }
                     Err(grid::Failed::Within(error)) => fail(error, &queue),
                 };
             }
-            let Some(wanted) = Launch::<P, C>::count(len, &producer) else {
+            let Some(wanted) = Launch::<Indexed<P, C>, C::Reducer>::count(len, &producer) else {
                 return (with_rayon(len, producer, consumer), Place::Pieces);
             };
             let launch = Launch::new(len, wanted, producer, consumer);
-            let pieces = launch.pieces();
-            let failed = match launch.run(&queue) {
-                Ok(result) => {
-                    run.end_on_device(name, pieces, &queue);
-                    return (result, Place::Kernel);
-                }
-                Err(failed) => *failed,
+            let with_rayon = |Indexed { len, producer, consumer }: Indexed<P, C>| {
+                with_rayon(len, producer, consumer)
             };
-            match failed {
-                Failed::NotBegun(launch, why) => {
-                    refuse(run, &why);
-                    (launch.join_with(pieces_with_rayon), Place::Refused)
-                }
-                Failed::Within(error) => fail(error, &queue),
-            }
+            on_device(launch, run, names, descriptor, &queue, &with_rayon)
         }
+    }
+}
+
+/// Runs an unindexed pipeline, and says where.
+#[inline(always)]
+fn unindexed_placed<P, C>(descriptor: usize, producer: P, consumer: C) -> (C::Result, Place)
+where
+    P: UnindexedProducer,
+    C: UnindexedConsumer<P::Item>,
+{
+    if let Some(place) = stays() {
+        return (unindexed_with_rayon(producer, consumer), place);
+    }
+    match choose::way(descriptor, None, prepare::<Pieces<Unindexed<P, C>>>) {
+        Way::Rayon => (unindexed_with_rayon(producer, consumer), Place::Chosen),
+        Way::Measured(run) => {
+            let result = unindexed_with_rayon(producer, consumer);
+            run.end();
+            (result, Place::Chosen)
+        }
+        Way::Device(run) => {
+            let names: Names = (std::any::type_name::<P>, std::any::type_name::<(P, C)>);
+            let Some(queue) = device::queue() else {
+                refuse(run, names, descriptor, &"there is no queue");
+                return (unindexed_with_rayon(producer, consumer), Place::Refused);
+            };
+            let wanted = unindexed::count(device::is_wide());
+            let launch = Launch::split_off(wanted, producer, consumer);
+            if launch.pieces() < 2 {
+                // It cannot be split, and rayon does the same then.
+                let run = |pieces: Vec<Unindexed<P, C>>| pieces.into_iter().map(Piece::run);
+                return (launch.join_with(|pieces| run(pieces).collect()), Place::Whole);
+            }
+            let with_rayon = |Unindexed { producer, consumer }: Unindexed<P, C>| {
+                unindexed_with_rayon(producer, consumer)
+            };
+            on_device(launch, run, names, descriptor, &queue, &with_rayon)
+        }
+    }
+}
+
+/// The names of a pipeline's producer, and of all of its types.
+type Names = (fn() -> &'static str, fn() -> &'static str);
+
+/// Notes that a pipeline has no kernel that can be launched.
+fn refuse(run: choose::Run, names: Names, descriptor: usize, why: &dyn Display) {
+    report::refused(names.1, descriptor, why);
+    run.refuse(names.0, why);
+}
+
+/// Runs pieces as a kernel; if that cannot begin, with rayon, each by `with_rayon`.
+fn on_device<W, R>(
+    launch: Launch<W, R>,
+    run: choose::Run,
+    names: Names,
+    descriptor: usize,
+    queue: &Queue,
+    with_rayon: &(impl Fn(W) -> W::Result + Sync),
+) -> (W::Result, Place)
+where
+    W: Piece<Result: Send> + Send,
+    R: Reducer<W::Result>,
+{
+    let pieces = launch.pieces();
+    let failed = match launch.run(queue) {
+        Ok(result) => {
+            run.end_on_device(names.0, pieces, queue);
+            return (result, Place::Kernel);
+        }
+        Err(failed) => *failed,
+    };
+    match failed {
+        Failed::NotBegun(launch, why) => {
+            refuse(run, names, descriptor, &why);
+            (launch.join_with(|pieces| pieces_with_rayon(pieces, with_rayon)), Place::Refused)
+        }
+        Failed::Within(error) => fail(error, queue),
     }
 }
 
@@ -118,12 +219,8 @@ fn fail(error: LaunchError, queue: &Queue) -> ! {
 }
 
 /// Has the kernel of a pipeline made in the background. Returns whether its maker will tell.
-fn prepare<P, C>(pipeline: Prepared) -> bool
-where
-    P: Producer,
-    C: Consumer<P::Item>,
-{
-    let name: fn() -> &'static str = std::any::type_name::<P>;
+fn prepare<K: Kernel<1>>(pipeline: Prepared) -> bool {
+    let name: fn() -> &'static str = std::any::type_name::<K>;
     let Some(queue) = device::queue() else {
         pipeline.refuse(name, &"there is no queue");
         return true;
@@ -136,7 +233,7 @@ where
         Ok(()) => pipeline.ready(),
         Err(why) => pipeline.refuse(name, &why),
     };
-    prepare_unchecked::<Pieces<P, C>>(&queue, Box::new(told))
+    prepare_unchecked::<K>(&queue, Box::new(told))
 }
 
 /// Runs a pipeline as rayon does.
@@ -149,18 +246,30 @@ where
     bridge_producer_consumer(len, HostProducer(producer), consumer)
 }
 
-/// Runs pieces as rayon does, and gives their results in order.
-fn pieces_with_rayon<P, C>(mut pieces: Vec<Piece<P, C>>) -> Vec<C::Result>
+/// Runs an unindexed pipeline as rayon does.
+fn unindexed_with_rayon<P, C>(producer: P, consumer: C) -> C::Result
 where
-    P: Producer,
-    C: Consumer<P::Item>,
+    P: UnindexedProducer,
+    C: UnindexedConsumer<P::Item>,
+{
+    // As above.
+    bridge_unindexed(HostProducer(producer), consumer)
+}
+
+/// Runs pieces as rayon does, and gives their results in order.
+fn pieces_with_rayon<W>(
+    mut pieces: Vec<W>,
+    run: &(impl Fn(W) -> W::Result + Sync),
+) -> Vec<W::Result>
+where
+    W: Piece<Result: Send> + Send,
 {
     if pieces.len() < 2 {
-        let run = |Piece { len, producer, consumer }| with_rayon(len, producer, consumer);
         return pieces.into_iter().map(run).collect();
     }
     let right = pieces.split_off(pieces.len() / 2);
-    let (mut left, right) = rayon::join(|| pieces_with_rayon(pieces), || pieces_with_rayon(right));
+    let (mut left, right) =
+        rayon::join(|| pieces_with_rayon(pieces, run), || pieces_with_rayon(right, run));
     left.extend(right);
     left
 }
@@ -188,6 +297,22 @@ impl<P: Producer> Producer for HostProducer<P> {
     fn split_at(self, index: usize) -> (Self, Self) {
         let (left, right) = self.0.split_at(index);
         (Self(left), Self(right))
+    }
+
+    fn fold_with<F>(self, folder: F) -> F
+    where
+        F: Folder<Self::Item>,
+    {
+        self.0.fold_with(folder)
+    }
+}
+
+impl<P: UnindexedProducer> UnindexedProducer for HostProducer<P> {
+    type Item = P::Item;
+
+    fn split(self) -> (Self, Option<Self>) {
+        let (left, right) = self.0.split();
+        (Self(left), right.map(Self))
     }
 
     fn fold_with<F>(self, folder: F) -> F
