@@ -6,6 +6,8 @@
 //! back to rayon with a producer of another type, which is how the originals stay callable. So each
 //! adaptor, of rayon or of any other crate, is compiled as it is.
 //!
+//! So are the methods of rayon that sort slices ([`sorts`]); they go back with a slice of another type.
+//!
 //! [`inject`] puts the crate in sight. [`refuse`] takes out kernels that no device can have: nobody
 //! has asked for one in particular, so that is no error; [`explain`] says it where a build asks.
 
@@ -13,6 +15,7 @@ pub(crate) mod explain;
 pub(crate) mod heap;
 pub(crate) mod inject;
 pub(crate) mod refuse;
+mod sorts;
 
 use std::sync::{Mutex, OnceLock};
 
@@ -70,6 +73,9 @@ fn replacement<'tcx>(
     function: DefId,
     args: GenericArgsRef<'tcx>,
 ) -> Option<DefId> {
+    if let Some(replacement) = sorts::replacement(tcx, function, args) {
+        return Some(replacement);
+    }
     if function.is_local()
         || tcx.def_kind(function) != DefKind::Fn
         || !is_name_of_original(tcx.opt_item_name(function)?.as_str())
@@ -100,19 +106,31 @@ struct Items {
     host_pipeline: DefId,
 }
 
-/// The items in sight; empty for nearly every crate.
+/// What is in sight; nothing for nearly every crate.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    bridges: Vec<Items>,
+    sorts: Vec<sorts::Items>,
+}
+
+/// The functions of pipelines in sight.
 fn items(tcx: TyCtxt<'_>) -> Vec<Items> {
+    known(tcx, |known| known.bridges.clone())
+}
+
+/// Takes something from what is in sight.
+fn known<R>(tcx: TyCtxt<'_>, take: impl FnOnce(&Known) -> R) -> R {
     /// The answer for the crate that the process compiles.
-    static KNOWN: Mutex<Option<(StableCrateId, Vec<Items>)>> = Mutex::new(None);
+    static KNOWN: Mutex<Option<(StableCrateId, Known)>> = Mutex::new(None);
     // Asked each time: what is made of the answer depends on it, as far as incremental compilation
     // knows.
     let crates = tcx.crates(());
     let id = tcx.stable_crate_id(LOCAL_CRATE);
     let mut known = KNOWN.lock().expect("nothing panics under the lock");
-    if let Some((of, items)) = &*known
+    if let Some((of, known)) = &*known
         && *of == id
     {
-        return items.clone();
+        return take(known);
     }
     let name = Symbol::intern(CRATE);
     let own = tcx.crate_name(LOCAL_CRATE);
@@ -120,29 +138,35 @@ fn items(tcx: TyCtxt<'_>) -> Vec<Items> {
         // Build scripts and macros may see it through crates that the program uses, too.
         tcx.crate_name(krate) == name && inject::is_worth_a_kernel(own.as_str(), tcx.crate_types())
     });
-    let items: Vec<Items> = with_replacement.flat_map(|&krate| find(tcx, krate)).collect();
-    *known = Some((id, items.clone()));
-    items
+    let mut found = Known::default();
+    for &krate in with_replacement {
+        found.bridges.extend(find(tcx, krate));
+        found.sorts.extend(sorts::find(tcx, krate));
+    }
+    let (_, known) = known.insert((id, found));
+    take(known)
+}
+
+/// What a module has of a name.
+fn child(tcx: TyCtxt<'_>, module: DefId, name: &str) -> Option<DefId> {
+    let children = tcx.module_children(module).iter();
+    let mut named = children.filter(|child| child.ident.name.as_str() == name);
+    named.find_map(|child| match child.res {
+        Res::Def(DefKind::Fn | DefKind::Struct | DefKind::Trait | DefKind::Mod, id) => Some(id),
+        _ => None,
+    })
 }
 
 /// The items of a crate, for each function that it replaces.
 fn find(tcx: TyCtxt<'_>, krate: CrateNum) -> Vec<Items> {
-    let child = |module: DefId, name: &str| {
-        let children = tcx.module_children(module).iter();
-        let mut named = children.filter(|child| child.ident.name.as_str() == name);
-        named.find_map(|child| match child.res {
-            Res::Def(DefKind::Fn | DefKind::Struct | DefKind::Mod, id) => Some(id),
-            _ => None,
-        })
-    };
     let root = krate.as_def_id();
-    let (host, originals) = (child(root, HOST), child(root, ORIGINALS));
+    let (host, originals) = (child(tcx, root, HOST), child(tcx, root, ORIGINALS));
     let functions = FUNCTIONS.iter().filter_map(|(name, pipeline)| {
         Some(Items {
-            original: child(originals?, name)?,
-            replacement: child(root, name)?,
-            host_producer: child(host?, HOST_PRODUCER)?,
-            host_pipeline: child(host?, pipeline)?,
+            original: child(tcx, originals?, name)?,
+            replacement: child(tcx, root, name)?,
+            host_producer: child(tcx, host?, HOST_PRODUCER)?,
+            host_pipeline: child(tcx, host?, pipeline)?,
         })
     });
     functions.collect()
@@ -152,7 +176,10 @@ fn find(tcx: TyCtxt<'_>, krate: CrateNum) -> Vec<Items> {
 pub(crate) fn is_for_host_only(tcx: TyCtxt<'_>, function: DefId) -> bool {
     !function.is_local()
         && tcx.crate_name(function.krate).as_str() == CRATE
-        && items(tcx).iter().any(|items| items.host_pipeline == function)
+        && known(tcx, |known| {
+            known.bridges.iter().any(|items| items.host_pipeline == function)
+                || known.sorts.iter().any(|items| items.host_sort == function)
+        })
 }
 
 /// Notes what the crate depends on besides its sources, if it sees rayon.
@@ -194,7 +221,9 @@ pub(crate) fn may_be_kernel<'tcx>(tcx: TyCtxt<'tcx>, marker: Instance<'tcx>) -> 
     let kernel = marker.args.type_at(0);
     let Some(args) = pipeline_of(tcx, kernel) else { return true };
     let mut types = Types { tcx, seen: FxHashSet::default(), left: MOST_TYPES };
-    args.types().all(|ty| types.are_data(ty)) && (!is_copied(tcx, kernel) || split_well(tcx, args))
+    args.types().all(|ty| types.are_data(ty))
+        && (!is_copied(tcx, kernel) || split_well(tcx, args))
+        && (!sorts::is_kernel(tcx, kernel) || sorts::may_be_copied(tcx, args))
 }
 
 /// The module with the kernels whose work-items get copies of the producer and the consumer.
@@ -202,10 +231,20 @@ const GRID: &str = "grid";
 
 /// Whether each work-item of a kernel gets a copy of the producer and the consumer.
 pub(crate) fn is_copied<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    is_in_module(tcx, kernel, GRID)
+}
+
+/// Whether a kernel is one of several of the same pipeline, and not the one that is told of.
+pub(crate) fn is_secondary<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    is_copied(tcx, kernel) || sorts::is_secondary(tcx, kernel)
+}
+
+/// Whether a kernel that is made of a pipeline is of a certain module.
+fn is_in_module<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>, module: &str) -> bool {
     kernel.ty_adt_def().is_some_and(|adt| {
         tcx.opt_parent(adt.did())
-            .and_then(|module| tcx.opt_item_name(module))
-            .is_some_and(|name| name.as_str() == GRID)
+            .and_then(|parent| tcx.opt_item_name(parent))
+            .is_some_and(|name| name.as_str() == module)
     })
 }
 

@@ -299,6 +299,7 @@ impl Site {
 }
 
 /// Tells a pipeline of its kernel.
+#[derive(Clone, Copy)]
 pub(crate) struct Prepared(&'static Site);
 
 impl Prepared {

@@ -17,6 +17,7 @@ use crate::device;
 use crate::grid;
 use crate::pieces::{Failed, Indexed, Launch, Piece, Pieces};
 use crate::report::{self, Place};
+use crate::sort::{self, Sorted};
 use crate::unindexed::{self, Unindexed};
 
 /// Runs a pipeline where it is to run.
@@ -43,6 +44,22 @@ where
     reported(std::any::type_name::<(P, C)>, descriptor, None, || {
         unindexed_placed(descriptor, producer, consumer)
     })
+}
+
+/// Sorts where that is to be done.
+#[inline(never)]
+pub fn sort_slice<T, F>(slice: &mut [T], is_less: F, is_stable: bool)
+where
+    T: Send,
+    F: Fn(&T, &T) -> bool + Sync,
+{
+    if const { !sort::may_move::<T>() } || slice.len() < 2 {
+        return sort::with_rayon(slice, &is_less, is_stable);
+    }
+    let descriptor = descriptor::<sort::Blocks<T, F>, 1>().addr();
+    reported(std::any::type_name::<(T, F)>, descriptor, Some(slice.len()), || {
+        ((), sort_placed(descriptor, slice, &is_less, is_stable))
+    });
 }
 
 /// Runs a pipeline by `run`, which says where, and puts it into the report.
@@ -169,6 +186,49 @@ where
     }
 }
 
+/// Sorts, and says where.
+#[inline(always)]
+fn sort_placed<T, F>(descriptor: usize, slice: &mut [T], is_less: &F, is_stable: bool) -> Place
+where
+    T: Send,
+    F: Fn(&T, &T) -> bool + Sync,
+{
+    let with_rayon = |slice: &mut [T], place| {
+        sort::with_rayon(slice, is_less, is_stable);
+        place
+    };
+    if let Some(place) = stays() {
+        return with_rayon(slice, place);
+    }
+    let run = match choose::way(descriptor, Some(slice.len()), prepare_sort::<T, F>) {
+        Way::Rayon => return with_rayon(slice, Place::Chosen),
+        Way::Measured(run) => {
+            let place = with_rayon(slice, Place::Chosen);
+            run.end();
+            return place;
+        }
+        Way::Device(run) => run,
+    };
+    let names: Names = (std::any::type_name::<T>, std::any::type_name::<(T, F)>);
+    let Some(queue) = device::queue() else {
+        refuse(run, names, descriptor, &"there is no queue");
+        return with_rayon(slice, Place::Refused);
+    };
+    let sizes = if device::is_wide() { sort::FOR_WIDE } else { sort::FOR_THREADS };
+    match sort::sort(&queue, slice, is_less, sizes) {
+        Sorted::Done => {
+            run.end_on_device(names.0, sizes.blocks(slice.len()), &queue);
+            Place::Kernel
+        }
+        Sorted::Unsorted => with_rayon(slice, Place::Chosen),
+        Sorted::Refused(error) => {
+            refuse(run, names, descriptor, &error);
+            with_rayon(slice, Place::Refused)
+        }
+        Sorted::Panicked(error) => fail(error, &queue),
+    }
+}
+
 /// The names of a pipeline's producer, and of all of its types.
 type Names = (fn() -> &'static str, fn() -> &'static str);
 
@@ -234,6 +294,36 @@ fn prepare<K: Kernel<1>>(pipeline: Prepared) -> bool {
         Err(why) => pipeline.refuse(name, &why),
     };
     prepare_unchecked::<K>(&queue, Box::new(told))
+}
+
+/// Has the kernels of a sort made in the background, one after the other.
+fn prepare_sort<T, F>(sort: Prepared) -> bool
+where
+    T: Send,
+    F: Fn(&T, &T) -> bool + Sync,
+{
+    /// Has `K` made, and goes on with `next`.
+    fn step<K: Kernel<1>>(sort: Prepared, next: fn(Prepared) -> bool) -> bool {
+        let name: fn() -> &'static str = std::any::type_name::<K>;
+        let Some(queue) = device::queue() else {
+            sort.refuse(name, &"there is no queue");
+            return true;
+        };
+        if queue.device().kind() != DeviceKind::Cpu {
+            sort.launch();
+            return true;
+        }
+        let told = move |outcome: Result<(), LaunchError>| match outcome {
+            // What is left is made by the first launch, if the background has enough to do.
+            Ok(()) if !next(sort) => sort.launch(),
+            Ok(()) => {}
+            Err(why) => sort.refuse(name, &why),
+        };
+        prepare_unchecked::<K>(&queue, Box::new(told))
+    }
+    step::<sort::Blocks<T, F>>(sort, |sort| {
+        step::<sort::Begins<T, F>>(sort, prepare::<sort::Merge<T, F>>)
+    })
 }
 
 /// Runs a pipeline as rayon does.

@@ -22,6 +22,8 @@ pub mod host;
 mod pieces;
 mod policy;
 mod report;
+pub mod sort;
+pub mod sorts;
 mod unindexed;
 
 use rayon::iter::plumbing::{Consumer, Producer, UnindexedConsumer, UnindexedProducer};
@@ -31,6 +33,7 @@ use pieces::Piece;
 /// The functions that others of this crate stand in for. The compiler knows them by their names.
 pub mod originals {
     pub use rayon::iter::plumbing::{bridge_producer_consumer, bridge_unindexed};
+    pub use rayon::slice::ParallelSliceMut;
 }
 
 /// Runs a pipeline of `len` items: what calls of [`originals::bridge_producer_consumer`]
