@@ -89,6 +89,59 @@ fn results_are_rayons() {
     }
 }
 
+/// Compares a program by plain rustc with the same by `--stdpar`, for each setting, and returns how
+/// many launches `always` makes.
+fn compare(lab: &Lab, name: &str, file: &str, manifest: &str) -> Option<usize> {
+    let program = std::fs::read_to_string(lab::source(file)).expect("a file of the tests");
+    let folder = project(lab, name, &program);
+    std::fs::write(folder.join("Cargo.toml"), manifest).expect("a file can be written");
+    if !output(lab.cargo(Compiler::Stock, &folder).arg("fetch")).status.success() {
+        eprintln!("skipped: cargo cannot fetch what {name} needs");
+        return None;
+    }
+    text(lab.cargo(Compiler::Stock, &folder).args(["build", "--offline", "--release"]));
+    let expected = text(&mut run(&folder, "release", &[]));
+    let said = build(lab, &folder, &["--stdpar", "--release"]);
+    assert!(!said.contains("warning"), "{said}");
+    for setting in ["always", "auto", "never"] {
+        let found = text(&mut run(&folder, "release", &[("SCHISM_STDPAR", setting)]));
+        assert_eq!(found, expected, "{name}, {setting}");
+    }
+    assert_eq!(kernels(&mut run(&folder, "release", &[("SCHISM_STDPAR", "never")])), 0);
+    Some(kernels(&mut run(&folder, "release", &[("SCHISM_STDPAR", "always")])))
+}
+
+#[test]
+fn unindexed_pipelines_are_kernels() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let oldest = MANIFEST.replace("rayon = \"1\"", "rayon = \"=1.5.3\"");
+    for (name, manifest) in [("stdpar-unindexed", MANIFEST), ("stdpar-unindexed-oldest", &oldest)] {
+        if let Some(launches) = compare(lab, name, "stdpar/unindexed.rs", manifest) {
+            // Most of thirty pipelines, for those of six sizes that can be split.
+            assert!(launches > 45, "{launches}");
+        }
+    }
+}
+
+#[test]
+fn sorts_are_kernels() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let oldest = MANIFEST.replace("rayon = \"1\"", "rayon = \"=1.5.3\"");
+    for (name, manifest) in [("stdpar-sorts", MANIFEST), ("stdpar-sorts-oldest", &oldest)] {
+        if let Some(launches) = compare(lab, name, "stdpar/sorts.rs", manifest) {
+            // Most of a dozen sorts, for nine lengths, and the pipelines of the cached keys.
+            assert!(launches > 80, "{launches}");
+        }
+    }
+}
+
+#[test]
+fn demonstrations_of_rayon_give_the_same() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let launches = compare(lab, "stdpar-demos", "stdpar/demos.rs", MANIFEST);
+    assert!(launches.is_none_or(|launches| launches > 30), "{launches:?}");
+}
+
 #[test]
 fn each_pipeline_is_explained() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
@@ -99,13 +152,19 @@ fn each_pipeline_is_explained() {
             let doubled: Vec<usize> = (0..1000_usize).into_par_iter().map(|i| 2 * i).collect();
             let texts: Vec<String> = doubled.par_iter().map(|i| format!("{i:?}")).collect();
             doubled.par_iter().for_each(|i| println!("{i}"));
-            drop(texts);
+            let text = texts.concat();
+            println!("{}", text.par_lines().map(|line| line.len()).sum::<usize>());
+            let mut doubled = doubled;
+            doubled.par_sort_by(|a, b| b.cmp(a));
+            let mut texts = texts;
+            texts.par_sort_by(|a, b| b.cmp(a));
+            doubled.par_sort_by_key(|i| i.to_string());
         }
     "#;
     let folder = project(lab, "stdpar-explain", program);
     let said = build(lab, &folder, &["--stdpar=explain"]);
     let notes: Vec<&str> =
-        said.split("note: ").filter(|note| note.starts_with("this parallel iterator")).collect();
+        said.split("note: ").filter(|note| note.starts_with("this parallel")).collect();
     let line = |number: usize, what: &str| {
         let place = format!("src/main.rs:{number}:");
         assert!(
@@ -116,6 +175,9 @@ fn each_pipeline_is_explained() {
     line(5, "this parallel iterator becomes a kernel");
     line(6, "this parallel iterator stays with rayon");
     line(7, "this parallel iterator stays with rayon");
+    line(9, "this parallel iterator becomes a kernel");
+    line(11, "this parallel sort becomes a kernel");
+    line(14, "this parallel sort stays with rayon");
 }
 
 /// The object files of a program, without what names the folder or the compiler.

@@ -10,7 +10,7 @@ use rustc_span::Span;
 use crate::kernels;
 use crate::runtime_items::RuntimeItems;
 use crate::stdpar;
-use crate::stdpar::inject;
+use crate::stdpar::{inject, sorts};
 
 /// Of a type in a note, as many characters.
 const LONGEST: usize = 200;
@@ -27,6 +27,7 @@ pub(crate) struct Place {
     closure: Option<Span>,
     /// Its producer's type, which says of what items it is.
     producer: String,
+    is_sort: bool,
 }
 
 impl Place {
@@ -45,7 +46,7 @@ impl Place {
         if producer.chars().count() > LONGEST {
             producer = producer.chars().take(LONGEST).chain("...".chars()).collect();
         }
-        Self { closure, producer }
+        Self { closure, producer, is_sort: sorts::is_kernel(tcx, kernel) }
     }
 }
 
@@ -58,14 +59,14 @@ pub(crate) fn tell<'p>(
     let mut told: HashSet<Span> = HashSet::new();
     for place in became {
         if place.closure.is_none_or(|span| told.insert(span)) {
-            note(sess, place, "this parallel iterator becomes a kernel");
+            note(sess, place, "becomes a kernel");
         }
     }
     // `collect` has a second way with the same closure, for iterators without a length, which never
     // runs for others.
     for (place, why) in refused {
         if place.closure.is_none_or(|span| told.insert(span)) {
-            note(sess, place, &format!("this parallel iterator stays with rayon: {why}"));
+            note(sess, place, &format!("stays with rayon: {why}"));
         }
     }
 }
@@ -73,24 +74,36 @@ pub(crate) fn tell<'p>(
 /// Prints a note for each pipeline that types exclude, if the build asks for it.
 pub(crate) fn tell_types(tcx: TyCtxt<'_>, runtime: &[RuntimeItems]) {
     const WHY: &str = "its values may hold functions, and those of a kernel are not the host's";
+    const SORT: &str =
+        "its elements are dropped, may hold functions, or may change while they are compared";
     if !is_asked() {
         return;
     }
     let units = tcx.collect_and_partition_mono_items(()).codegen_units;
     let mut told: HashSet<Span> = HashSet::new();
     for (marker, _) in units.iter().flat_map(|unit| kernels::markers_of(unit, runtime)) {
-        if !stdpar::is_copied(tcx, marker.args.type_at(0)) && !stdpar::may_be_kernel(tcx, marker) {
+        let is_told = !stdpar::is_secondary(tcx, marker.args.type_at(0));
+        if is_told && !stdpar::may_be_kernel(tcx, marker) {
             let place = Place::of(tcx, marker);
             if place.closure.is_none_or(|span| told.insert(span)) {
-                note(tcx.sess, &place, &format!("this parallel iterator stays with rayon: {WHY}"));
+                note(
+                    tcx.sess,
+                    &place,
+                    &format!("stays with rayon: {}", if place.is_sort { SORT } else { WHY }),
+                );
             }
         }
     }
 }
 
 fn note(sess: &Session, place: &Place, text: &str) {
+    let what = if place.is_sort { "sort" } else { "iterator" };
+    let text = format!("this parallel {what} {text}");
     match place.closure {
-        Some(span) => sess.dcx().struct_span_note(span, text.to_owned()).emit(),
+        Some(span) => sess.dcx().struct_span_note(span, text).emit(),
+        None if place.is_sort => {
+            sess.dcx().note(format!("{text}: its elements are `{}`", place.producer));
+        }
         None => sess.dcx().note(format!("{text}: its producer is `{}`", place.producer)),
     }
 }

@@ -1,10 +1,12 @@
 //! Programs whose parallel iterators run as kernels: `cargo schism build --stdpar`.
 //!
-//! rayon's indexed pipelines all end in one function, `bridge_producer_consumer`. Where the crate
-//! `schism-stdpar` is in sight, calls of it resolve to a function of that crate, with the same
-//! generics ([`provide`]); that function launches a kernel, or goes back to rayon with a producer
-//! of another type, which is how the original stays callable. So each adaptor, of rayon or of any
-//! other crate, is compiled as it is.
+//! rayon's pipelines all end in one of two functions, `bridge_producer_consumer` for indexed ones and
+//! `bridge_unindexed` for others. Where the crate `schism-stdpar` is in sight, calls of them resolve
+//! to functions of that crate, with the same generics ([`provide`]); these launch a kernel, or go
+//! back to rayon with a producer of another type, which is how the originals stay callable. So each
+//! adaptor, of rayon or of any other crate, is compiled as it is.
+//!
+//! So are the methods of rayon that sort slices ([`sorts`]); they go back with a slice of another type.
 //!
 //! [`inject`] puts the crate in sight. [`refuse`] takes out kernels that no device can have: nobody
 //! has asked for one in particular, so that is no error; [`explain`] says it where a build asks.
@@ -13,6 +15,7 @@ pub(crate) mod explain;
 pub(crate) mod heap;
 pub(crate) mod inject;
 pub(crate) mod refuse;
+mod sorts;
 
 use std::sync::{Mutex, OnceLock};
 
@@ -25,18 +28,20 @@ use rustc_span::{ErrorGuaranteed, Symbol};
 
 use crate::track;
 
-/// The crate with the replacement.
+/// The crate with the replacements.
 const CRATE: &str = "schism_stdpar";
 
-/// What it names the function that it replaces, and the replacement.
-const ORIGINAL: &str = "original";
-const REPLACEMENT: &str = "bridge_producer_consumer";
+/// Its module with the functions that are replaced.
+const ORIGINALS: &str = "originals";
 
-/// The producers whose pipelines stay with rayon, and the function that only the host runs: both in
-/// its module `host`.
+/// The functions of one pipeline's kind: the name of the original, which is also that of the
+/// replacement, and of the function behind it that only the host runs.
+const FUNCTIONS: [(&str, &str); 2] =
+    [("bridge_producer_consumer", "pipeline"), ("bridge_unindexed", "unindexed_pipeline")];
+
+/// The producers whose pipelines stay with rayon, in the module with what only the host runs.
 const HOST: &str = "host";
 const HOST_PRODUCER: &str = "HostProducer";
-const HOST_PIPELINE: &str = "pipeline";
 
 /// The crate whose pipelines these are.
 const RAYON: &str = "rayon";
@@ -68,9 +73,12 @@ fn replacement<'tcx>(
     function: DefId,
     args: GenericArgsRef<'tcx>,
 ) -> Option<DefId> {
+    if let Some(replacement) = sorts::replacement(tcx, function, args) {
+        return Some(replacement);
+    }
     if function.is_local()
         || tcx.def_kind(function) != DefKind::Fn
-        || tcx.opt_item_name(function)?.as_str() != REPLACEMENT
+        || !is_name_of_original(tcx.opt_item_name(function)?.as_str())
     {
         return None;
     }
@@ -84,7 +92,12 @@ fn replacement<'tcx>(
     }
 }
 
-/// The items of one crate with a replacement. A program may have several versions of rayon.
+fn is_name_of_original(name: &str) -> bool {
+    FUNCTIONS.iter().any(|(original, _)| *original == name)
+}
+
+/// The items of one crate with replacements, for one of the functions that it replaces. A program
+/// may have several versions of rayon.
 #[derive(Clone, Copy, Debug)]
 struct Items {
     original: DefId,
@@ -93,19 +106,31 @@ struct Items {
     host_pipeline: DefId,
 }
 
-/// The items in sight; empty for nearly every crate.
+/// What is in sight; nothing for nearly every crate.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    bridges: Vec<Items>,
+    sorts: Vec<sorts::Items>,
+}
+
+/// The functions of pipelines in sight.
 fn items(tcx: TyCtxt<'_>) -> Vec<Items> {
+    known(tcx, |known| known.bridges.clone())
+}
+
+/// Takes something from what is in sight.
+fn known<R>(tcx: TyCtxt<'_>, take: impl FnOnce(&Known) -> R) -> R {
     /// The answer for the crate that the process compiles.
-    static KNOWN: Mutex<Option<(StableCrateId, Vec<Items>)>> = Mutex::new(None);
+    static KNOWN: Mutex<Option<(StableCrateId, Known)>> = Mutex::new(None);
     // Asked each time: what is made of the answer depends on it, as far as incremental compilation
     // knows.
     let crates = tcx.crates(());
     let id = tcx.stable_crate_id(LOCAL_CRATE);
     let mut known = KNOWN.lock().expect("nothing panics under the lock");
-    if let Some((of, items)) = &*known
+    if let Some((of, known)) = &*known
         && *of == id
     {
-        return items.clone();
+        return take(known);
     }
     let name = Symbol::intern(CRATE);
     let own = tcx.crate_name(LOCAL_CRATE);
@@ -113,35 +138,48 @@ fn items(tcx: TyCtxt<'_>) -> Vec<Items> {
         // Build scripts and macros may see it through crates that the program uses, too.
         tcx.crate_name(krate) == name && inject::is_worth_a_kernel(own.as_str(), tcx.crate_types())
     });
-    let items: Vec<Items> = with_replacement.filter_map(|&krate| find(tcx, krate)).collect();
-    *known = Some((id, items.clone()));
-    items
+    let mut found = Known::default();
+    for &krate in with_replacement {
+        found.bridges.extend(find(tcx, krate));
+        found.sorts.extend(sorts::find(tcx, krate));
+    }
+    let (_, known) = known.insert((id, found));
+    take(known)
 }
 
-fn find(tcx: TyCtxt<'_>, krate: CrateNum) -> Option<Items> {
-    let child = |module: DefId, name: &str| {
-        let children = tcx.module_children(module).iter();
-        let mut named = children.filter(|child| child.ident.name.as_str() == name);
-        named.find_map(|child| match child.res {
-            Res::Def(DefKind::Fn | DefKind::Struct | DefKind::Mod, id) => Some(id),
-            _ => None,
-        })
-    };
-    let root = krate.as_def_id();
-    let host = child(root, HOST)?;
-    Some(Items {
-        original: child(root, ORIGINAL)?,
-        replacement: child(root, REPLACEMENT)?,
-        host_producer: child(host, HOST_PRODUCER)?,
-        host_pipeline: child(host, HOST_PIPELINE)?,
+/// What a module has of a name.
+fn child(tcx: TyCtxt<'_>, module: DefId, name: &str) -> Option<DefId> {
+    let children = tcx.module_children(module).iter();
+    let mut named = children.filter(|child| child.ident.name.as_str() == name);
+    named.find_map(|child| match child.res {
+        Res::Def(DefKind::Fn | DefKind::Struct | DefKind::Trait | DefKind::Mod, id) => Some(id),
+        _ => None,
     })
+}
+
+/// The items of a crate, for each function that it replaces.
+fn find(tcx: TyCtxt<'_>, krate: CrateNum) -> Vec<Items> {
+    let root = krate.as_def_id();
+    let (host, originals) = (child(tcx, root, HOST), child(tcx, root, ORIGINALS));
+    let functions = FUNCTIONS.iter().filter_map(|(name, pipeline)| {
+        Some(Items {
+            original: child(tcx, originals?, name)?,
+            replacement: child(tcx, root, name)?,
+            host_producer: child(tcx, host?, HOST_PRODUCER)?,
+            host_pipeline: child(tcx, host?, pipeline)?,
+        })
+    });
+    functions.collect()
 }
 
 /// Whether only the host runs a function, so that kernels do without its body.
 pub(crate) fn is_for_host_only(tcx: TyCtxt<'_>, function: DefId) -> bool {
     !function.is_local()
         && tcx.crate_name(function.krate).as_str() == CRATE
-        && items(tcx).iter().any(|items| items.host_pipeline == function)
+        && known(tcx, |known| {
+            known.bridges.iter().any(|items| items.host_pipeline == function)
+                || known.sorts.iter().any(|items| items.host_sort == function)
+        })
 }
 
 /// Notes what the crate depends on besides its sources, if it sees rayon.
@@ -154,12 +192,19 @@ pub(crate) fn track(tcx: TyCtxt<'_>) {
     }
 }
 
-/// The types of the pipeline that a kernel is made of, if it is made of one.
+/// The types of the pipeline that a kernel is made of, if it is made of one: the producer's and the
+/// consumer's. They are the kernel's, or those of its pieces.
 pub(crate) fn pipeline_of<'tcx>(
     tcx: TyCtxt<'tcx>,
     kernel: Ty<'tcx>,
 ) -> Option<GenericArgsRef<'tcx>> {
-    match *kernel.kind() {
+    let args = own_args(tcx, kernel)?;
+    Some(args.types().next().and_then(|piece| own_args(tcx, piece)).unwrap_or(args))
+}
+
+/// The parameters of a type of the crate with the replacements.
+fn own_args<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>) -> Option<GenericArgsRef<'tcx>> {
+    match *ty.kind() {
         ty::Adt(adt, args) if tcx.crate_name(adt.did().krate).as_str() == CRATE => Some(args),
         _ => None,
     }
@@ -176,7 +221,9 @@ pub(crate) fn may_be_kernel<'tcx>(tcx: TyCtxt<'tcx>, marker: Instance<'tcx>) -> 
     let kernel = marker.args.type_at(0);
     let Some(args) = pipeline_of(tcx, kernel) else { return true };
     let mut types = Types { tcx, seen: FxHashSet::default(), left: MOST_TYPES };
-    args.types().all(|ty| types.are_data(ty)) && (!is_copied(tcx, kernel) || split_well(tcx, args))
+    args.types().all(|ty| types.are_data(ty))
+        && (!is_copied(tcx, kernel) || split_well(tcx, args))
+        && (!sorts::is_kernel(tcx, kernel) || sorts::may_be_copied(tcx, args))
 }
 
 /// The module with the kernels whose work-items get copies of the producer and the consumer.
@@ -184,10 +231,20 @@ const GRID: &str = "grid";
 
 /// Whether each work-item of a kernel gets a copy of the producer and the consumer.
 pub(crate) fn is_copied<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    is_in_module(tcx, kernel, GRID)
+}
+
+/// Whether a kernel is one of several of the same pipeline, and not the one that is told of.
+pub(crate) fn is_secondary<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    is_copied(tcx, kernel) || sorts::is_secondary(tcx, kernel)
+}
+
+/// Whether a kernel that is made of a pipeline is of a certain module.
+fn is_in_module<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>, module: &str) -> bool {
     kernel.ty_adt_def().is_some_and(|adt| {
         tcx.opt_parent(adt.did())
-            .and_then(|module| tcx.opt_item_name(module))
-            .is_some_and(|name| name.as_str() == GRID)
+            .and_then(|parent| tcx.opt_item_name(parent))
+            .is_some_and(|name| name.as_str() == module)
     })
 }
 

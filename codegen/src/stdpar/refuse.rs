@@ -40,7 +40,7 @@ impl Pipelines {
         let pipelines = kernels.iter().filter(|kernel| stdpar::is_pipeline(tcx, kernel.entry));
         // Of the kernels of a pipeline, one is told of.
         let is_told = |kernel: &Kernel<'tcx>| {
-            explain::is_asked() && !stdpar::is_copied(tcx, kernel.entry.args.type_at(0))
+            explain::is_asked() && !stdpar::is_secondary(tcx, kernel.entry.args.type_at(0))
         };
         let place = |kernel: &Kernel<'tcx>| {
             (kernel.info.name.clone(), is_told(kernel).then(|| Place::of(tcx, kernel.entry)))

@@ -5,6 +5,7 @@
 //! to go, and neither lock anything nor look at a clock.
 
 use std::cell::Cell;
+use std::fmt::{self, Display};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -65,7 +66,7 @@ struct Site {
     wait: AtomicU32,
     put_off: AtomicU32,
     /// By whether the calling thread is one of rayon's, where a launch has other threads beside it,
-    /// and by the number of bits of the length.
+    /// and by the number of bits of the length; 0 if that is unknown.
     classes: [[Class; LENGTHS]; 2],
 }
 
@@ -136,7 +137,8 @@ pub(crate) enum Way {
 /// A run that has begun.
 pub(crate) struct Run {
     site: &'static Site,
-    len: usize,
+    /// The pipeline's items, if anybody knows.
+    len: Option<usize>,
     /// Of one that counts.
     class: Option<&'static Class>,
     begin: Option<Instant>,
@@ -145,7 +147,7 @@ pub(crate) struct Run {
 /// Chooses for a pipeline, which the address of its descriptor stands for; one without a descriptor
 /// has no kernel. `prepare` has its kernel made, if that can be had in the background.
 #[inline]
-pub(crate) fn way(descriptor: usize, len: usize, prepare: fn(Prepared) -> bool) -> Way {
+pub(crate) fn way(descriptor: usize, len: Option<usize>, prepare: fn(Prepared) -> bool) -> Way {
     if descriptor == 0 {
         return Way::Rayon;
     }
@@ -163,7 +165,7 @@ pub(crate) fn way(descriptor: usize, len: usize, prepare: fn(Prepared) -> bool) 
         return site.always(len);
     }
     let within = usize::from(rayon::current_thread_index().is_some());
-    let class = &site.classes[within][(usize::BITS - len.leading_zeros()) as usize];
+    let class = &site.classes[within][(usize::BITS - len.unwrap_or(0).leading_zeros()) as usize];
     let plan = class.plan.load(Ordering::Relaxed);
     if plan >= ONE {
         // Other threads may do the same meanwhile, and a call more is left out then.
@@ -254,17 +256,17 @@ fn add(descriptor: usize, bucket: &AtomicPtr<Site>) -> &'static Site {
 }
 
 impl Site {
-    fn run(&'static self, len: usize, class: Option<&'static Class>) -> Run {
+    fn run(&'static self, len: Option<usize>, class: Option<&'static Class>) -> Run {
         Run { site: self, len, class, begin: class.map(|_| Instant::now()) }
     }
 
     #[inline]
-    fn as_planned(&'static self, plan: u32, len: usize) -> Way {
+    fn as_planned(&'static self, plan: u32, len: Option<usize>) -> Way {
         if plan & KERNEL == 0 { Way::Rayon } else { Way::Device(self.run(len, None)) }
     }
 
     #[cold]
-    fn always(&'static self, len: usize) -> Way {
+    fn always(&'static self, len: Option<usize>) -> Way {
         if device::device().is_none() {
             self.kernel.store(REFUSED, Ordering::Relaxed);
             return Way::Rayon;
@@ -274,7 +276,12 @@ impl Site {
 
     /// A call that is not planned.
     #[inline(never)]
-    fn ask(&'static self, class: &'static Class, len: usize, prepare: fn(Prepared) -> bool) -> Way {
+    fn ask(
+        &'static self,
+        class: &'static Class,
+        len: Option<usize>,
+        prepare: fn(Prepared) -> bool,
+    ) -> Way {
         // Who would have to wait goes where the last one went.
         let Ok(mut measured) = class.measured().try_lock() else {
             return self.as_planned(class.plan.load(Ordering::Relaxed), len);
@@ -321,6 +328,7 @@ impl Site {
 }
 
 /// Tells a pipeline of its kernel.
+#[derive(Clone, Copy)]
 pub(crate) struct Prepared(&'static Site);
 
 impl Prepared {
@@ -343,6 +351,18 @@ fn refuse(site: &Site, name: fn() -> &'static str, why: &str) {
 
 fn nanos(time: Duration) -> policy::Nanos {
     policy::Nanos::try_from(time.as_nanos()).unwrap_or(policy::Nanos::MAX)
+}
+
+/// How many items there are.
+struct Items(Option<usize>);
+
+impl Display for Items {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(len) => write!(f, "{len} items"),
+            None => f.write_str("an unknown number of items"),
+        }
+    }
 }
 
 impl Run {
@@ -377,14 +397,15 @@ impl Run {
         if self.site.put_off.load(Ordering::Relaxed) != 0 {
             self.site.put_off.store(0, Ordering::Relaxed);
         }
-        let (len, device, name) = (self.len, queue.device(), name());
+        let (device, name) = (queue.device(), name());
+        let items = Items(self.len);
         match self.end_as(policy::Way::Kernel) {
             Some(time) => {
                 note(format_args!(
-                    "{len} items in {pieces} pieces on `{device}` took {time:?}: {name}"
+                    "{items} in {pieces} pieces on `{device}` took {time:?}: {name}"
                 ));
             }
-            None => note(format_args!("{len} items in {pieces} pieces on `{device}`: {name}")),
+            None => note(format_args!("{items} in {pieces} pieces on `{device}`: {name}")),
         }
     }
 

@@ -4,15 +4,20 @@
 
 use std::panic::panic_any;
 
-use rayon::iter::plumbing::{Consumer, Folder, Producer, bridge_producer_consumer};
-use schism::__private::{descriptor, prepare_unchecked, with_host_memory};
+use rayon::iter::plumbing::{
+    Consumer, Folder, Producer, Reducer, UnindexedConsumer, UnindexedProducer,
+    bridge_producer_consumer, bridge_unindexed,
+};
+use schism::__private::{Kernel, descriptor, prepare_unchecked, with_host_memory};
 use schism::{ImageError, LaunchError, Queue};
 
 use crate::choose::{self, Prepared, Way};
 use crate::device;
 use crate::grid;
-use crate::pieces::{Failed, Launch, Piece, Pieces};
+use crate::pieces::{Failed, Indexed, Launch, Piece, Pieces};
 use crate::report::{self, Place};
+use crate::sort::{self, Sorted};
+use crate::unindexed::{self, Unindexed};
 
 /// Runs a pipeline where it is to run.
 #[inline(never)]
@@ -21,17 +26,72 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    let descriptor = descriptor::<Pieces<P, C>, 1>().addr();
-    let run = report::begin(std::any::type_name::<(P, C)>, descriptor, len);
-    let (result, place) = placed(descriptor, len, producer, consumer);
-    if let Some(run) = run {
-        run.end(match place {
+    let descriptor = descriptor::<Pieces<Indexed<P, C>>, 1>().addr();
+    reported(std::any::type_name::<(P, C)>, descriptor, Some(len), || {
+        placed(descriptor, len, producer, consumer)
+    })
+}
+
+/// Runs an unindexed pipeline where it is to run.
+#[inline(never)]
+pub fn unindexed_pipeline<P, C>(producer: P, consumer: C) -> C::Result
+where
+    P: UnindexedProducer,
+    C: UnindexedConsumer<P::Item>,
+{
+    let descriptor = descriptor::<Pieces<Unindexed<P, C>>, 1>().addr();
+    reported(std::any::type_name::<(P, C)>, descriptor, None, || {
+        unindexed_placed(descriptor, producer, consumer)
+    })
+}
+
+/// Sorts where that is to be done.
+#[inline(never)]
+pub fn sort_slice<T, F>(slice: &mut [T], is_less: F, is_stable: bool)
+where
+    T: Send,
+    F: Fn(&T, &T) -> bool + Sync,
+{
+    if const { !sort::may_move::<T>() } || slice.len() < 2 {
+        return sort::with_rayon(slice, &is_less, is_stable);
+    }
+    let descriptor = descriptor::<sort::Blocks<T, F>, 1>().addr();
+    reported(std::any::type_name::<(T, F)>, descriptor, Some(slice.len()), || {
+        ((), sort_placed(descriptor, slice, &is_less, is_stable))
+    });
+}
+
+/// Runs a pipeline by `run`, which says where, and puts it into the report.
+#[inline(always)]
+fn reported<R>(
+    name: fn() -> &'static str,
+    descriptor: usize,
+    len: Option<usize>,
+    run: impl FnOnce() -> (R, Place),
+) -> R {
+    let reported = report::begin(name, descriptor, len);
+    let (result, place) = run();
+    if let Some(reported) = reported {
+        reported.end(match place {
             Place::Chosen if descriptor == 0 => Place::NoKernel,
             Place::Chosen if choose::is_refused(descriptor) => Place::Refused,
             place => place,
         });
     }
     result
+}
+
+/// Why a pipeline stays with rayon, whatever its kernel.
+#[inline(always)]
+fn stays() -> Option<Place> {
+    if choose::is_off() {
+        Some(Place::Never)
+    } else if rayon::current_num_threads() < 2 {
+        // Who asks for one thread gets one.
+        Some(Place::OneThread)
+    } else {
+        None
+    }
 }
 
 /// Runs a pipeline, and says where. Its descriptor's address is 0 if it has none.
@@ -41,14 +101,10 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    if choose::is_off() {
-        return (with_rayon(len, producer, consumer), Place::Never);
+    if let Some(place) = stays() {
+        return (with_rayon(len, producer, consumer), place);
     }
-    // Who asks for one thread gets one.
-    if rayon::current_num_threads() < 2 {
-        return (with_rayon(len, producer, consumer), Place::OneThread);
-    }
-    match choose::way(descriptor, len, prepare::<P, C>) {
+    match choose::way(descriptor, Some(len), prepare_indexed::<P, C>) {
         Way::Rayon => (with_rayon(len, producer, consumer), Place::Chosen),
         Way::Measured(run) => {
             let result = with_rayon(len, producer, consumer);
@@ -56,23 +112,9 @@ where
             (result, Place::Chosen)
         }
         Way::Device(run) => {
-            let name = std::any::type_name::<P>;
-            let refuse = |run: choose::Run, why: &str| {
-                report::refused(std::any::type_name::<(P, C)>, descriptor, why);
-                run.refuse(name, why);
-            };
-            // What the program has mapped changes, so another launch may begin.
-            let not_begun = |run: choose::Run, error: &LaunchError| {
-                let why = why(error);
-                if matches!(error, LaunchError::HostMemory { .. }) {
-                    report::refused(std::any::type_name::<(P, C)>, descriptor, &why);
-                    run.put_off(name, &why);
-                } else {
-                    refuse(run, &why);
-                }
-            };
+            let names: Names = (std::any::type_name::<P>, std::any::type_name::<(P, C)>);
             let Some(queue) = device::queue() else {
-                refuse(run, NO_QUEUE);
+                refuse(run, names, descriptor, NO_QUEUE);
                 return (with_rayon(len, producer, consumer), Place::Refused);
             };
             if is_grid::<P, C>() {
@@ -80,35 +122,24 @@ where
                 let launched = with_host_memory(&queue, || launch.run(&queue));
                 return match launched.unwrap_or_else(|error| Err(grid::Failed::NotBegun(error))) {
                     Ok(result) => {
-                        run.end_on_device(name, launch.pieces(), &queue);
+                        run.end_on_device(names.0, launch.pieces(), &queue);
                         (result, Place::Kernel)
                     }
                     Err(grid::Failed::NotBegun(error)) => {
-                        not_begun(run, &error);
+                        not_begun(run, names, descriptor, &error);
                         (with_rayon(len, producer, consumer), Place::Refused)
                     }
                     Err(grid::Failed::Within(error)) => fail(error, &queue),
                 };
             }
-            let Some(wanted) = Launch::<P, C>::count(len, &producer) else {
+            let Some(wanted) = Launch::<Indexed<P, C>, C::Reducer>::count(len, &producer) else {
                 return (with_rayon(len, producer, consumer), Place::Pieces);
             };
             let launch = Launch::new(len, wanted, producer, consumer);
-            let pieces = launch.pieces();
-            let failed = match launch.run(&queue) {
-                Ok(result) => {
-                    run.end_on_device(name, pieces, &queue);
-                    return (result, Place::Kernel);
-                }
-                Err(failed) => *failed,
+            let with_rayon = |Indexed { len, producer, consumer }: Indexed<P, C>| {
+                with_rayon(len, producer, consumer)
             };
-            match failed {
-                Failed::NotBegun(launch, error) => {
-                    not_begun(run, &error);
-                    (launch.join_with(pieces_with_rayon), Place::Refused)
-                }
-                Failed::Within(error) => fail(error, &queue),
-            }
+            on_device(launch, run, names, descriptor, &queue, &with_rayon)
         }
     }
 }
@@ -138,6 +169,138 @@ fn why(error: &LaunchError) -> String {
     }
 }
 
+/// Runs an unindexed pipeline, and says where.
+#[inline(always)]
+fn unindexed_placed<P, C>(descriptor: usize, producer: P, consumer: C) -> (C::Result, Place)
+where
+    P: UnindexedProducer,
+    C: UnindexedConsumer<P::Item>,
+{
+    if let Some(place) = stays() {
+        return (unindexed_with_rayon(producer, consumer), place);
+    }
+    match choose::way(descriptor, None, prepare::<Pieces<Unindexed<P, C>>>) {
+        Way::Rayon => (unindexed_with_rayon(producer, consumer), Place::Chosen),
+        Way::Measured(run) => {
+            let result = unindexed_with_rayon(producer, consumer);
+            run.end();
+            (result, Place::Chosen)
+        }
+        Way::Device(run) => {
+            let names: Names = (std::any::type_name::<P>, std::any::type_name::<(P, C)>);
+            let Some(queue) = device::queue() else {
+                refuse(run, names, descriptor, NO_QUEUE);
+                return (unindexed_with_rayon(producer, consumer), Place::Refused);
+            };
+            let wanted = unindexed::count(device::is_wide());
+            let launch = Launch::split_off(wanted, producer, consumer);
+            if launch.pieces() < 2 {
+                // It cannot be split, and rayon does the same then.
+                let run = |pieces: Vec<Unindexed<P, C>>| pieces.into_iter().map(Piece::run);
+                return (launch.join_with(|pieces| run(pieces).collect()), Place::Whole);
+            }
+            let with_rayon = |Unindexed { producer, consumer }: Unindexed<P, C>| {
+                unindexed_with_rayon(producer, consumer)
+            };
+            on_device(launch, run, names, descriptor, &queue, &with_rayon)
+        }
+    }
+}
+
+/// Sorts, and says where.
+#[inline(always)]
+fn sort_placed<T, F>(descriptor: usize, slice: &mut [T], is_less: &F, is_stable: bool) -> Place
+where
+    T: Send,
+    F: Fn(&T, &T) -> bool + Sync,
+{
+    let with_rayon = |slice: &mut [T], place| {
+        sort::with_rayon(slice, is_less, is_stable);
+        place
+    };
+    if let Some(place) = stays() {
+        return with_rayon(slice, place);
+    }
+    let run = match choose::way(descriptor, Some(slice.len()), prepare_sort::<T, F>) {
+        Way::Rayon => return with_rayon(slice, Place::Chosen),
+        Way::Measured(run) => {
+            let place = with_rayon(slice, Place::Chosen);
+            run.end();
+            return place;
+        }
+        Way::Device(run) => run,
+    };
+    let names: Names = (std::any::type_name::<T>, std::any::type_name::<(T, F)>);
+    let Some(queue) = device::queue() else {
+        refuse(run, names, descriptor, NO_QUEUE);
+        return with_rayon(slice, Place::Refused);
+    };
+    let sizes = if device::is_wide() { sort::FOR_WIDE } else { sort::FOR_THREADS };
+    match sort::sort(&queue, slice, is_less, sizes) {
+        Sorted::Done => {
+            run.end_on_device(names.0, sizes.blocks(slice.len()), &queue);
+            Place::Kernel
+        }
+        Sorted::Unsorted => with_rayon(slice, Place::Chosen),
+        Sorted::Refused(error) => {
+            not_begun(run, names, descriptor, &error);
+            with_rayon(slice, Place::Refused)
+        }
+        Sorted::Panicked(error) => fail(error, &queue),
+    }
+}
+
+/// The names of a pipeline's producer, and of all of its types.
+type Names = (fn() -> &'static str, fn() -> &'static str);
+
+/// Notes that a pipeline has no kernel that can be launched.
+fn refuse(run: choose::Run, names: Names, descriptor: usize, why: &str) {
+    report::refused(names.1, descriptor, why);
+    run.refuse(names.0, why);
+}
+
+/// Notes that a launch has not begun.
+fn not_begun(run: choose::Run, names: Names, descriptor: usize, error: &LaunchError) {
+    let why = why(error);
+    if matches!(error, LaunchError::HostMemory { .. }) {
+        // What the program has mapped changes, so another launch may begin.
+        report::refused(names.1, descriptor, &why);
+        run.put_off(names.0, &why);
+    } else {
+        refuse(run, names, descriptor, &why);
+    }
+}
+
+/// Runs pieces as a kernel; if that cannot begin, with rayon, each by `with_rayon`.
+fn on_device<W, R>(
+    launch: Launch<W, R>,
+    run: choose::Run,
+    names: Names,
+    descriptor: usize,
+    queue: &Queue,
+    with_rayon: &(impl Fn(W) -> W::Result + Sync),
+) -> (W::Result, Place)
+where
+    W: Piece<Result: Send> + Send,
+    R: Reducer<W::Result>,
+{
+    let pieces = launch.pieces();
+    let failed = match launch.run(queue) {
+        Ok(result) => {
+            run.end_on_device(names.0, pieces, queue);
+            return (result, Place::Kernel);
+        }
+        Err(failed) => *failed,
+    };
+    match failed {
+        Failed::NotBegun(launch, error) => {
+            not_begun(run, names, descriptor, &error);
+            (launch.join_with(|pieces| pieces_with_rayon(pieces, with_rayon)), Place::Refused)
+        }
+        Failed::Within(error) => fail(error, queue),
+    }
+}
+
 /// Panics as a launch has.
 fn fail(error: LaunchError, queue: &Queue) -> ! {
     match error {
@@ -148,24 +311,43 @@ fn fail(error: LaunchError, queue: &Queue) -> ! {
     }
 }
 
-/// Has the kernel of a pipeline made in the background. Returns whether its maker will tell.
-fn prepare<P, C>(pipeline: Prepared) -> bool
+/// Has a kernel made in the background. Returns whether its maker will tell.
+fn prepare<K: Kernel<1>>(pipeline: Prepared) -> bool {
+    let name: fn() -> &'static str = std::any::type_name::<K>;
+    let Some(queue) = device::queue() else {
+        pipeline.refuse(name, NO_QUEUE);
+        return true;
+    };
+    prepare_unchecked::<K>(&queue, seen(&queue, told_of(pipeline, name)))
+}
+
+/// Tells a pipeline what became of its kernel.
+fn told_of(
+    pipeline: Prepared,
+    name: fn() -> &'static str,
+) -> impl FnOnce(Result<(), LaunchError>) + Send + 'static {
+    move |outcome| match outcome {
+        Ok(()) => pipeline.ready(),
+        Err(error) => pipeline.refuse(name, &why(&error)),
+    }
+}
+
+/// Has the kernels of an indexed pipeline made in the background. Returns whether their maker will
+/// tell.
+fn prepare_indexed<P, C>(pipeline: Prepared) -> bool
 where
     P: Producer,
     C: Consumer<P::Item>,
 {
+    if !is_grid::<P, C>() {
+        return prepare::<Pieces<Indexed<P, C>>>(pipeline);
+    }
     let name: fn() -> &'static str = std::any::type_name::<P>;
     let Some(queue) = device::queue() else {
         pipeline.refuse(name, NO_QUEUE);
         return true;
     };
-    let told = move |outcome: Result<(), LaunchError>| match outcome {
-        Ok(()) => pipeline.ready(),
-        Err(error) => pipeline.refuse(name, &why(&error)),
-    };
-    if !is_grid::<P, C>() {
-        return prepare_unchecked::<Pieces<P, C>>(&queue, seen(&queue, told));
-    }
+    let told = told_of(pipeline, name);
     let joins = size_of::<C::Result>() != 0 && !descriptor::<grid::Join<P, C>, 1>().is_null();
     if !joins {
         return prepare_unchecked::<grid::Fold<P, C>>(&queue, seen(&queue, told));
@@ -199,6 +381,32 @@ fn seen(
     })
 }
 
+/// Has the kernels of a sort made in the background, one after the other.
+fn prepare_sort<T, F>(sort: Prepared) -> bool
+where
+    T: Send,
+    F: Fn(&T, &T) -> bool + Sync,
+{
+    /// Has `K` made, and goes on with `next`.
+    fn step<K: Kernel<1>>(sort: Prepared, next: fn(Prepared) -> bool) -> bool {
+        let name: fn() -> &'static str = std::any::type_name::<K>;
+        let Some(queue) = device::queue() else {
+            sort.refuse(name, NO_QUEUE);
+            return true;
+        };
+        let told = move |outcome: Result<(), LaunchError>| match outcome {
+            // What is left is made by the first launch, if the background has enough to do.
+            Ok(()) if !next(sort) => sort.ready(),
+            Ok(()) => {}
+            Err(error) => sort.refuse(name, &why(&error)),
+        };
+        prepare_unchecked::<K>(&queue, seen(&queue, told))
+    }
+    step::<sort::Blocks<T, F>>(sort, |sort| {
+        step::<sort::Begins<T, F>>(sort, prepare::<sort::Merge<T, F>>)
+    })
+}
+
 /// Runs a pipeline as rayon does.
 fn with_rayon<P, C>(len: usize, producer: P, consumer: C) -> C::Result
 where
@@ -209,18 +417,30 @@ where
     bridge_producer_consumer(len, HostProducer(producer), consumer)
 }
 
-/// Runs pieces as rayon does, and gives their results in order.
-fn pieces_with_rayon<P, C>(mut pieces: Vec<Piece<P, C>>) -> Vec<C::Result>
+/// Runs an unindexed pipeline as rayon does.
+fn unindexed_with_rayon<P, C>(producer: P, consumer: C) -> C::Result
 where
-    P: Producer,
-    C: Consumer<P::Item>,
+    P: UnindexedProducer,
+    C: UnindexedConsumer<P::Item>,
+{
+    // As above.
+    bridge_unindexed(HostProducer(producer), consumer)
+}
+
+/// Runs pieces as rayon does, and gives their results in order.
+fn pieces_with_rayon<W>(
+    mut pieces: Vec<W>,
+    run: &(impl Fn(W) -> W::Result + Sync),
+) -> Vec<W::Result>
+where
+    W: Piece<Result: Send> + Send,
 {
     if pieces.len() < 2 {
-        let run = |Piece { len, producer, consumer }| with_rayon(len, producer, consumer);
         return pieces.into_iter().map(run).collect();
     }
     let right = pieces.split_off(pieces.len() / 2);
-    let (mut left, right) = rayon::join(|| pieces_with_rayon(pieces), || pieces_with_rayon(right));
+    let (mut left, right) =
+        rayon::join(|| pieces_with_rayon(pieces, run), || pieces_with_rayon(right, run));
     left.extend(right);
     left
 }
@@ -248,6 +468,22 @@ impl<P: Producer> Producer for HostProducer<P> {
     fn split_at(self, index: usize) -> (Self, Self) {
         let (left, right) = self.0.split_at(index);
         (Self(left), Self(right))
+    }
+
+    fn fold_with<F>(self, folder: F) -> F
+    where
+        F: Folder<Self::Item>,
+    {
+        self.0.fold_with(folder)
+    }
+}
+
+impl<P: UnindexedProducer> UnindexedProducer for HostProducer<P> {
+    type Item = P::Item;
+
+    fn split(self) -> (Self, Option<Self>) {
+        let (left, right) = self.0.split();
+        (Self(left), right.map(Self))
     }
 
     fn fold_with<F>(self, folder: F) -> F

@@ -1,15 +1,16 @@
 //! Runs rayon's pipelines as kernels.
 //!
 //! Nobody names this crate. `cargo schism build --stdpar` compiles it against the rayon of a
-//! program, and the compiler resolves calls of [`original`] to [`bridge_producer_consumer`], which
-//! has the same generics and the same signature. Every indexed pipeline of rayon ends there,
-//! whichever adaptors it is made of, with all that there is to say about it: a producer, which can
-//! be split and gives items, and a consumer, which can be split, takes items and gives a result.
+//! program, and the compiler resolves calls of the functions in [`originals`] to those of the same
+//! name here, which have the same generics and the same signatures. Every pipeline of rayon ends in
+//! one of them, whichever adaptors it is made of, with all that there is to say about it: a
+//! producer, which can be split and gives items, and a consumer, which can be split, takes items and
+//! gives a result.
 //!
-//! A launch splits both on the host, with rayon's own methods, into pieces (`pieces.rs`). A
-//! work-item of the kernel takes one piece and folds it, and the host joins the results with
-//! rayon's own reducers, in rayon's order. So each producer, consumer, item and result is moved as
-//! often as in rayon, and dropped once.
+//! A launch splits both on the host, with rayon's own methods, into pieces (`pieces.rs`,
+//! `unindexed.rs`). A work-item of the kernel takes one piece and folds it, and the host joins the
+//! results with rayon's own reducers, in rayon's order. So each producer, consumer, item and result
+//! is moved as often as in rayon, and dropped once.
 //!
 //! `choose.rs` decides where a pipeline runs, by `policy.rs`; where it is not a kernel, [`host`]
 //! gives it back to rayon. `report.rs` tells what became of them.
@@ -21,14 +22,22 @@ pub mod host;
 mod pieces;
 mod policy;
 mod report;
+pub mod sort;
+pub mod sorts;
+mod unindexed;
 
-use rayon::iter::plumbing::{Consumer, Producer};
+use rayon::iter::plumbing::{Consumer, Producer, UnindexedConsumer, UnindexedProducer};
 
-/// The function that [`bridge_producer_consumer`] stands in for. The compiler knows it by this
-/// name.
-pub use rayon::iter::plumbing::bridge_producer_consumer as original;
+use pieces::Piece;
 
-/// Runs a pipeline of `len` items: what calls of [`original`] become.
+/// The functions that others of this crate stand in for. The compiler knows them by their names.
+pub mod originals {
+    pub use rayon::iter::plumbing::{bridge_producer_consumer, bridge_unindexed};
+    pub use rayon::slice::ParallelSliceMut;
+}
+
+/// Runs a pipeline of `len` items: what calls of [`originals::bridge_producer_consumer`]
+/// become.
 ///
 /// # Panics
 /// If the pipeline's closures do.
@@ -44,4 +53,21 @@ where
         return pieces::fold(producer, consumer);
     }
     host::pipeline(len, producer, consumer)
+}
+
+/// Runs a pipeline whose items nobody has counted: what calls of [`originals::bridge_unindexed`]
+/// become.
+///
+/// # Panics
+/// If the pipeline's closures do.
+#[inline(never)]
+pub fn bridge_unindexed<P, C>(producer: P, consumer: C) -> C::Result
+where
+    P: UnindexedProducer,
+    C: UnindexedConsumer<P::Item>,
+{
+    if schism::is_device() {
+        return unindexed::Unindexed { producer, consumer }.run();
+    }
+    host::unindexed_pipeline(producer, consumer)
 }

@@ -8,18 +8,40 @@ use schism::{Item, LaunchError, Queue};
 
 /// Pieces for each thread: enough for uneven ones to even out, and few enough for splitting and
 /// joining to cost nothing.
-const PIECES_PER_THREAD: usize = 16;
+pub(crate) const PIECES_PER_THREAD: usize = 16;
 
 /// The most pieces of a launch. A pipeline that is to have more stays with rayon, which does not
 /// make them all at once.
 const MOST_PIECES: usize = 1 << 14;
 
-/// A part of a pipeline.
-pub(crate) struct Piece<P, C> {
+/// A part of a pipeline, which a work-item runs.
+pub trait Piece {
+    /// What becomes of it.
+    type Result;
+
+    /// Runs it as a loop.
+    fn run(self) -> Self::Result;
+}
+
+/// A part of an indexed pipeline.
+pub struct Indexed<P, C> {
     /// Its items.
     pub(crate) len: usize,
     pub(crate) producer: P,
     pub(crate) consumer: C,
+}
+
+impl<P, C> Piece for Indexed<P, C>
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    type Result = C::Result;
+
+    #[inline(always)]
+    fn run(self) -> C::Result {
+        fold(self.producer, self.consumer)
+    }
 }
 
 /// Runs a pipeline, or a piece of one, as a loop.
@@ -55,23 +77,15 @@ fn piece_of(item: usize, count: usize, parts: usize) -> usize {
 }
 
 /// The kernel: a work-item for each piece. The compiler knows it by its name.
-pub struct Pieces<P, C>
-where
-    P: Producer,
-    C: Consumer<P::Item>,
-{
-    pieces: *const MaybeUninit<Piece<P, C>>,
-    results: *mut MaybeUninit<C::Result>,
+pub struct Pieces<W: Piece> {
+    pieces: *const MaybeUninit<W>,
+    results: *mut MaybeUninit<W::Result>,
     states: *mut State,
     /// Into how many parts the pieces are divided; of each, a piece is taken in turn.
     parts: usize,
 }
 
-impl<P, C> Kernel<1> for Pieces<P, C>
-where
-    P: Producer,
-    C: Consumer<P::Item>,
-{
+impl<W: Piece> Kernel<1> for Pieces<W> {
     #[inline(always)]
     fn run(&self, item: Item<1>) {
         let index = piece_of(item.x(), item.size(), self.parts);
@@ -80,8 +94,8 @@ where
         // anything of it runs.
         unsafe {
             self.states.add(index).write(TAKEN);
-            let Piece { producer, consumer, .. } = self.pieces.add(index).read().assume_init();
-            let result = fold(producer, consumer);
+            let piece = self.pieces.add(index).read().assume_init();
+            let result = piece.run();
             self.results.add(index).write(MaybeUninit::new(result));
             self.states.add(index).write(DONE);
         }
@@ -89,7 +103,7 @@ where
 }
 
 /// How the results of a pipeline are joined: in the order in which a stack machine does it.
-enum Join<R> {
+pub(crate) enum Join<R> {
     /// The next piece's result.
     Next,
     /// The last two.
@@ -97,28 +111,20 @@ enum Join<R> {
 }
 
 /// A pipeline that is to be a launch.
-pub(crate) struct Launch<P, C>
-where
-    P: Producer,
-    C: Consumer<P::Item>,
-{
-    pieces: Vec<Piece<P, C>>,
-    joins: Vec<Join<C::Reducer>>,
+pub(crate) struct Launch<W, R> {
+    pub(crate) pieces: Vec<W>,
+    pub(crate) joins: Vec<Join<R>>,
 }
 
 /// Why there is no result.
-pub(crate) enum Failed<P, C>
-where
-    P: Producer,
-    C: Consumer<P::Item>,
-{
+pub(crate) enum Failed<W, R> {
     /// Nothing has run.
-    NotBegun(Launch<P, C>, LaunchError),
+    NotBegun(Launch<W, R>, LaunchError),
     /// Some pieces have run, and all that was left of the pipeline is dropped.
     Within(LaunchError),
 }
 
-impl<P, C> Launch<P, C>
+impl<P, C> Launch<Indexed<P, C>, C::Reducer>
 where
     P: Producer,
     C: Consumer<P::Item>,
@@ -136,45 +142,51 @@ where
         let least = producer.min_len().max(1);
         let mut this =
             Self { pieces: Vec::with_capacity(wanted), joins: Vec::with_capacity(2 * wanted) };
-        this.split(Piece { len, producer, consumer }, wanted, least);
+        this.split(Indexed { len, producer, consumer }, wanted, least);
         this
     }
 
-    fn split(&mut self, piece: Piece<P, C>, wanted: usize, least: usize) {
-        let Piece { len, producer, consumer } = piece;
+    fn split(&mut self, piece: Indexed<P, C>, wanted: usize, least: usize) {
+        let Indexed { len, producer, consumer } = piece;
         if wanted < 2 || len / 2 < least || consumer.full() {
-            self.pieces.push(Piece { len, producer, consumer });
+            self.pieces.push(Indexed { len, producer, consumer });
             self.joins.push(Join::Next);
             return;
         }
         let middle = len / 2;
         let (left_producer, right_producer) = producer.split_at(middle);
         let (left_consumer, right_consumer, reducer) = consumer.split_at(middle);
-        let left = Piece { len: middle, producer: left_producer, consumer: left_consumer };
-        let right = Piece { len: len - middle, producer: right_producer, consumer: right_consumer };
+        let left = Indexed { len: middle, producer: left_producer, consumer: left_consumer };
+        let right =
+            Indexed { len: len - middle, producer: right_producer, consumer: right_consumer };
         // Rounded up, so that no piece is longer than the producer's greatest length.
         self.split(left, wanted.div_ceil(2), least);
         self.split(right, wanted.div_ceil(2), least);
         self.joins.push(Join::Reduce(reducer));
     }
+}
 
+impl<W, R> Launch<W, R>
+where
+    W: Piece<Result: Send> + Send,
+    R: Reducer<W::Result>,
+{
     /// The number of pieces.
     pub(crate) const fn pieces(&self) -> usize {
         self.pieces.len()
     }
 
     /// Runs the pieces as a kernel, and joins their results.
-    pub(crate) fn run(self, queue: &Queue) -> Result<C::Result, Box<Failed<P, C>>> {
+    pub(crate) fn run(self, queue: &Queue) -> Result<W::Result, Box<Failed<W, R>>> {
         let Self { pieces, joins } = self;
         let count = pieces.len();
         let mut states: Vec<State> = vec![UNTOUCHED; count];
-        let mut results: Vec<MaybeUninit<C::Result>> = Vec::with_capacity(count);
+        let mut results: Vec<MaybeUninit<W::Result>> = Vec::with_capacity(count);
         results.resize_with(count, MaybeUninit::uninit);
-        let pieces: Vec<MaybeUninit<Piece<P, C>>> =
-            pieces.into_iter().map(MaybeUninit::new).collect();
+        let pieces: Vec<MaybeUninit<W>> = pieces.into_iter().map(MaybeUninit::new).collect();
         // A pool's size is how many threads its pipelines may have.
         let threads = rayon::current_num_threads();
-        let kernel = Pieces::<P, C> {
+        let kernel = Pieces::<W> {
             pieces: pieces.as_ptr(),
             results: results.as_mut_ptr(),
             states: states.as_mut_ptr(),
@@ -182,7 +194,7 @@ where
         };
         // SAFETY: the kernel, and what it points to, live until the launch is over. Work-items
         // touch their own piece, result and state; pieces may go to other threads, and results may
-        // come from there: producers, consumers and results are `Send`.
+        // come from there: both are `Send`.
         let outcome =
             with_host_memory(queue, || unsafe { run_on_threads(queue, &kernel, count, threads) })
                 .flatten();
@@ -216,10 +228,7 @@ where
     }
 
     /// Has `run` make a result of each piece, and joins the results.
-    pub(crate) fn join_with(
-        self,
-        run: impl FnOnce(Vec<Piece<P, C>>) -> Vec<C::Result>,
-    ) -> C::Result {
+    pub(crate) fn join_with(self, run: impl FnOnce(Vec<W>) -> Vec<W::Result>) -> W::Result {
         join(self.joins, run(self.pieces).into_iter())
     }
 }

@@ -38,6 +38,8 @@ pub(crate) enum Place {
     Chosen,
     /// With rayon: it would be too many pieces.
     Pieces,
+    /// By the calling thread: it cannot be split.
+    Whole,
     /// With rayon: a launch was tried, and could not begin.
     Refused,
 }
@@ -51,6 +53,7 @@ impl Display for Place {
             Self::NoKernel => "with rayon: no kernel, by its types",
             Self::Chosen => "with rayon: chosen by time",
             Self::Pieces => "with rayon: too many pieces",
+            Self::Whole => "by the calling thread: it cannot be split",
             Self::Refused => "with rayon: refused",
         })
     }
@@ -135,6 +138,7 @@ extern "C" fn at_exit() {
 /// A run that will be in the report.
 pub(crate) struct Run {
     key: Key,
+    /// 0 if nobody knows.
     items: usize,
     begin: Instant,
 }
@@ -148,10 +152,16 @@ impl Run {
     }
 }
 
-/// Begins a run of a pipeline, if there will be a report; `name` names its types.
+/// Begins a run of a pipeline, if there will be a report; `name` names its types. Items that nobody
+/// has counted are not in the report.
 #[inline]
-pub(crate) fn begin(name: fn() -> &'static str, descriptor: usize, items: usize) -> Option<Run> {
+pub(crate) fn begin(
+    name: fn() -> &'static str,
+    descriptor: usize,
+    items: Option<usize>,
+) -> Option<Run> {
     sink()?;
+    let items = items.unwrap_or(0);
     Some(Run { key: (name(), descriptor), items, begin: Instant::now() })
 }
 

@@ -1,0 +1,462 @@
+//! rayon's sorts as kernels: `par_sort` and its kin, for elements that drop nothing.
+//!
+//! One kernel sorts blocks: a work-item inserts each element of a short run in its place, then
+//! merges pairs of runs until its block is one. Then each pass merges pairs of runs of all elements:
+//! a kernel finds where the parts of the merged runs begin (Green, McColl, Bader, "GPU merge path",
+//! 2012), and a second one has a work-item merge each part. So the sort is stable, and balanced for
+//! any input.
+//!
+//! Each step reads one buffer and writes another, so that an element is never in the caller's hands
+//! twice or not at all: where a comparison panics, the buffer that was read is whole. Kernels do not
+//! unwind, so each block's state says which of the two that is. Parts are delimited by numbers that
+//! are written once, and checked before anything is moved: a comparison that is no order can make
+//! the result unsorted, and nothing else.
+
+use std::cmp::Ordering;
+use std::mem::{MaybeUninit, needs_drop, size_of};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use rayon::slice::ParallelSliceMut;
+use schism::__private::{Kernel, run_on_threads, with_host_memory};
+use schism::{Item, LaunchError, Queue};
+
+/// Whether elements can be sorted by kernels. They are moved as bytes, and those that are left when
+/// something fails are forgotten.
+pub(crate) const fn may_move<T>() -> bool {
+    !needs_drop::<T>() && size_of::<T>() != 0
+}
+
+/// The lengths of a sort.
+#[derive(Clone, Copy)]
+pub(crate) struct Sizes {
+    /// Runs of this length are sorted by insertion.
+    run: usize,
+    /// Elements that a work-item sorts, and merges. A multiple of the run by a power of two.
+    block: usize,
+}
+
+impl Sizes {
+    /// How many blocks some elements are.
+    pub(crate) const fn blocks(self, len: usize) -> usize {
+        len.div_ceil(self.block)
+    }
+}
+
+/// For threads: blocks that stay in a cache.
+pub(crate) const FOR_THREADS: Sizes = Sizes { run: 16, block: 1 << 12 };
+/// For devices with many work-items.
+pub(crate) const FOR_WIDE: Sizes = Sizes { run: 8, block: 32 };
+
+/// The state of a block: its elements are in the caller's slice.
+const IN_SLICE: u8 = 0;
+/// They are in the other buffer.
+const IN_SPARE: u8 = 1;
+
+/// The kernel that sorts blocks: a work-item for each. The compiler knows this module's kernels.
+pub struct Blocks<T, F> {
+    slice: *mut T,
+    spare: *mut T,
+    states: *mut u8,
+    is_less: *const F,
+    len: usize,
+    sizes: Sizes,
+}
+
+impl<T, F> Kernel<1> for Blocks<T, F>
+where
+    T: Send,
+    F: Fn(&T, &T) -> bool + Sync,
+{
+    #[inline(always)]
+    fn run(&self, item: Item<1>) {
+        let Sizes { run, block } = self.sizes;
+        let begin = item.x() * block;
+        let len = block.min(self.len - begin);
+        // SAFETY: blocks have nothing in common, and the launch has one work-item for each. The
+        // comparison is `Sync`.
+        unsafe {
+            let (mut from, mut to) = (self.slice.add(begin), self.spare.add(begin));
+            let state = self.states.add(item.x());
+            let is_less = &*self.is_less;
+            let mut first = 0;
+            while first < len {
+                let own = run.min(len - first);
+                insert(from.add(first), to.add(first), own, is_less);
+                first += own;
+            }
+            let mut place = IN_SPARE;
+            state.write(place);
+            (from, to) = (to, from);
+            let mut sorted = run;
+            while sorted < len {
+                let mut first = 0;
+                while first < len {
+                    let middle = sorted.min(len - first);
+                    let end = (2 * sorted).min(len - first);
+                    let part = from.add(first);
+                    merge(
+                        part,
+                        part.add(middle),
+                        part.add(end),
+                        part.add(middle),
+                        to.add(first),
+                        is_less,
+                    );
+                    first += end;
+                }
+                place ^= IN_SPARE ^ IN_SLICE;
+                state.write(place);
+                (from, to) = (to, from);
+                sorted *= 2;
+            }
+        }
+    }
+}
+
+/// Copies elements in order.
+///
+/// # Safety
+/// `from` is `len` elements that nobody writes, and `to` is memory for as many, which nobody else
+/// uses.
+#[inline(always)]
+unsafe fn insert<T, F: Fn(&T, &T) -> bool>(from: *const T, to: *mut T, len: usize, is_less: &F) {
+    for next in 0..len {
+        // SAFETY: `next` and `place` are below `len`, and there are elements in `to` up to `next`.
+        unsafe {
+            let own = from.add(next);
+            let mut place = next;
+            while place > 0 && is_less(&*own, &*to.add(place - 1)) {
+                to.add(place).write(to.add(place - 1).read());
+                place -= 1;
+            }
+            to.add(place).write(own.read());
+        }
+    }
+}
+
+/// Merges the elements from `left` to `left_end` with those from `right` to `right_end`. Of equal
+/// ones, the left one comes first.
+///
+/// # Safety
+/// Both are elements that nobody writes, and `to` is memory for all of them, which nobody else uses.
+#[inline(always)]
+unsafe fn merge<T, F: Fn(&T, &T) -> bool>(
+    mut left: *const T,
+    mut right: *const T,
+    right_end: *const T,
+    left_end: *const T,
+    mut to: *mut T,
+    is_less: &F,
+) {
+    // SAFETY: no pointer passes its end, and `to` advances once for each element.
+    unsafe {
+        while left < left_end && right < right_end {
+            let takes_right = is_less(&*right, &*left);
+            to.write(if takes_right { right.read() } else { left.read() });
+            right = right.add(usize::from(takes_right));
+            left = left.add(usize::from(!takes_right));
+            to = to.add(1);
+        }
+        let rest = left_end.offset_from_unsigned(left);
+        to.copy_from_nonoverlapping(left, rest);
+        to.add(rest).copy_from_nonoverlapping(right, right_end.offset_from_unsigned(right));
+    }
+}
+
+/// Pairs of neighbouring runs that a pass merges.
+struct Pass<T, F> {
+    from: *const T,
+    is_less: *const F,
+    /// For each part, how many elements of its pair's left run come before it.
+    begins: *mut usize,
+    len: usize,
+    /// The length of a run: a multiple of a part's.
+    run: usize,
+    /// The elements of a part.
+    part: usize,
+}
+
+/// The part of a work-item.
+struct Part {
+    /// Where its pair begins, and the lengths of the two runs.
+    pair: usize,
+    left: usize,
+    right: usize,
+    /// Where it begins and ends in its pair.
+    begin: usize,
+    end: usize,
+}
+
+impl<T, F: Fn(&T, &T) -> bool> Pass<T, F> {
+    #[inline(always)]
+    fn part(&self, index: usize) -> Part {
+        let first = index * self.part;
+        let pair = first - first % self.run.saturating_mul(2);
+        let left = self.run.min(self.len - pair);
+        let right = self.run.min(self.len - pair - left);
+        let begin = first - pair;
+        Part { pair, left, right, begin, end: (begin + self.part).min(left + right) }
+    }
+
+    /// How many elements of the left run are among the first ones of the merged pair, up to where a
+    /// part begins.
+    ///
+    /// # Safety
+    /// There are elements at `from`, which nobody writes.
+    #[inline(always)]
+    unsafe fn search(&self, part: &Part) -> usize {
+        let mut low = part.begin.saturating_sub(part.right);
+        let mut high = part.begin.min(part.left);
+        while low < high {
+            let middle = low.midpoint(high);
+            // SAFETY: `middle` is below the left run's length, and `begin - 1 - middle` below the
+            // right one's, by the bounds of the search.
+            let takes_right = unsafe {
+                let left = self.from.add(part.pair);
+                let right = left.add(part.left + part.begin - 1 - middle);
+                let is_less = &*self.is_less;
+                is_less(&*right, &*left.add(middle))
+            };
+            if takes_right { high = middle } else { low = middle + 1 }
+        }
+        low
+    }
+}
+
+/// The kernel that finds where the parts of merged runs begin.
+pub struct Begins<T, F>(Pass<T, F>);
+
+impl<T, F> Kernel<1> for Begins<T, F>
+where
+    T: Send,
+    F: Fn(&T, &T) -> bool + Sync,
+{
+    #[inline(always)]
+    fn run(&self, item: Item<1>) {
+        let part = self.0.part(item.x());
+        // SAFETY: the launch has as many work-items as there are parts, and each writes its own.
+        unsafe { self.0.begins.add(item.x()).write(self.0.search(&part)) }
+    }
+}
+
+/// The kernel that merges: a work-item for each part.
+pub struct Merge<T, F> {
+    pass: Pass<T, F>,
+    to: *mut T,
+    /// Set where parts overlap: the comparison is no order.
+    is_bad: *const AtomicBool,
+}
+
+impl<T, F> Kernel<1> for Merge<T, F>
+where
+    T: Send,
+    F: Fn(&T, &T) -> bool + Sync,
+{
+    #[inline(always)]
+    fn run(&self, item: Item<1>) {
+        let pass = &self.pass;
+        let part = pass.part(item.x());
+        // SAFETY: each part is written by its work-item alone, and the ends of parts are the begins
+        // of the next ones, as they were written once: what is read is no other part's.
+        unsafe {
+            let from = *pass.begins.add(item.x());
+            let is_last = part.end == part.left + part.right;
+            let to = if is_last { part.left } else { *pass.begins.add(item.x() + 1) };
+            let len = part.end - part.begin;
+            if to < from || to - from > len {
+                (*self.is_bad).store(true, Relaxed);
+                return;
+            }
+            let left = pass.from.add(part.pair);
+            let right = left.add(part.left);
+            merge(
+                left.add(from),
+                right.add(part.begin - from),
+                right.add(part.end - to),
+                left.add(to),
+                self.to.add(part.pair + part.begin),
+                &*pass.is_less,
+            );
+        }
+    }
+}
+
+/// What a sort has come to. In each case the slice has all of its elements.
+pub(crate) enum Sorted {
+    /// It is sorted.
+    Done,
+    /// A launch cannot begin, or failed for another reason than a comparison.
+    Refused(LaunchError),
+    /// There is too little memory, or the comparison is no order.
+    Unsorted,
+    /// A comparison has panicked.
+    Panicked(LaunchError),
+}
+
+impl Sorted {
+    fn failed(error: LaunchError) -> Self {
+        match error {
+            LaunchError::Panicked(_) => Self::Panicked(error),
+            _ => Self::Refused(error),
+        }
+    }
+}
+
+/// Sorts a slice by kernels.
+pub(crate) fn sort<T, F>(queue: &Queue, slice: &mut [T], is_less: &F, sizes: Sizes) -> Sorted
+where
+    T: Send,
+    F: Fn(&T, &T) -> bool + Sync,
+{
+    let len = slice.len();
+    let parts = sizes.blocks(len);
+    let mut spare: Vec<MaybeUninit<T>> = Vec::new();
+    let (mut states, mut begins): (Vec<u8>, Vec<usize>) = (Vec::new(), Vec::new());
+    if spare.try_reserve_exact(len).is_err()
+        || states.try_reserve_exact(parts).is_err()
+        || begins.try_reserve_exact(parts).is_err()
+    {
+        return Sorted::Unsorted;
+    }
+    states.resize(parts, IN_SLICE);
+    begins.resize(parts, 0);
+    let is_bad = AtomicBool::new(false);
+    let own = slice.as_mut_ptr();
+    let other = spare.as_mut_ptr().cast::<T>();
+    let launch = Sort {
+        own,
+        other,
+        begins: begins.as_mut_ptr(),
+        is_less,
+        len,
+        parts,
+        sizes,
+        is_bad: &is_bad,
+    };
+    match with_host_memory(queue, || launch.run(queue, &mut states)) {
+        Ok(sorted) => sorted,
+        Err(error) => Sorted::Refused(error),
+    }
+}
+
+/// A sort in progress.
+struct Sort<'a, T, F> {
+    /// The slice, and memory for as many elements.
+    own: *mut T,
+    other: *mut T,
+    /// A number for each part.
+    begins: *mut usize,
+    is_less: &'a F,
+    len: usize,
+    parts: usize,
+    sizes: Sizes,
+    is_bad: &'a AtomicBool,
+}
+
+impl<T, F> Sort<'_, T, F>
+where
+    T: Send,
+    F: Fn(&T, &T) -> bool + Sync,
+{
+    fn run(self, queue: &Queue, states: &mut [u8]) -> Sorted {
+        let Self { own, other, len, parts, sizes, .. } = self;
+        let threads = rayon::current_num_threads();
+        let blocks = Blocks {
+            slice: own,
+            spare: other,
+            states: states.as_mut_ptr(),
+            is_less: std::ptr::from_ref(self.is_less),
+            len,
+            sizes,
+        };
+        // SAFETY: the kernel and what it points to live until the launch is over; elements are
+        // `Send`, the comparison is `Sync`, and work-items have blocks of their own.
+        let outcome = unsafe { run_on_threads(queue, &blocks, parts, threads) };
+        // All blocks go where the first one is, which most are: the last one may be shorter, and have
+        // needed fewer steps. After a failure they go back.
+        let mut is_in_slice = outcome.is_err() || states.first() == Some(&IN_SLICE);
+        let (from, to) = if is_in_slice { (other, own) } else { (own, other) };
+        for (block, state) in states.iter().enumerate() {
+            if (*state == IN_SLICE) != is_in_slice {
+                let begin = block * sizes.block;
+                let length = sizes.block.min(len - begin);
+                // SAFETY: the block's elements are at `from`, by its state, and its part of the
+                // other buffer is memory for them.
+                unsafe { to.add(begin).copy_from_nonoverlapping(from.add(begin), length) };
+            }
+        }
+        if let Err(error) = outcome {
+            return Sorted::failed(error);
+        }
+        let mut run = sizes.block;
+        let mut sorted = Sorted::Done;
+        while run < len {
+            let (from, to) = if is_in_slice { (own, other) } else { (other, own) };
+            match self.pass(queue, from, to, run, threads) {
+                Ok(true) => {}
+                Ok(false) => {
+                    sorted = Sorted::Unsorted;
+                    break;
+                }
+                Err(error) => {
+                    sorted = Sorted::failed(error);
+                    break;
+                }
+            }
+            is_in_slice = !is_in_slice;
+            run = run.saturating_mul(2);
+        }
+        if !is_in_slice {
+            // SAFETY: all elements are there.
+            unsafe { own.copy_from_nonoverlapping(other, len) };
+        }
+        sorted
+    }
+
+    /// Merges pairs of runs from `from` to `to`. Whether all of it has been merged; `from` is
+    /// unchanged.
+    fn pass(
+        &self,
+        queue: &Queue,
+        from: *const T,
+        to: *mut T,
+        run: usize,
+        threads: usize,
+    ) -> Result<bool, LaunchError> {
+        let is_less = std::ptr::from_ref(self.is_less);
+        let Self { begins, len, .. } = *self;
+        let part = self.sizes.block;
+        let pass = || Pass { from, is_less, begins, len, run, part };
+        let merge = Merge { pass: pass(), to, is_bad: self.is_bad };
+        // SAFETY: as in `run`; work-items have parts of their own, and nobody else uses `begins`.
+        unsafe {
+            run_on_threads(queue, &Begins(pass()), self.parts, threads)?;
+            run_on_threads(queue, &merge, self.parts, threads)?;
+        }
+        Ok(!self.is_bad.load(Relaxed))
+    }
+}
+
+/// A slice that rayon sorts: the compiler replaces the methods of slices only.
+pub struct HostSlice<'a, T>(pub(crate) &'a mut [T]);
+
+impl<T: Send> ParallelSliceMut<T> for HostSlice<'_, T> {
+    fn as_parallel_slice_mut(&mut self) -> &mut [T] {
+        self.0
+    }
+}
+
+/// Sorts as rayon does.
+pub(crate) fn with_rayon<T, F>(slice: &mut [T], is_less: &F, is_stable: bool)
+where
+    T: Send,
+    F: Fn(&T, &T) -> bool + Sync,
+{
+    // rayon asks for nothing but less or not.
+    let order = |a: &T, b: &T| if is_less(a, b) { Ordering::Less } else { Ordering::Greater };
+    if is_stable {
+        HostSlice(slice).par_sort_by(order);
+    } else {
+        HostSlice(slice).par_sort_unstable_by(order);
+    }
+}
