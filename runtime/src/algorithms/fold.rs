@@ -1,10 +1,11 @@
 //! Folds of all elements to one value, in their order.
 //!
-//! Two launches: each chunk is folded; one work-item folds the chunks' values. On GPUs, folds by
-//! work-groups would take the place of the first.
+//! Two launches: each chunk is folded; one work-item folds the chunks' values. On GPUs there is one
+//! launch with [groups].
 
 use crate::algorithms::chunks::Chunks;
 use crate::algorithms::collect::{collect, read, single};
+use crate::algorithms::groups;
 use crate::algorithms::operand::Function;
 use crate::api::queue::Queue;
 use crate::error::LaunchError;
@@ -24,6 +25,9 @@ where
 {
     if len == 0 {
         return Ok(None);
+    }
+    if groups::suit::<R>(queue) {
+        return groups::fold::fold(queue, len, item, op).map(Some);
     }
     let chunks = Chunks::new(queue, len);
     let folded = collect(queue, chunks.count, move |chunk| {

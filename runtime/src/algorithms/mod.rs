@@ -55,6 +55,7 @@ mod compare;
 mod emit;
 mod first;
 mod fold;
+mod groups;
 mod merge;
 mod merge_path;
 mod nth;
