@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `team` | a group and its local memory |
 //! | `look_back` | what comes before a tile |
-//! | `fold`, `scan`, `select` | the algorithms |
+//! | `fold`, `scan`, `select`, `radix` | the algorithms |
 //!
 //! A closure that panics ends its work-item, on a GPU without the others of its group. So before
 //! work-items read what others were to write after a call of a closure, they check that all are
@@ -18,6 +18,7 @@
 
 pub(super) mod fold;
 mod look_back;
+pub(super) mod radix;
 pub(super) mod scan;
 pub(super) mod select;
 mod team;
@@ -66,9 +67,9 @@ fn read(value: &OsStr) -> Option<Option<Form>> {
     }
 }
 
-/// Whether algorithms whose groups keep elements of type `T` in local memory run in groups on this
-/// queue. This is the only place that decides it.
-pub(super) fn suit<T>(queue: &Queue) -> bool {
+/// Whether algorithms run in groups on this queue, if groups have the memory. This is the only
+/// place that decides it.
+fn is_chosen(queue: &Queue) -> bool {
     let device = queue.device();
     let asked = Form::from_environment();
     let form = asked.unwrap_or(match device.kind() {
@@ -76,8 +77,14 @@ pub(super) fn suit<T>(queue: &Queue) -> bool {
         _ => Form::Groups,
     });
     // Where work-items that wait have threads of their own, groups are never worth it.
-    form == Form::Groups
-        && device.kind() != DeviceKind::Native
+    form == Form::Groups && device.kind() != DeviceKind::Native
+}
+
+/// Whether algorithms whose groups keep elements of type `T` in local memory run in groups on this
+/// queue.
+pub(super) fn suit<T>(queue: &Queue) -> bool {
+    let device = queue.device();
+    is_chosen(queue)
         && Scratch::<T>::FITS
         && GROUP <= device.max_group_size()
         && Scratch::<T>::BYTES <= device.local_memory_size()
