@@ -5,6 +5,8 @@
 //! prints a line `name seconds checksum` for every workload; `cargo schism bench cpu` alternates
 //! the two and compares.
 
+pub mod algorithms;
+
 use std::time::{Duration, Instant};
 
 use schism_examples::blur::Blur;
