@@ -204,7 +204,10 @@ mod tests {
     #[test]
     fn sizes_depend_on_the_device() {
         let options = read("5 --device cuda:0").unwrap();
-        assert_eq!((options.pairs, options.sizes), (5, ["16", "20", "26"].map(str::to_owned).to_vec()));
+        assert_eq!(
+            (options.pairs, options.sizes),
+            (5, ["16", "20", "26"].map(str::to_owned).to_vec())
+        );
         assert_eq!(read("").unwrap().sizes, ["16", "20", "24"]);
         assert_eq!(read("--sizes 3,4").unwrap().sizes, ["3", "4"]);
     }

@@ -27,7 +27,7 @@ where
         return Ok(None);
     }
     if groups::suit::<R>(queue) {
-        return groups::fold::fold(queue, len, item, op).map(Some);
+        return groups::fold::fold(queue, None, len, item, op).map(Some);
     }
     let chunks = Chunks::new(queue, len);
     let folded = collect(queue, chunks.count, move |chunk| {
@@ -50,4 +50,26 @@ where
         result
     })
     .map(Some)
+}
+
+/// Combines `init` and `item(0)` to `item(len - 1)` by the associative `op`, all on the device.
+pub(super) fn fold_from<R, M, F>(
+    queue: &Queue,
+    init: R,
+    len: usize,
+    item: M,
+    op: F,
+) -> Result<R, LaunchError>
+where
+    R: Element,
+    M: Fn(usize) -> R + Function,
+    F: Fn(R, R) -> R + Function,
+{
+    if len != 0 && groups::suit::<R>(queue) {
+        return groups::fold::fold(queue, Some(init), len, item, op);
+    }
+    match fold(queue, len, item, op)? {
+        Some(rest) => single(queue, move || op(init, rest)),
+        None => Ok(init),
+    }
 }

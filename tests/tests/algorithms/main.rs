@@ -40,7 +40,14 @@ fn forms_for_groups_on_the_cpu() {
     }
     let this = std::env::current_exe().expect("a path");
     let mut tests = std::process::Command::new(this);
-    tests.args(["numbers::", "selections::", "orders::radix", "failures::panics_of_scans"]);
+    tests.args([
+        "numbers::",
+        "selections::",
+        "orders::radix",
+        "orders::sort",
+        "failures::panics",
+        "failures::orders",
+    ]);
     tests.env(FORM, "groups").env("SCHISM_DEVICE", "cpu").env("SCHISM_CUDA", "");
     let output = tests.output().expect("this program");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -87,7 +94,10 @@ fn the_table_is_true() {
     let exported = exported.filter_map(|line| Some(line.split_once("::")?.1));
     for function in exported.flat_map(|names| names.split(|byte| !is_word(byte))) {
         let is_type = function.starts_with(char::is_uppercase);
-        assert!(function.is_empty() || is_type || named.contains(function), "`{function}` is in no row");
+        assert!(
+            function.is_empty() || is_type || named.contains(function),
+            "`{function}` is in no row"
+        );
     }
 }
 

@@ -13,9 +13,11 @@ use crate::error::LaunchError;
 use crate::kernel::element::Element;
 use crate::kernel::group::nd_range::NdRange;
 
-/// Combines `item(0)` to `item(len - 1)`, at least one, by the associative `op`.
+/// Combines `init`, if there is one, and `item(0)` to `item(len - 1)`, at least one, by the
+/// associative `op`.
 pub(in crate::algorithms) fn fold<R, M, F>(
     queue: &Queue,
+    init: Option<R>,
     len: usize,
     item: M,
     op: F,
@@ -58,6 +60,7 @@ where
         let of_group = |i: usize| unsafe { values.get_unchecked(i).assume_init() };
         let Some(value) = team.fold(groups, of_group, op) else { return };
         if team.own == 0 {
+            let value = join(init, value, op);
             // SAFETY: it is the last one, which one work-item of the launch writes.
             unsafe { values.set_unchecked(groups, MaybeUninit::new(value)) };
         }

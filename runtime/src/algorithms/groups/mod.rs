@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `team` | a group and its local memory |
 //! | `look_back` | what comes before a tile |
-//! | `fold`, `scan`, `select`, `radix` | the algorithms |
+//! | `fold`, `scan`, `select`, `sort`, `radix` | the algorithms |
 //!
 //! A closure that panics ends its work-item, on a GPU without the others of its group. So before
 //! work-items read what others were to write after a call of a closure, they check that all are
@@ -21,6 +21,7 @@ mod look_back;
 pub(super) mod radix;
 pub(super) mod scan;
 pub(super) mod select;
+pub(super) mod sort;
 mod team;
 
 use std::env;
@@ -51,7 +52,9 @@ impl Form {
             let value = env::var_os(VARIABLE)?;
             read(&value).unwrap_or_else(|| {
                 let value = value.display();
-                warn_once::warn(format_args!("{VARIABLE} is `{value}`; use auto, chunks or groups"));
+                warn_once::warn(format_args!(
+                    "{VARIABLE} is `{value}`; use auto, chunks or groups"
+                ));
                 None
             })
         })

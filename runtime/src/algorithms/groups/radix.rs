@@ -25,6 +25,7 @@ use crate::kernel::atomic::memory_scope::{Device, WorkGroup};
 use crate::kernel::element::Element;
 use crate::kernel::group::local::{Local, LocalArray, local};
 use crate::kernel::group::nd_range::NdRange;
+use crate::kernel::unroll::unroll_full;
 
 /// The work-items of a group. There is one for each digit, at least.
 const GROUP: usize = 384;
@@ -259,6 +260,7 @@ impl Pass<'_> {
             let mut ranks = [0_u32; 18];
             let mut row = 0;
             while row < Layout::<K, V>::ROWS {
+                unroll_full();
                 if place(row) < count {
                     // SAFETY: the tile's place is one of the keys.
                     let key = unsafe { *keys.raw().get_unchecked(begin.wrapping_add(place(row))) };
@@ -270,6 +272,7 @@ impl Pass<'_> {
             let counts = sub_group.group_id() * DIGITS;
             row = 0;
             while row < Layout::<K, V>::ROWS {
+                unroll_full();
                 let is_there = place(row) < count;
                 // SAFETY: it was loaded.
                 let digit =
@@ -278,6 +281,7 @@ impl Pass<'_> {
                 let mut same = sub_group.ballot(is_there);
                 let mut bit = 0;
                 while bit < 8 {
+                    unroll_full();
                     let is_set = digit >> bit & 1 != 0;
                     let votes = sub_group.ballot(is_set);
                     same &= if is_set { votes } else { !votes };
@@ -348,8 +352,7 @@ impl Pass<'_> {
                 // SAFETY: there is a start for each pass and digit; the other two are the
                 // work-item's own until the next barrier.
                 unsafe {
-                    let start =
-                        *starts.raw().get_unchecked((pass * DIGITS).wrapping_add(own));
+                    let start = *starts.raw().get_unchecked((pass * DIGITS).wrapping_add(own));
                     let shift = start.wrapping_add(before).wrapping_sub(before_digit);
                     memory.first(own).write(before_digit);
                     memory.shift(own).write(shift);
@@ -359,6 +362,7 @@ impl Pass<'_> {
 
             row = 0;
             while row < Layout::<K, V>::ROWS {
+                unroll_full();
                 if place(row) < count {
                     // SAFETY: the key was loaded; the numbers are there since the barrier. The
                     // places of no two keys are the same.
@@ -377,6 +381,7 @@ impl Pass<'_> {
             let mut targets = [0_u32; 18];
             row = 0;
             while row < Layout::<K, V>::ROWS {
+                unroll_full();
                 let index = (row * GROUP).wrapping_add(own);
                 if index < count {
                     // SAFETY: each place of the tile has a key. What the digits' numbers make of
@@ -396,6 +401,7 @@ impl Pass<'_> {
             item.barrier();
             row = 0;
             while row < Layout::<K, V>::ROWS {
+                unroll_full();
                 if place(row) < count {
                     // SAFETY: there are as many values as keys; places as for the keys.
                     unsafe {
@@ -408,6 +414,7 @@ impl Pass<'_> {
             item.barrier();
             row = 0;
             while row < Layout::<K, V>::ROWS {
+                unroll_full();
                 let index = (row * GROUP).wrapping_add(own);
                 if index < count {
                     // SAFETY: as for the keys.

@@ -10,6 +10,7 @@ use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
 use crate::kernel::group::nd_range::NdRange;
+use crate::kernel::unroll::unroll_full;
 
 /// Writes the scan of what `transform` makes of the elements, after `init`: of each with those
 /// before it, or, if `exclusive`, of those before it; then there is an initial value.
@@ -81,6 +82,7 @@ where
             };
             let mut step = 0;
             while step < Scratch::<T>::RUN {
+                unroll_full();
                 let index = first.wrapping_add(step);
                 if index < end {
                     // SAFETY: an element of the own run, which nobody else accesses between these
@@ -99,11 +101,14 @@ where
         team.item.barrier();
         let mut row = 0;
         while row < Scratch::<T>::RUN {
+            unroll_full();
             let index = (row * GROUP).wrapping_add(team.own);
             if index < count {
                 // SAFETY: there was a barrier; the output is as long as the input, and this
                 // work-item alone writes the place.
-                unsafe { output.set_unchecked(begin.wrapping_add(index), team.element(index).read()) };
+                unsafe {
+                    output.set_unchecked(begin.wrapping_add(index), team.element(index).read())
+                };
             }
             row += 1;
         }

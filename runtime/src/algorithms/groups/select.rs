@@ -17,6 +17,7 @@ use crate::kernel::atomic::memory_scope::Device;
 use crate::kernel::element::Element;
 use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::group::sub_group::SubGroup;
+use crate::kernel::unroll::unroll_full;
 
 /// Elements of a work-item.
 const ROWS: usize = Scratch::<u32>::RUN;
@@ -77,6 +78,7 @@ where
         let mut kept = 0_u32;
         let mut row = 0;
         while row < ROWS {
+            unroll_full();
             let index = (row * GROUP).wrapping_add(team.own);
             if index < count {
                 kept |= u32::from(keep(begin.wrapping_add(index))) << row;
@@ -87,6 +89,7 @@ where
         let place = |row: usize| (row * SUB_GROUPS).wrapping_add(sub_group.group_id());
         row = 0;
         while row < ROWS {
+            unroll_full();
             let count = votes(row).count_ones();
             // SAFETY: an element of the tile of counts, which lane 0 of this sub-group writes.
             unsafe {
@@ -131,6 +134,7 @@ where
         let lanes_before = (1_u32 << sub_group.local_id()).wrapping_sub(1);
         row = 0;
         while row < ROWS {
+            unroll_full();
             let votes = votes(row);
             if kept >> row & 1 != 0 {
                 let index = begin.wrapping_add((row * GROUP).wrapping_add(team.own));
@@ -181,7 +185,8 @@ fn look_back<'a>(
         if nearest < missing || nearest == missing {
             // Both are the number of lanes: all states are there, none of which is the last one.
             let is_counted = lane as u32 <= nearest;
-            sum = sum.wrapping_add(sub_group.reduce_add(if is_counted { state & COUNT } else { 0 }));
+            sum =
+                sum.wrapping_add(sub_group.reduce_add(if is_counted { state & COUNT } else { 0 }));
             if nearest < LANES as u32 {
                 break;
             }

@@ -9,6 +9,7 @@ use crate::kernel::atomic::memory_scope::WorkGroup;
 use crate::kernel::group::local::{Local, LocalArray, local};
 use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::sub_group::SubGroup;
+use crate::kernel::unroll::unroll_full;
 
 /// The work-items of a group.
 pub(super) const GROUP: usize = 256;
@@ -172,6 +173,7 @@ impl<'g, T: Copy> Team<'g, T> {
     pub(super) fn load(&self, count: usize, element: impl Fn(usize) -> T) {
         let mut row = 0;
         while row < Scratch::<T>::RUN {
+            unroll_full();
             let index = (row * GROUP).wrapping_add(self.own);
             if index < count {
                 // SAFETY: an element of the tile, which this work-item alone accesses before the
@@ -204,6 +206,7 @@ impl<'g, T: Copy> Team<'g, T> {
         let mut total = unsafe { self.element(begin).read() };
         let mut step = 1;
         while step < Scratch::<T>::RUN {
+            unroll_full();
             let index = begin.wrapping_add(step);
             if index < end {
                 // SAFETY: as above.
