@@ -274,9 +274,12 @@ impl Pass<'_> {
             while row < Layout::<K, V>::ROWS {
                 unroll_full();
                 let is_there = place(row) < count;
-                // SAFETY: it was loaded.
-                let digit =
-                    if is_there { unsafe { own_keys[row].assume_init() }.digit(pass) } else { 0 };
+                let digit = if is_there {
+                    // SAFETY: it was loaded.
+                    unsafe { own_keys[row].assume_init() }.digit(pass)
+                } else {
+                    0
+                };
                 // The lanes whose keys have the same digit.
                 let mut same = sub_group.ballot(is_there);
                 let mut bit = 0;

@@ -17,7 +17,6 @@ use crate::kernel::atomic::memory_scope::Device;
 use crate::kernel::element::Element;
 use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::group::sub_group::SubGroup;
-use crate::kernel::unroll::unroll_full;
 
 /// Elements of a work-item.
 const ROWS: usize = Scratch::<u32>::RUN;
@@ -78,7 +77,6 @@ where
         let mut kept = 0_u32;
         let mut row = 0;
         while row < ROWS {
-            unroll_full();
             let index = (row * GROUP).wrapping_add(team.own);
             if index < count {
                 kept |= u32::from(keep(begin.wrapping_add(index))) << row;
@@ -89,7 +87,6 @@ where
         let place = |row: usize| (row * SUB_GROUPS).wrapping_add(sub_group.group_id());
         row = 0;
         while row < ROWS {
-            unroll_full();
             let count = votes(row).count_ones();
             // SAFETY: an element of the tile of counts, which lane 0 of this sub-group writes.
             unsafe {
@@ -116,7 +113,7 @@ where
         if sub_group.group_id() == 0 {
             // SAFETY: as above.
             let total = unsafe { team.total(COUNTS, u32::wrapping_add) };
-            let before = look_back(sub_group, &word, tile, u64::from(total));
+            let before = look_back(sub_group, word, tile, u64::from(total));
             if sub_group.local_id() == 0 {
                 // SAFETY: elements that nobody else accesses before the next barrier.
                 unsafe {
@@ -134,7 +131,6 @@ where
         let lanes_before = (1_u32 << sub_group.local_id()).wrapping_sub(1);
         row = 0;
         while row < ROWS {
-            unroll_full();
             let votes = votes(row);
             if kept >> row & 1 != 0 {
                 let index = begin.wrapping_add((row * GROUP).wrapping_add(team.own));
@@ -182,7 +178,7 @@ fn look_back<'a>(
         };
         let nearest = sub_group.ballot(state >= UP_TO_TILE).trailing_zeros();
         let missing = sub_group.ballot(state == 0).trailing_zeros();
-        if nearest < missing || nearest == missing {
+        if nearest <= missing {
             // Both are the number of lanes: all states are there, none of which is the last one.
             let is_counted = lane as u32 <= nearest;
             sum =

@@ -310,8 +310,8 @@ pub(super) unsafe fn scan_lanes<T: Copy>(
     let mut distance = 1;
     while distance < LANES {
         let before = match sum {
-            // SAFETY: a lane before one that has a value has one.
             Some(_) if lane >= distance => {
+                // SAFETY: a lane before one that has a value has one.
                 Some(unsafe { values.wrapping_add(lane.wrapping_sub(distance)).read() })
             }
             _ => None,
