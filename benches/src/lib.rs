@@ -5,6 +5,7 @@
 //! prints a line `name seconds checksum` for every workload; `cargo schism bench cpu` alternates
 //! the two and compares.
 
+pub mod algorithms;
 pub mod items;
 
 use std::time::{Duration, Instant};

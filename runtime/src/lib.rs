@@ -133,6 +133,7 @@
 //! | `SCHISM_CPU_MATH` | the mathematics library of kernels on the device `cpu`: `host` (default), or `portable`, schism's own, which gives the same bits on all devices |
 //! | `SCHISM_CUDA` | the path of NVIDIA's driver library, instead of the system's `libcuda.so.1`; empty: no GPUs |
 //! | `SCHISM_ADAPTIVITY` | how far kernels are specialized for the launches that occur: `off`, `basic` (default), `full`; see [`Adaptivity`] |
+//! | `SCHISM_ALGORITHMS` | how [`algorithms`] divide their work: `auto` (default), by the device; `chunks`, without work-groups; `groups`, with them, except on the device `native` |
 //! | `SCHISM_TRACE` | shows each step on standard error: `1`, or `error`, `warn`, `info`, `debug`, `trace` |
 //! | `SCHISM_TIME_PASSES` | `1`: how long each pass of stage 2 took, on standard error; the compiler reads it for stage 1 |
 //! | `SCHISM_DISABLE_PASSES` | names of optional passes of stage 2, separated by commas, that do not run: to find the one that miscompiles a kernel. `strip-mine` reads past slices on GPUs, within a page: disable it for tools that check each access. Without `split-at-barriers` work-items of the device `cpu` wait on stacks. AOT code does not change |

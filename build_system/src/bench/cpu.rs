@@ -76,7 +76,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
 }
 
 /// A cargo with the plain compiler, for the CPU at hand.
-fn plain(ready: &Ready) -> Command {
+pub fn plain(ready: &Ready) -> Command {
     let mut cargo = Command::new(&ready.toolchain.cargo);
     environment::restore(&mut cargo, &ready.toolchain);
     cargo.env("RUSTFLAGS", "-C target-cpu=native");

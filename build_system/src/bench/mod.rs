@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+mod algorithms;
 mod compile;
 mod cpu;
 mod gpu;
@@ -27,6 +28,11 @@ pub struct Subject {
 
 /// All subjects; a module per subject beside this one.
 pub const SUBJECTS: &[Subject] = &[
+    Subject {
+        name: "algorithms",
+        summary: "schism::algorithms beside rayon, and on an NVIDIA GPU beside CUB (`bench algorithms --help`)",
+        run: algorithms::run,
+    },
     Subject {
         name: "compile",
         summary: "time of schism's compiler beside plain rustc",

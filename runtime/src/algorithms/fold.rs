@@ -1,10 +1,11 @@
 //! Folds of all elements to one value, in their order.
 //!
-//! Two launches: each chunk is folded; one work-item folds the chunks' values. On GPUs, folds by
-//! work-groups would take the place of the first.
+//! Two launches: each chunk is folded; one work-item folds the chunks' values. On GPUs there is one
+//! launch with [groups].
 
 use crate::algorithms::chunks::Chunks;
 use crate::algorithms::collect::{collect, read, single};
+use crate::algorithms::groups;
 use crate::algorithms::operand::Function;
 use crate::api::queue::Queue;
 use crate::error::LaunchError;
@@ -24,6 +25,9 @@ where
 {
     if len == 0 {
         return Ok(None);
+    }
+    if groups::suit::<R>(queue) {
+        return groups::fold::fold(queue, None, len, item, op).map(Some);
     }
     let chunks = Chunks::new(queue, len);
     let folded = collect(queue, chunks.count, move |chunk| {
@@ -46,4 +50,26 @@ where
         result
     })
     .map(Some)
+}
+
+/// Combines `init` and `item(0)` to `item(len - 1)` by the associative `op`, all on the device.
+pub(super) fn fold_from<R, M, F>(
+    queue: &Queue,
+    init: R,
+    len: usize,
+    item: M,
+    op: F,
+) -> Result<R, LaunchError>
+where
+    R: Element,
+    M: Fn(usize) -> R + Function,
+    F: Fn(R, R) -> R + Function,
+{
+    if len != 0 && groups::suit::<R>(queue) {
+        return groups::fold::fold(queue, Some(init), len, item, op);
+    }
+    match fold(queue, len, item, op)? {
+        Some(rest) => single(queue, move || op(init, rest)),
+        None => Ok(init),
+    }
 }

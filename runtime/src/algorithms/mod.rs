@@ -42,12 +42,12 @@
 //! | `search`, `compare` | searches; comparisons, and whether something is sorted or a heap |
 //! | `select`, `partition` | filters, runs of equal elements, partitions |
 //! | `permute` | reversals, rotations, shifts |
-//! | `sort`, `nth`, `merge`, `set` | sorts, selections, merges, operations on sorted sequences |
+//! | `sort`, `radix`, `nth`, `merge`, `set` | sorts, selections, merges, operations on sorted sequences |
 //!
-//! They are made of few steps, each of which a GPU may have another version of one day: `fold` (all
-//! elements to one value), `first` (the first index at which something holds), `emit` (outputs of
-//! unknown size), `merge_path` (where a part of a merge begins), `collect` (new buffers). `chunks`
-//! says how many elements a work-item has, and `operand` where the elements are.
+//! They are made of few steps: `fold` (all elements to one value), `first` (the first index at which
+//! something holds), `emit` (outputs of unknown size), `merge_path` (where a part of a merge
+//! begins), `collect` (new buffers). `chunks` says how many elements a work-item has, and `operand`
+//! where the elements are. `groups` has other versions of some for GPUs, and says where they run.
 
 mod chunks;
 mod collect;
@@ -55,12 +55,14 @@ mod compare;
 mod emit;
 mod first;
 mod fold;
+mod groups;
 mod merge;
 mod merge_path;
 mod nth;
 mod operand;
 mod partition;
 mod permute;
+mod radix;
 mod reduce;
 mod scan;
 mod search;
@@ -77,6 +79,7 @@ pub use nth::{nth_element, partial_sort, partial_sort_copy};
 pub use operand::{Function, Input, Output};
 pub use partition::{is_partitioned, partition, partition_copy, stable_partition};
 pub use permute::{reverse, reverse_copy, rotate, rotate_copy, shift_left, shift_right};
+pub use radix::{RadixKey, radix_sort, radix_sort_pairs};
 pub use reduce::{
     count, count_if, max_element, min_element, minmax_element, reduce, transform_reduce,
     transform_reduce_zip,

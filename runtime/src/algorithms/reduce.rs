@@ -2,8 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::algorithms::collect::single;
-use crate::algorithms::fold::fold;
+use crate::algorithms::fold::{fold, fold_from};
 use crate::algorithms::operand::{Function, Input, check_len};
 use crate::api::queue::Queue;
 use crate::error::LaunchError;
@@ -70,8 +69,7 @@ where
 {
     let input = input.read_on(queue)?;
     let view = input.view();
-    let folded = fold(queue, view.raw().len(), move |i| transform(view[i]), op)?;
-    with_init(queue, init, folded, op)
+    fold_from(queue, init, view.raw().len(), move |i| transform(view[i]), op)
 }
 
 /// Combines `init` and what `transform` makes of the pairs of elements of two inputs, in their
@@ -110,20 +108,7 @@ where
     let (a, b) = (a.read_on(queue)?, b.read_on(queue)?);
     let (a, b) = (a.view(), b.view());
     check_len(1, a.raw().len(), b.raw().len())?;
-    let folded = fold(queue, a.raw().len(), move |i| transform(a[i], b[i]), op)?;
-    with_init(queue, init, folded, op)
-}
-
-/// The initial value with the rest, combined where everything else was.
-fn with_init<R, F>(queue: &Queue, init: R, rest: Option<R>, op: F) -> Result<R, LaunchError>
-where
-    R: Element,
-    F: Fn(R, R) -> R + Function,
-{
-    match rest {
-        Some(rest) => single(queue, move || op(init, rest)),
-        None => Ok(init),
-    }
+    fold_from(queue, init, a.raw().len(), move |i| transform(a[i], b[i]), op)
 }
 
 /// How many elements equal `value`.

@@ -1,12 +1,11 @@
 //! Scans (prefix sums): reduce, then scan.
 //!
 //! Three launches: each chunk is reduced; one work-item scans the chunks' values; each chunk is
-//! scanned, starting from its value. On GPUs this reads the input twice; a scan of work-groups with
-//! decoupled look-back (Merrill and Garland, "Single-pass parallel prefix scan with decoupled
-//! look-back", 2016) reads it once, and would take the place of [`Scan::run`].
+//! scanned, starting from its value. On GPUs one launch with [groups] reads the input once.
 
 use crate::algorithms::chunks::Chunks;
 use crate::algorithms::collect::collect;
+use crate::algorithms::groups;
 use crate::algorithms::operand::{Function, Input, Output, check_len};
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
@@ -36,10 +35,18 @@ where
     fn run(
         self,
         queue: &Queue,
-        output: ViewMut<'_, T>,
+        mut output: ViewMut<'_, T>,
         exclusive: bool,
     ) -> Result<(), LaunchError> {
         let Self { input, transform, op, init } = self;
+        if groups::suit::<T>(queue) {
+            let to = output.reborrow();
+            match groups::scan::scan(queue, input, to, init, (transform, op), exclusive) {
+                // Of a closure, or of a group that waited too long: this tells.
+                Err(LaunchError::Panicked(_)) => {}
+                result => return result,
+            }
+        }
         let chunks = Chunks::new(queue, input.raw().len());
         let carries = self.carries(queue, chunks)?;
         let carries = carries.view();
@@ -121,7 +128,8 @@ where
 /// Writes to `output[i]` the elements `input[0]` to `input[i]`, combined by `op`.
 ///
 /// `op` is associative; it need not be commutative. With floats, whose addition is not quite
-/// associative, the rounding depends on the number of chunks, and with it on the device.
+/// associative, the rounding depends on the number of elements and on the device, and is the same
+/// each time.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {

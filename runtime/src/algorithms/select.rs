@@ -3,7 +3,9 @@
 use crate::algorithms::chunks::Chunks;
 use crate::algorithms::collect::copy_of;
 use crate::algorithms::emit::emit;
-use crate::algorithms::operand::{Function, Input, Output};
+use crate::algorithms::fold::fold;
+use crate::algorithms::groups;
+use crate::algorithms::operand::{Function, Input, Output, check_room};
 use crate::api::queue::Queue;
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
@@ -14,7 +16,7 @@ use crate::kernel::element::Element;
 pub(super) fn select<'a, T, P>(
     queue: &Queue,
     input: View<'_, T>,
-    output: ViewMut<'a, T>,
+    mut output: ViewMut<'a, T>,
     source_index: usize,
     keep: P,
 ) -> Result<(usize, ViewMut<'a, T>), LaunchError>
@@ -22,7 +24,25 @@ where
     T: Element,
     P: Fn(usize) -> bool + Function,
 {
-    let chunks = Chunks::new(queue, input.raw().len());
+    let len = input.raw().len();
+    if groups::suit::<u32>(queue) {
+        if output.len() < len {
+            // Nothing is written if there is no room for all.
+            let kept = fold(queue, len, move |i| usize::from(keep(i)), usize::wrapping_add)?;
+            check_room(source_index, kept.unwrap_or(0), output.len())?;
+        }
+        match groups::select::select(queue, input, output.reborrow(), keep) {
+            // Of a closure, or of a group that waited too long: what follows tells.
+            Err(LaunchError::Panicked(_)) => {}
+            Err(error) => return Err(error),
+            Ok(count) => {
+                check_room(source_index, count, output.len())?;
+                let (_, rest) = output.split_at(count)?;
+                return Ok((count, rest));
+            }
+        }
+    }
+    let chunks = Chunks::new(queue, len);
     emit(queue, chunks.count, output, source_index, move |chunk, sink| {
         let (begin, end) = chunks.bounds(chunk);
         for i in begin..end {

@@ -6,14 +6,13 @@
 //! takes O(n log n) comparisons, and is balanced for any input. It goes back and forth between the
 //! data and one copy of it.
 //!
-//! On GPUs a sort of a chunk by a work-group takes the place of [`sort_chunks`]; keys that are
-//! numbers could be sorted by their digits (Merrill and Grimshaw, "High performance and scalable
-//! radix sorting", 2011; Adinets and Merrill, "Onesweep", 2022) in place of [`sort_views`].
+//! On GPUs [groups] sort.
 
 use std::cmp::Ordering;
 
 use crate::algorithms::chunks::Chunks;
 use crate::algorithms::collect::{collect, copy_of};
+use crate::algorithms::groups;
 use crate::algorithms::merge_path::merge_part;
 use crate::algorithms::operand::{Function, Output, check_len};
 use crate::api::queue::Queue;
@@ -40,6 +39,9 @@ where
     let len = data.len();
     if len < 2 {
         return Ok(());
+    }
+    if groups::suit::<T>(queue) {
+        return groups::sort::sort(queue, data, compare);
     }
     let mut spare = copy_of(queue, data.reborrow().into_view())?;
     let chunks = Chunks::new(queue, len);

@@ -37,6 +37,8 @@ fn lengths_that_differ_are_errors() {
         assert!(is_length(algorithms::merge(queue, &a, &b, &mut [0; 6], i32::cmp), 2, [5, 6]));
         let sorted = algorithms::sort_pairs(queue, &mut a.clone(), &mut out, i32::cmp);
         assert!(is_length(sorted, 1, [3, 2]));
+        let sorted = algorithms::radix_sort_pairs(queue, &mut a.clone(), &mut out);
+        assert!(is_length(sorted, 1, [3, 2]));
         assert_eq!(out, [0; 2], "nothing was written");
     });
 }
@@ -100,6 +102,33 @@ fn panics_of_closures_are_errors() {
         let mut sorted = data.clone();
         algorithms::stable_sort(queue, &mut sorted, i32::cmp).expect("a launch");
         assert!(sorted.is_sorted());
+    });
+}
+
+/// Groups that wait for one that has ended give up, wherever it was.
+#[test]
+fn panics_of_scans_are_errors() {
+    on_every_device(|queue| {
+        let mut data = values::<i32>(200_000, 7);
+        for place in [0, 100_000, 199_999] {
+            let old = std::mem::replace(&mut data[place], -1);
+            let mut out = vec![0; data.len()];
+            let own = |own: i32| {
+                assert!(own >= 0, "less than zero");
+                own
+            };
+            let add = |a: i32, b: i32| a.wrapping_add(b);
+            let result = algorithms::transform_inclusive_scan(queue, &data, &mut out, add, own);
+            let Err(LaunchError::Panicked(panic)) = result else { panic!("{result:?}") };
+            assert!(panic.to_string().contains("less than zero"), "{panic}");
+            let result = algorithms::copy_if(queue, &data, &mut out, move |x| own(*x) % 2 == 0);
+            let Err(LaunchError::Panicked(panic)) = result else { panic!("{result:?}") };
+            assert!(panic.to_string().contains("less than zero"), "{panic}");
+            data[place] = old;
+        }
+        let mut out = vec![0; data.len()];
+        algorithms::inclusive_scan(queue, &data, &mut out, |a, b| a + b).expect("a launch");
+        assert_eq!(out.last().copied(), Some(data.iter().sum()));
     });
 }
 

@@ -61,6 +61,117 @@ fn sort_pairs() {
     every!(case);
 }
 
+/// A number of any bits: floats of all kinds, and integers with few different digits, too.
+trait Number: algorithms::RadixKey + PartialEq + std::fmt::Debug {
+    fn of(bits: u64) -> Self;
+    fn compare(a: &Self, b: &Self) -> std::cmp::Ordering;
+    fn bits(self) -> u64;
+}
+
+macro_rules! numbers {
+    ($($number:ident $order:ident |$bits:ident| $made:expr, |$own:ident| $own_bits:expr;)*) => {$(
+        impl Number for $number {
+            fn of($bits: u64) -> Self {
+                $made
+            }
+
+            fn compare(a: &Self, b: &Self) -> std::cmp::Ordering {
+                a.$order(b)
+            }
+
+            fn bits(self) -> u64 {
+                let $own = self;
+                $own_bits as u64
+            }
+        }
+    )*};
+}
+numbers! {
+    u8 cmp |bits| bits as Self, |own| own;
+    u16 cmp |bits| bits as Self, |own| own;
+    u32 cmp |bits| bits as Self, |own| own;
+    u64 cmp |bits| bits, |own| own;
+    usize cmp |bits| bits as Self, |own| own;
+    i8 cmp |bits| bits as Self, |own| own;
+    i16 cmp |bits| bits as Self, |own| own;
+    i32 cmp |bits| bits as Self, |own| own;
+    i64 cmp |bits| bits as Self, |own| own;
+    isize cmp |bits| bits as Self, |own| own;
+    f32 total_cmp |bits| Self::from_bits(bits as u32), |own| own.to_bits();
+    f64 total_cmp |bits| Self::from_bits(bits), |own| own.to_bits();
+}
+
+/// Calls a function for all numbers that a radix sort takes, on every device.
+macro_rules! every_number {
+    ($case:ident) => {
+        crate::on_every_device(|queue| {
+            for n in crate::SIZES.into_iter().chain([5000, 30_000]) {
+                $case::<u8>(queue, n);
+                $case::<u16>(queue, n);
+                $case::<u32>(queue, n);
+                $case::<u64>(queue, n);
+                $case::<usize>(queue, n);
+                $case::<i8>(queue, n);
+                $case::<i16>(queue, n);
+                $case::<i32>(queue, n);
+                $case::<i64>(queue, n);
+                $case::<isize>(queue, n);
+                $case::<f32>(queue, n);
+                $case::<f64>(queue, n);
+            }
+            $case::<i32>(queue, crate::large());
+        })
+    };
+}
+
+/// Numbers of any bits, and with the same bits but a few.
+fn keys<T: Number>(n: usize) -> [Vec<T>; 3] {
+    let masks = [u64::MAX, 0x0f00_0000_0f0f, 0];
+    masks.map(|mask| crate::random(n as u64).take(n).map(|bits| T::of(bits & mask)).collect())
+}
+
+fn bits_of<T: Number>(numbers: &[T]) -> Vec<u64> {
+    numbers.iter().map(|own| own.bits()).collect()
+}
+
+#[test]
+fn radix_sorts() {
+    fn case<T: Number>(queue: &Queue, n: usize) {
+        for mut keys in keys::<T>(n) {
+            let mut expected = keys.clone();
+            expected.sort_by(T::compare);
+            algorithms::radix_sort(queue, &mut keys).expect("a launch");
+            assert!(bits_of(&keys) == bits_of(&expected), "{n}");
+        }
+    }
+    every_number!(case);
+}
+
+#[test]
+fn radix_sorts_of_pairs() {
+    fn case<T: Number>(queue: &Queue, n: usize) {
+        for keys in keys::<T>(n) {
+            let mut expected: Vec<(T, u32)> = keys.iter().copied().zip(0..).collect();
+            expected.sort_by(|a, b| T::compare(&a.0, &b.0));
+            let places: Vec<u32> = expected.iter().map(|pair| pair.1).collect();
+            // Values that move with their keys on GPUs, and larger ones.
+            let (mut sorted, mut found) = (keys.clone(), (0..n as u32).collect::<Vec<_>>());
+            algorithms::radix_sort_pairs(queue, &mut sorted, &mut found).expect("a launch");
+            assert!(found == places, "{n}");
+            if n > 5000 {
+                continue;
+            }
+            let mut records: Vec<(u32, [u64; 2])> = (0..n as u32).map(|i| (i, [3; 2])).collect();
+            sorted = keys;
+            algorithms::radix_sort_pairs(queue, &mut sorted, &mut records).expect("a launch");
+            assert!(records.iter().map(|own| own.0).eq(places), "{n}");
+            let by_place: Vec<T> = expected.iter().map(|pair| pair.0).collect();
+            assert!(bits_of(&sorted) == bits_of(&by_place), "{n}");
+        }
+    }
+    every_number!(case);
+}
+
 /// Whether the element at `nth` is there in a sorted order too, with the same ones before it.
 fn check_nth<T: Value>(found: &[T], expected: &[T], nth: usize) {
     let own = &found[nth];

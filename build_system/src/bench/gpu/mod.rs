@@ -13,7 +13,7 @@
 //! - `relaxed`: schism with `Math::Relaxed` beside nvcc by default. Both may contract.
 //! - `default`: each as it is when nobody asks for anything.
 
-mod baseline;
+pub mod baseline;
 mod options;
 mod pack;
 mod record;

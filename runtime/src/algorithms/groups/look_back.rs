@@ -1,0 +1,255 @@
+//! What comes before a tile: look-back that is decoupled (Merrill and Garland, "Single-pass
+//! parallel prefix scan with decoupled look-back", 2016) and reproducible.
+//!
+//! A group publishes the value of its tile, and then finds out what comes before it from what
+//! others have published. In the original, a group combines whatever it meets first, so that the
+//! rounding of floats depends on chance. Here there are two levels, and each has one order:
+//!
+//! ```text
+//! tiles    t0 t1 … t31 | t32 t33 … t63 | t64 …     a block has 32 tiles
+//! blocks        B0     |      B1       | B2        B1 = the values of its tiles, as a tree
+//! before                P1              P2         P2 = P1 · B1, always from the left
+//! ```
+//!
+//! What comes before tile 66 is P2 and then the tree over t64 and t65. The last tile of a block
+//! publishes the value of the block, and then what comes before the next one. The others
+//! need not wait for that: from any P that is there they go on to theirs, by the values of the
+//! blocks between.
+//!
+//! Groups get their tiles from a counter, so that all before are running or have ended. Still, one
+//! may have ended since a closure panicked. Waits are bounded; after that the kernel panics, too,
+//! and the caller runs another form of the algorithm.
+
+use std::mem::MaybeUninit;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::algorithms::groups::team::{LANES, Team, join, scan_lanes};
+use crate::api::queue::Queue;
+use crate::data::buffer::Buffer;
+use crate::data::view::{View, ViewMut};
+use crate::error::LaunchError;
+use crate::kernel::atomic::memory_scope::Device;
+use crate::kernel::atomic::{AtomicRef, fence};
+use crate::kernel::element::Element;
+
+/// The value of a tile or a block is there.
+const VALUE: u32 = 1;
+/// What comes before the next block is there, too.
+const BEFORE_NEXT: u32 = 2;
+
+/// Looks at the same states before a group gives up: some 20 ms on a GPU.
+pub(super) const MOST_LOOKS: u32 = 1 << 15;
+
+/// After so many looks, one at whether others have given up.
+pub(super) const PATIENCE: u32 = 1 << 6;
+
+/// The state of a scan in the device's memory.
+#[derive(Debug)]
+pub(super) struct State<T: Element> {
+    tiles: usize,
+    blocks: usize,
+    /// The next tile; whether a group has given up; a state of each tile, and of each block.
+    words: Buffer<u32>,
+    /// Of each tile, of each block, and what comes before the block behind it.
+    values: Buffer<MaybeUninit<T>>,
+}
+
+impl<T: Element> State<T> {
+    pub(super) fn new(queue: &Queue, tiles: usize) -> Result<Self, LaunchError> {
+        let blocks = tiles.div_ceil(LANES);
+        Ok(Self {
+            tiles,
+            blocks,
+            words: Buffer::filled(queue, 2 + tiles + blocks, 0)?,
+            values: Buffer::<T>::uninit(queue, tiles + 2 * blocks)?,
+        })
+    }
+
+    /// What the kernel captures.
+    pub(super) fn look_back(&mut self) -> LookBack<'_, T> {
+        let Self { tiles, blocks, words, values } = self;
+        LookBack {
+            tiles: *tiles,
+            blocks: *blocks,
+            words: words.atomic_view(),
+            values: values.view_mut(),
+        }
+    }
+}
+
+/// The kernel's side of a [`State`].
+#[derive(Debug)]
+pub(super) struct LookBack<'a, T: Element> {
+    tiles: usize,
+    blocks: usize,
+    words: View<'a, AtomicU32>,
+    values: ViewMut<'a, MaybeUninit<T>>,
+}
+
+impl<T: Element> LookBack<'_, T> {
+    /// The tile of the calling group, less than their number. All work-items call it, once.
+    #[inline(always)]
+    pub(super) fn next_tile(&self, team: &Team<'_, T>) -> usize {
+        if team.own == 0 {
+            team.number().store(self.word(0).fetch_add(1, Relaxed), Relaxed);
+        }
+        team.item.barrier();
+        let tile = team.number().load(Relaxed) as usize;
+        // There are as many groups as tiles.
+        if tile < self.tiles { tile } else { 0 }
+    }
+
+    /// `index` is less than the number of words.
+    #[inline(always)]
+    fn word(&self, index: usize) -> AtomicRef<'_, AtomicU32, Device> {
+        // SAFETY: as above.
+        AtomicRef::new(unsafe { self.words.raw().get_unchecked(index) })
+    }
+
+    #[inline(always)]
+    fn state_of_tile(&self, tile: usize) -> AtomicRef<'_, AtomicU32, Device> {
+        self.word(tile.wrapping_add(2))
+    }
+
+    #[inline(always)]
+    fn state_of_block(&self, block: usize) -> AtomicRef<'_, AtomicU32, Device> {
+        self.word(self.tiles.wrapping_add(block).wrapping_add(2))
+    }
+
+    /// # Safety
+    /// Nobody has written it before, and nobody reads it before its state says that it is there.
+    #[inline(always)]
+    unsafe fn set(&self, index: usize, value: T) {
+        // SAFETY: the index is less than the number of values; the caller excludes others.
+        unsafe { self.values.set_unchecked(index, MaybeUninit::new(value)) }
+    }
+
+    /// # Safety
+    /// It was written, and the caller has seen the state that says so, and then a fence.
+    #[inline(always)]
+    unsafe fn get(&self, index: usize) -> T {
+        // SAFETY: the caller's promise.
+        unsafe { self.values.get_unchecked(index).assume_init() }
+    }
+
+    /// Publishes the `total` of the group's `tile`, and combines what comes before it, after
+    /// `init`. All lanes of one sub-group call it, and get the same.
+    #[inline(always)]
+    pub(super) fn before(
+        &self,
+        team: &Team<'_, T>,
+        tile: usize,
+        total: T,
+        init: Option<T>,
+        op: impl Fn(T, T) -> T + Copy,
+    ) -> Option<T> {
+        let lane = team.sub_group.local_id();
+        let (block, place) = (tile / LANES, tile % LANES);
+        if lane == 0 {
+            // SAFETY: each tile has one group, and that one lane 0 in this sub-group.
+            unsafe { self.set(tile, total) };
+            self.state_of_tile(tile).store(VALUE, Release);
+        }
+        // The tiles of the block before this one.
+        let mut in_block = None;
+        if place != 0 {
+            let other = (block * LANES).wrapping_add(lane);
+            let mut looks = 0;
+            while !team
+                .sub_group
+                .all(lane >= place || self.state_of_tile(other).load(Relaxed) == VALUE)
+            {
+                self.be_patient(team, &mut looks);
+            }
+            fence::<Device>(Acquire);
+            // SAFETY: it was there, and there was a fence.
+            let own = (lane < place).then(|| unsafe { self.get(other) });
+            // SAFETY: the sub-group's own memory; values of the first lanes.
+            unsafe {
+                if let Some(own) = own {
+                    team.of_lane(lane).write(own);
+                }
+                team.sub_group.barrier();
+                scan_lanes(team.sub_group, team.of_lane(0), own, op);
+                in_block = Some(team.of_lane(place.wrapping_sub(1)).read());
+            }
+            team.sub_group.barrier();
+        }
+        let is_last = place == LANES - 1;
+        let of_block = is_last.then(|| join(in_block, total, op));
+        if let (Some(of_block), 0) = (of_block, lane) {
+            // SAFETY: each block has one last tile.
+            unsafe { self.set(self.tiles.wrapping_add(block), of_block) };
+            self.state_of_block(block).store(VALUE, Release);
+        }
+        let before_block = if block == 0 { init } else { Some(self.before_block(team, block, op)) };
+        if let (Some(of_block), 0) = (of_block, lane) {
+            let before_next = join(before_block, of_block, op);
+            // SAFETY: as above.
+            unsafe {
+                self.set(self.tiles.wrapping_add(self.blocks).wrapping_add(block), before_next);
+            }
+            self.state_of_block(block).store(BEFORE_NEXT, Release);
+        }
+        match in_block {
+            Some(in_block) => Some(join(before_block, in_block, op)),
+            None => before_block,
+        }
+    }
+
+    /// What comes before `block`, which is not the first one: from the last place that is known.
+    #[inline(always)]
+    fn before_block(&self, team: &Team<'_, T>, block: usize, op: impl Fn(T, T) -> T + Copy) -> T {
+        let lane = team.sub_group.local_id();
+        // Lane 0 looks at the block in front of this one, lane 1 at the one before that.
+        let other = block.wrapping_sub(1).wrapping_sub(lane);
+        let mut looks = 0;
+        let nearest = loop {
+            let state = if lane < block { self.state_of_block(other).load(Relaxed) } else { 0 };
+            let nearest = team.sub_group.ballot(state == BEFORE_NEXT).trailing_zeros();
+            let missing = team.sub_group.ballot(state == 0).trailing_zeros();
+            if nearest < missing {
+                break nearest as usize;
+            }
+            self.be_patient(team, &mut looks);
+        };
+        fence::<Device>(Acquire);
+        if lane <= nearest {
+            let kind = if lane == nearest { self.blocks } else { 0 };
+            // SAFETY: it was there, and there was a fence; the lane's own memory.
+            unsafe {
+                let value = self.get(self.tiles.wrapping_add(kind).wrapping_add(other));
+                team.of_lane(lane).write(value);
+            }
+        }
+        team.sub_group.barrier();
+        // SAFETY: the lanes up to the nearest have written theirs.
+        let mut sum = unsafe { team.of_lane(nearest).read() };
+        let mut next = nearest;
+        while next != 0 {
+            next = next.wrapping_sub(1);
+            // SAFETY: as above.
+            sum = op(sum, unsafe { team.of_lane(next).read() });
+        }
+        team.sub_group.barrier();
+        sum
+    }
+
+    /// Called by all lanes of a sub-group between two looks.
+    ///
+    /// # Panics
+    /// If there were too many of them.
+    #[inline(always)]
+    fn be_patient(&self, team: &Team<'_, T>, looks: &mut u32) {
+        std::hint::spin_loop();
+        *looks = looks.wrapping_add(1);
+        if looks.is_multiple_of(PATIENCE) {
+            let others = self.word(1).load(Relaxed) != 0;
+            if team.sub_group.any(others || *looks >= MOST_LOOKS) {
+                self.word(1).store(1, Relaxed);
+                panic!("work-groups before this one have ended");
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Forms of the algorithms for GPUs: work-groups that share local memory.
+//!
+//! A *tile* is a part of the elements that one group has in its local memory at a time. Work-items
+//! load a tile side by side, so that a GPU reads whole cache lines, and then each takes a *run* of
+//! neighbouring elements of it. Elements are combined in their order only, so operations need not
+//! commute, and how they are bracketed depends on nothing but the number of elements and the
+//! device: floats give the same bits each time.
+//!
+//! | file | what |
+//! |---|---|
+//! | `team` | a group and its local memory |
+//! | `look_back` | what comes before a tile |
+//! | `fold`, `scan`, `select`, `sort`, `radix` | the algorithms |
+//!
+//! A closure that panics ends its work-item, on a GPU without the others of its group. So before
+//! work-items read what others were to write after a call of a closure, they check that all are
+//! still there: [`Team::wait`](team::Team::wait).
+
+pub(super) mod fold;
+mod look_back;
+pub(super) mod radix;
+pub(super) mod scan;
+pub(super) mod select;
+pub(super) mod sort;
+mod team;
+
+use std::env;
+use std::ffi::OsStr;
+use std::sync::OnceLock;
+
+use crate::algorithms::groups::team::{GROUP, Scratch};
+use crate::api::queue::Queue;
+use crate::hal::dispatch::DeviceKind;
+use crate::util::warn_once;
+
+const VARIABLE: &str = "SCHISM_ALGORITHMS";
+
+/// How algorithms divide their work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// A chunk of neighbouring elements for each work-item, without groups: best on the host.
+    Chunks,
+    /// Tiles of work-groups: best on GPUs.
+    Groups,
+}
+
+impl Form {
+    /// The value of `SCHISM_ALGORITHMS`; `None`: by the device.
+    fn from_environment() -> Option<Self> {
+        static ASKED: OnceLock<Option<Form>> = OnceLock::new();
+        *ASKED.get_or_init(|| {
+            let value = env::var_os(VARIABLE)?;
+            read(&value).unwrap_or_else(|| {
+                let value = value.display();
+                warn_once::warn(format_args!(
+                    "{VARIABLE} is `{value}`; use auto, chunks or groups"
+                ));
+                None
+            })
+        })
+    }
+}
+
+fn read(value: &OsStr) -> Option<Option<Form>> {
+    match value.to_str()? {
+        "" | "auto" => Some(None),
+        "chunks" => Some(Some(Form::Chunks)),
+        "groups" => Some(Some(Form::Groups)),
+        _ => None,
+    }
+}
+
+/// Whether algorithms run in groups on this queue, if groups have the memory. This is the only
+/// place that decides it.
+fn is_chosen(queue: &Queue) -> bool {
+    let device = queue.device();
+    let asked = Form::from_environment();
+    let form = asked.unwrap_or(match device.kind() {
+        DeviceKind::Cpu | DeviceKind::Native => Form::Chunks,
+        _ => Form::Groups,
+    });
+    // Where work-items that wait have threads of their own, groups are never worth it.
+    form == Form::Groups && device.kind() != DeviceKind::Native
+}
+
+/// Whether algorithms whose groups keep elements of type `T` in local memory run in groups on this
+/// queue.
+pub(super) fn suit<T>(queue: &Queue) -> bool {
+    let device = queue.device();
+    is_chosen(queue)
+        && Scratch::<T>::FITS
+        && GROUP <= device.max_group_size()
+        && Scratch::<T>::BYTES <= device.local_memory_size()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_the_variable() {
+        let read = |value: &str| read(value.as_ref());
+        assert_eq!([read(""), read("auto")], [Some(None); 2]);
+        assert_eq!(read("chunks"), Some(Some(Form::Chunks)));
+        assert_eq!(read("groups"), Some(Some(Form::Groups)));
+        assert_eq!(read("blocks"), None);
+    }
+}
