@@ -108,7 +108,7 @@ fn loops_with_several_ways_back() {
             tile.set(item.local_x(), value);
             item.barrier();
             let other = neighbour(item, tile);
-            if round % 3 == 0 {
+            if round.is_multiple_of(3) {
                 round += 2;
                 item.barrier();
                 value = value.rotate_left(7) ^ other;
@@ -132,7 +132,7 @@ fn nested_loops_and_branches() {
             for inner in 0..=outer {
                 let other = neighbour(item, tile);
                 item.barrier();
-                if (inner + item.group_x() as u32) % 2 == 0 {
+                if (inner + item.group_x() as u32).is_multiple_of(2) {
                     tile.set(item.local_x(), other.wrapping_add(inner));
                     item.barrier();
                 }

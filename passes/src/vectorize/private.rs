@@ -180,7 +180,7 @@ impl<'m> Privates<'m> {
         let unit = uses.size.filter(|&unit| {
             uses.uniform_size
                 && unit > 0
-                && size % unit == 0
+                && size.is_multiple_of(unit)
                 && pointers
                     .iter()
                     .all(|&pointer| pointer == local || steps_by(layout, pointer, unit))
@@ -275,7 +275,7 @@ fn steps_by<'m>(layout: &DataLayout<'m>, address: Value<'m>, unit: u64) -> bool 
             match ty.kind() {
                 TypeKind::Struct => {
                     let Some(field) = index.as_unsigned() else { return false };
-                    if layout.offset_of(ty, field as u32) % unit != 0 {
+                    if !layout.offset_of(ty, field as u32).is_multiple_of(unit) {
                         return false;
                     }
                     ty = ty.field_type(field as u32);
@@ -288,7 +288,7 @@ fn steps_by<'m>(layout: &DataLayout<'m>, address: Value<'m>, unit: u64) -> bool 
         let size = layout.abi_size(ty);
         let whole = match index.as_signed() {
             Some(index) => (index.unsigned_abs() * size).is_multiple_of(unit),
-            None => size % unit == 0,
+            None => size.is_multiple_of(unit),
         };
         if !whole {
             return false;

@@ -361,7 +361,7 @@ impl<'m> Emit<'_, 'm> {
             for lane in 0..self.lanes {
                 sum = once(self, self.lane(lane), sum);
             }
-            return sum.unwrap_or_else(|| self.region.item);
+            return sum.unwrap_or(self.region.item);
         }
         self.for_lanes(nothing, once).unwrap_or(self.region.item)
     }
