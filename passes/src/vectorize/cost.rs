@@ -104,10 +104,16 @@ fn goes_along_row<'m>(plan: &Plan<'m>, one: Value<'m>, address: Value<'m>) -> bo
     }
     let of = &region.loops[innermost];
     let mut open = vec![address];
+    // Whether the loop changes anything of it.
+    let mut moves = false;
     for _ in 0..STEPS {
-        let Some(value) = open.pop() else { return true };
+        let Some(value) = open.pop() else { return moves };
         let is_own = value.is_instruction() && of.blocks.contains(&region.cfg.block_of(value));
-        if !is_own || plan.shapes.get(value) == Shape::Uniform {
+        if !is_own {
+            continue;
+        }
+        if plan.shapes.get(value) == Shape::Uniform {
+            moves = true;
             continue;
         }
         match value.opcode() {
@@ -121,6 +127,7 @@ fn goes_along_row<'m>(plan: &Plan<'m>, one: Value<'m>, address: Value<'m>) -> bo
                 if !is_counter {
                     return false;
                 }
+                moves = true;
             }
             Some(
                 Opcode::GetElementPtr
