@@ -49,6 +49,7 @@
 //! | `allocate-local-memory` | [`frontend::allocate_local_memory`]: assigns offsets to the arrays in local memory |
 //! | `link-std-bodies` | [`frontend::link_std_bodies`]: links functions without MIR from the standard library's bitcode |
 //! | `inline-refused` | [`frontend::inline_refused`]: inlines modules that the device check would refuse, to show what is dead |
+//! | `lower-allocation` | [`frontend::lower_allocation`]: lets kernels that work in the program's own memory use the program's allocator |
 //! | `device-check` | [`check::device_check`]: refuses what no device has, with every use of it |
 //! | `capabilities` | [`check::capabilities`]: records what each kernel requires of a device and of the runtime |
 //! | `performance-lints` | [`check::performance_lints`]: finds code that works and makes kernels slow, for warnings |
