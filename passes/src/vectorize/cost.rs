@@ -9,9 +9,10 @@ use schism_llvm::{Opcode, TypeKind, Value};
 
 use super::intrinsics::{self, Form};
 use super::plan::{Access, Plan, access};
+use super::refusal::Refusal;
 use super::region::Part;
-use super::shapes::Shape;
-use super::{Lanes, Refusal};
+use super::shape::Shape;
+use crate::spec::lanes::Lanes;
 
 /// How often an inner loop is assumed to iterate.
 const ITERATIONS: f64 = 8.0;

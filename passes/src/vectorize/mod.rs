@@ -70,55 +70,26 @@ mod intrinsics;
 mod masks;
 mod plan;
 mod private;
+mod refusal;
 mod region;
+mod shape;
 mod shapes;
-
-use std::fmt;
 
 use inkwell::module::Module;
 use schism_llvm::{Block, IntoValue, Value};
 
 use crate::ir::metadata;
 use plan::Plan;
+use refusal::Refusal;
 
 pub use crate::spec::lanes::Lanes;
-
-/// The property of the loop over work-items.
-pub const MARK: &str = "schism.work_item_loop";
+pub use region::MARK;
 
 /// Brings loops to the form in which they are vectorised. Small loops of a constant number of
 /// iterations become straight code, so that locals which they index become values.
 const PREPARE: &str = "lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
      simplifycfg,loop-mssa(loop-rotate,licm),loop(loop-unroll-full),sroa,early-cse<memssa>,\
      instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa";
-
-/// Why a loop stays as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Refusal {
-    /// The loop has another form.
-    Form(&'static str),
-    /// It has something that is not vectorised.
-    Construct(&'static str),
-    /// LLVM's own vectoriser is as good.
-    Left,
-    /// It would be slower: what one work-item costs, in the scalar loop and in the vector one.
-    Cost { scalar: u32, vector: u32 },
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Form(what) => write!(f, "not vectorised: {what}"),
-            Self::Construct(what) => write!(f, "not vectorised: it has {what}"),
-            Self::Left => {
-                f.write_str("left to LLVM's vectoriser: one block of consecutive accesses")
-            }
-            Self::Cost { scalar, vector } => {
-                write!(f, "not vectorised: an item would cost {vector}, and costs {scalar}")
-            }
-        }
-    }
-}
 
 /// Runs the pass over the module, and says what became of each loop over work-items.
 ///
@@ -134,7 +105,7 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
         function.run_passes(PREPARE)?;
         // What is made for one loop leaves the blocks of the others as they are.
         for latch in latches_of(function) {
-            let remark = match Plan::of(function, latch, lanes) {
+            let remark = match plan_of(function, latch, lanes) {
                 Ok(plan) => {
                     emit::apply(&plan);
                     format!("vectorised: {} lanes", plan.lanes)
@@ -145,6 +116,13 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
         }
     }
     Ok(remarks)
+}
+
+/// A plan with its number of lanes.
+fn plan_of<'m>(function: Value<'m>, latch: Block<'m>, lanes: &Lanes) -> Result<Plan<'m>, Refusal> {
+    let mut plan = Plan::of(function, latch)?;
+    plan.lanes = cost::choose(&plan, lanes)?;
+    Ok(plan)
 }
 
 /// The latches of a function's loops over work-items.

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use schism_llvm::{Block, DataLayout, Opcode, Type, TypeKind, Value};
 
-use super::cost;
 use super::intrinsics::{self, Form};
 use super::private::{Privates, is_fill, is_whole_memset};
+use super::refusal::Refusal;
 use super::region::{Part, Region};
-use super::shapes::{Shape, Shapes};
-use super::{Lanes, Refusal};
+use super::shape::Shape;
+use super::shapes::Shapes;
 use crate::ir::cfg::Cfg;
 
 /// How many instructions a loop may have.
@@ -85,7 +85,7 @@ pub(super) fn is_dead_end(block: Block<'_>) -> bool {
 
 impl<'m> Plan<'m> {
     /// Of the loop with this latch.
-    pub fn of(function: Value<'m>, latch: Block<'m>, lanes: &Lanes) -> Result<Self, Refusal> {
+    pub fn of(function: Value<'m>, latch: Block<'m>) -> Result<Self, Refusal> {
         let cfg = Cfg::of(function);
         let latch = cfg.index[&latch];
         let region = Region::of(cfg, function, latch)?;
@@ -106,9 +106,8 @@ impl<'m> Plan<'m> {
             }
             apart.extend(different);
         };
-        let mut plan = Self { region, shapes, privates, lanes: 0 };
+        let plan = Self { region, shapes, privates, lanes: 0 };
         plan.check()?;
-        plan.lanes = cost::choose(&plan, lanes)?;
         Ok(plan)
     }
 

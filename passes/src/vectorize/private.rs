@@ -9,10 +9,10 @@ use std::collections::{HashMap, HashSet};
 
 use schism_llvm::{DataLayout, Opcode, TypeKind, Value};
 
-use super::Refusal;
 use super::intrinsics::is_called;
+use super::refusal::Refusal;
 use super::region::Region;
-use super::shapes::Shape;
+use super::shape::Shape;
 
 /// How many bytes the locals of one work-item may have.
 const LIMIT: u64 = 16 << 10;

@@ -5,8 +5,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use schism_llvm::{Block, IntPredicate, Opcode, Value};
 
-use super::Refusal;
+use super::refusal::Refusal;
 use crate::ir::cfg::Cfg;
+
+/// The property of the loop over work-items.
+pub const MARK: &str = "schism.work_item_loop";
 
 /// The work-item loop of a function.
 pub(super) struct Region<'m> {

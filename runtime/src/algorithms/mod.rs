@@ -42,7 +42,7 @@
 //! | `search`, `compare` | searches; comparisons, and whether something is sorted or a heap |
 //! | `select`, `partition` | filters, runs of equal elements, partitions |
 //! | `permute` | reversals, rotations, shifts |
-//! | `sort`, `radix`, `nth`, `merge`, `set` | sorts, selections, merges, operations on sorted sequences |
+//! | `sort`, `radix`, `radix_key`, `nth`, `merge`, `set` | sorts, selections, merges, operations on sorted sequences |
 //!
 //! They are made of few steps: `fold` (all elements to one value), `first` (the first index at which
 //! something holds), `emit` (outputs of unknown size), `merge_path` (where a part of a merge
@@ -63,6 +63,7 @@ mod operand;
 mod partition;
 mod permute;
 mod radix;
+mod radix_key;
 mod reduce;
 mod scan;
 mod search;
@@ -79,7 +80,8 @@ pub use nth::{nth_element, partial_sort, partial_sort_copy};
 pub use operand::{Function, Input, Output};
 pub use partition::{is_partitioned, partition, partition_copy, stable_partition};
 pub use permute::{reverse, reverse_copy, rotate, rotate_copy, shift_left, shift_right};
-pub use radix::{RadixKey, radix_sort, radix_sort_pairs};
+pub use radix::{radix_sort, radix_sort_pairs};
+pub use radix_key::RadixKey;
 pub use reduce::{
     count, count_if, max_element, min_element, minmax_element, reduce, transform_reduce,
     transform_reduce_zip,

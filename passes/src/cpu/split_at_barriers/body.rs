@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use schism_llvm::{Block, Builder, Opcode, Value};
 
-use super::Refusal;
 use super::graph::reverse_post_order;
+use super::refusal::Refusal;
 use crate::ir::cfg::Cfg;
 
 /// One dimension of the loop nest.

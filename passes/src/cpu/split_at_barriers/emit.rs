@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use schism_llvm::{Block, Builder, ContextRef, Opcode, Value};
 
-use super::RUN_NO_MEMORY;
 use super::body::{Body, Next};
+use super::interface::RUN_NO_MEMORY;
 use super::liveness::Kept;
 use super::memory::Memory;
 use super::nest::Nest;

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use schism_llvm::{Builder, ContextRef, DataLayout, IntPredicate, Type, TypeKind, Value};
 
 use super::body::Body;
-use super::{GROUP_MEMORY, Refusal};
+use super::interface::GROUP_MEMORY;
+use super::refusal::Refusal;
 
 /// Arrays begin at multiples of as many bytes, and have a multiple of as many elements.
 const ALIGN: u64 = 64;

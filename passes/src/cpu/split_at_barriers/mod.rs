@@ -83,11 +83,13 @@
 mod body;
 mod emit;
 mod graph;
+mod interface;
 mod liveness;
 mod local_memory;
 mod memory;
 mod nest;
 mod private;
+mod refusal;
 mod region;
 mod uniformity;
 
@@ -101,7 +103,10 @@ use body::Body;
 use emit::{Emitter, Facts, shared_blocks};
 use liveness::Kept;
 use memory::Memory;
+use refusal::Refusal;
 use uniformity::Varying;
+
+pub use interface::{AGREE, GROUP_MEMORY, RUN_DIVERGED, RUN_NO_MEMORY};
 
 /// The loop function.
 const LOOP: &str = "schism.loop";
@@ -118,22 +123,6 @@ const WAITS: [&str; 2] = ["__schism_cpu_barrier", "__schism_cpu_sub_group"];
 /// Called once for each work-item, where functions outside of the loop function need to know it.
 const ITEM: &str = "schism.item";
 
-/// The function of the process that gives memory for a group's values: `ptr (ptr group, i64
-/// bytes)`. The memory is aligned to 64 bytes and not initialised. If there is none it returns
-/// null.
-pub const GROUP_MEMORY: &str = "__schism_cpu_group_memory";
-
-/// The function of the process that compares where the work-items of a group go on: `i32 (ptr
-/// group, ptr numbers, i64 items)`. Returns the number, or `u32::MAX` if there are several; 0 is
-/// the number of work-items that have ended.
-pub const AGREE: &str = "__schism_cpu_agree";
-
-/// The loop function's status where work-items did not come to the same barrier.
-pub const RUN_DIVERGED: u32 = 2;
-
-/// The same where there is no memory.
-pub const RUN_NO_MEMORY: u32 = 3;
-
 /// The attribute of a loop function that was cut: its box is a whole group.
 pub const CUT: &str = "schism-cut";
 
@@ -145,25 +134,6 @@ const SCOPE: &str = "llvm.experimental.noalias.scope.decl";
 
 /// The most instructions of all regions together.
 const SIZE: usize = 60_000;
-
-/// Why a kernel stays as it is.
-#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-enum Refusal {
-    #[error("the loop nest has another form")]
-    Nest,
-    #[error("a function outside of the loop function waits")]
-    OutOfLine,
-    #[error("operations of sub-groups")]
-    SubGroups,
-    #[error("there may be no copies of: {0}")]
-    Instruction(String),
-    #[error("work-items wait that never end")]
-    NeverEnds,
-    #[error("{0} bytes for each work-item")]
-    Memory(u64),
-    #[error("the regions have {0} instructions")]
-    Size(usize),
-}
 
 /// What is cleaned up before: fewer values then live across barriers, and what is the same for all
 /// work-items is seen to be. Calls of barriers are convergent, so they are not cloned.

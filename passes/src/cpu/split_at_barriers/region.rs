@@ -7,7 +7,7 @@ use schism_llvm::{Block, Builder, IntPredicate, Opcode, Value};
 use super::body::Next;
 use super::emit::{Emitter, Item, leave};
 use super::graph::{Dominators, reverse_post_order};
-use super::{AGREE, RUN_DIVERGED};
+use super::interface::{AGREE, RUN_DIVERGED};
 
 /// A region that is being copied.
 struct Region<'m> {

@@ -5,7 +5,7 @@ use schism_llvm::{IntPredicate, Opcode, Type, TypeKind, Value, intrinsic_id};
 
 use super::Emit;
 use crate::vectorize::plan::{Access, access};
-use crate::vectorize::shapes::Shape;
+use crate::vectorize::shape::Shape;
 
 impl<'m> Emit<'_, 'm> {
     fn size_of(&self, ty: Type<'m>) -> u64 {

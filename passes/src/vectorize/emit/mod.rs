@@ -18,7 +18,7 @@ use super::masks::{Mask, Masks};
 use super::plan::Plan;
 use super::private::Layout;
 use super::region::{Part, Region, body};
-use super::shapes::Shape;
+use super::shape::Shape;
 use crate::ir::metadata;
 
 /// The state of the work.
@@ -127,7 +127,7 @@ pub(super) fn apply(plan: &Plan<'_>) {
         restart.delete();
     }
     let scalar_latch = region.cfg.blocks[region.latch].end();
-    metadata::replace(scalar_latch, super::MARK, metadata::IS_VECTORIZED, 1);
+    metadata::replace(scalar_latch, super::region::MARK, metadata::IS_VECTORIZED, 1);
 }
 
 impl<'m> Emit<'_, 'm> {

@@ -4,7 +4,7 @@ use schism_llvm::{Block, IntPredicate, Opcode, Type, TypeKind, Value, intrinsic_
 
 use super::Emit;
 use crate::vectorize::intrinsics::{self, Form};
-use crate::vectorize::shapes::Shape;
+use crate::vectorize::shape::Shape;
 
 impl<'m> Emit<'_, 'm> {
     /// The scalar that stands for a value that is uniform or strided.

@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::algorithms::groups::team::{LANES, Unit};
-use crate::algorithms::radix::{DIGITS, RadixKey};
+use crate::algorithms::radix_key::{DIGITS, RadixKey};
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
 use crate::data::view::{View, ViewMut};

@@ -13,6 +13,7 @@ use crate::error::{BufferError, DeviceError, DriverError};
 use crate::hal::cuda::api::{number, symbol};
 use crate::hal::cuda::context::Context;
 use crate::hal::cuda::driver::{self, Driver};
+use crate::hal::cuda::mapping_log;
 use crate::hal::cuda::memory::{self, CudaMemory};
 use crate::hal::cuda::process;
 use crate::hal::cuda::properties::Properties;
@@ -133,6 +134,7 @@ impl Backend for Cuda {
 
     fn at_start() {
         process::at_start();
+        mapping_log::at_start();
     }
 
     fn readable(address: usize) -> Option<Result<*const u8, Unreadable>> {

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::sync::OnceLock;
 
-use crate::hal::cuda::mapping_log;
 use crate::hal::cuda::mappings::{self, Mapping};
 
 /// Whether a mapping stays as long as the process: it is of an object that the process was started
@@ -32,7 +31,6 @@ static BEFORE_DRIVER: OnceLock<HashSet<Mapping>> = OnceLock::new();
 /// Takes note of the objects that the process was started with. Call it before others are opened.
 pub(super) fn at_start() {
     OBJECTS.get_or_init(|| objects().into_iter().map(|(_, range)| range).collect());
-    mapping_log::at_start();
 }
 
 /// How many threads there are.
