@@ -42,14 +42,14 @@ pub fn algorithms() {
     let mut on_cpu = Buffer::from_slice(&cpu, &host).expect("memory");
     is_foreign(algorithms::for_each(&gpu, &mut on_cpu, |x| *x += 1));
 
-    // One work-item for each chunk, of which there are enough, and not too many.
+    // One launch of work-groups, which are enough, and not too many.
     on_launch(note);
     let large = Buffer::filled(&gpu, 1 << 20, 1_u32).expect("memory");
     algorithms::reduce(&gpu, &large, 0, |a, b| a + b).expect("it runs");
     let launches = take_seen();
     let items: Vec<u32> = launches.iter().map(|(grid, block, ..)| grid[0] * block[0]).collect();
-    let [chunks, folds, init] = items[..] else { panic!("{items:?}") };
-    assert!((4096..=8192).contains(&chunks) && folds <= 32 && init <= 32, "{items:?}");
+    let [items] = items[..] else { panic!("{items:?}") };
+    assert!((1024..=1 << 20).contains(&items) && items % 32 == 0, "{items}");
 }
 
 /// What does not fit is an error of the launch.
