@@ -158,7 +158,7 @@ fn each_pipeline_is_explained() {
             doubled.par_sort_by(|a, b| b.cmp(a));
             let mut texts = texts;
             texts.par_sort_by(|a, b| b.cmp(a));
-            doubled.par_sort_by_key(|i| i.to_string());
+            doubled.par_sort_by_key(|i| format!("{i:?}"));
         }
     "#;
     let folder = project(lab, "stdpar-explain", program);
