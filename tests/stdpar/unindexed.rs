@@ -45,7 +45,7 @@ fn texts(lines: usize) {
     show("words", lines, text.par_split_whitespace().map(str::len).sum::<usize>());
     show("split", lines, text.par_split('3').filter(|part| part.is_empty()).count());
     show("terminator", lines, text.par_split_terminator('\n').map(str::len).sum::<usize>());
-    show("matches", lines, text.par_matches("w").count());
+    show("matches", lines, text.par_matches('w').count());
     let longest = text.par_lines().map(|line| (line.len(), line)).reduce(|| (0, ""), Ord::max);
     show("longest line", lines, longest);
     // In the order of the text, whatever the pieces.
@@ -169,9 +169,9 @@ fn main() {
     // Ends early although it has no end.
     let first = rayon::iter::repeat(3).map(|x| x + 1).any(|x| x == 4);
     show("repeat for ever", 1, first);
+    let text = text_of(500);
+    let text = &text;
     let threads: Vec<u64> = std::thread::scope(|scope| {
-        let text = text_of(500);
-        let text = &text;
         let run = move || text.par_chars().map(|c| c as u64).sum::<u64>();
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(run)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
