@@ -42,12 +42,12 @@
 //!   br i1 %9, label %vector.inner, label %vector.after    ; %9: is any lane of %8 on?
 //! ```
 //!
-//! **How.** [`region`] finds the loops inside and orders their parts. [`shapes`] finds what is the
+//! **How.** `region` finds the loops inside and orders their parts. `shapes` finds what is the
 //! same for all lanes, and what differs by a known step: that stays scalar, and accesses at such
 //! addresses are of whole vectors. Branches on what is uniform stay branches. Other control flow is
-//! made straight by [`masks`] in [`emit`], as described by Karrenberg and Hack (whole-function
-//! vectorisation) and by Moll and Hack (partial control-flow linearisation). [`private`] gives
-//! lanes their own locals. [`plan`] says what is refused, [`cost`] what does not pay.
+//! made straight by `masks` in `emit`, as described by Karrenberg and Hack (whole-function
+//! vectorisation) and by Moll and Hack (partial control-flow linearisation). `private` gives
+//! lanes their own locals. `plan` says what is refused, `cost` what does not pay.
 //!
 //! **What it relies on.** Work-items do not race, so the order of their accesses does not count.
 //! The loop's form: one latch, a counter in steps of one, no other value that goes from one
