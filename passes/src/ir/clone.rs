@@ -25,23 +25,28 @@ impl<'m> ClonedBlocks<'m> {
 
 /// Whether an instruction may be cloned into a block that only some work-items of a group reach.
 pub(crate) fn is_cloneable(instruction: Value<'_>) -> bool {
+    if instruction.opcode() != Some(Opcode::Call) {
+        return is_duplicable(instruction);
+    }
+    let assumes = instruction.callee().is_some_and(|callee| callee.name() == "llvm.assume");
+    is_duplicable(instruction)
+        && (assumes || instruction.bundle_tags().is_empty())
+        && !has_attribute(instruction, "nomerge")
+}
+
+/// Whether there may be several copies of an instruction, of which a work-item runs what it ran
+/// before.
+pub(crate) fn is_duplicable(instruction: Value<'_>) -> bool {
     if instruction.ty().kind() == TypeKind::Token {
         return false;
     }
     match instruction.opcode() {
+        // Assembly may define a symbol.
         Some(Opcode::Call) => {
-            let called = instruction.called_value();
-            let has = |&name: &&str| {
-                instruction.has_call_attribute(name)
-                    || instruction
-                        .callee()
-                        .is_some_and(|callee| callee.has_function_attribute(name))
-            };
-            let assumes = instruction.callee().is_some_and(|callee| callee.name() == "llvm.assume");
-            // Assembly may define a symbol.
-            !called.is_inline_assembly()
-                && (assumes || instruction.bundle_tags().is_empty())
-                && !["convergent", "noduplicate", "nomerge", "returns_twice"].iter().any(has)
+            !instruction.called_value().is_inline_assembly()
+                && !["convergent", "noduplicate", "returns_twice"]
+                    .into_iter()
+                    .any(|name| has_attribute(instruction, name))
         }
         Some(
             Opcode::Alloca
@@ -59,6 +64,12 @@ pub(crate) fn is_cloneable(instruction: Value<'_>) -> bool {
         | None => false,
         Some(_) => true,
     }
+}
+
+/// Whether a call has an attribute, or the function that it calls.
+fn has_attribute(call: Value<'_>, name: &str) -> bool {
+    call.has_call_attribute(name)
+        || call.callee().is_some_and(|callee| callee.has_function_attribute(name))
 }
 
 /// Copies blocks, behind the last of them. Edges between them lead to copies; edges out of them

@@ -123,13 +123,8 @@ mod tests {
 
     #[test]
     fn conversions_are_those_of_as() {
-        let mut seed = 0x1234_5678_9ABC_DEF0_u64;
-        let mut random = || {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            seed
-        };
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut random = || rng.u64(..);
         let mut integers = [0, 1, u128::MAX, 1 << 127, (1 << 127) - 1, 1 << 126].to_vec();
         let mut floats =
             [0.0, -0.0, 0.5, -0.5, f64::NAN, f64::INFINITY, f64::NEG_INFINITY].to_vec();

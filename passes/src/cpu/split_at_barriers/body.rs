@@ -8,6 +8,7 @@ use schism_llvm::{Block, Builder, Opcode, Value};
 use super::graph::reverse_post_order;
 use super::refusal::Refusal;
 use crate::ir::cfg::Cfg;
+use crate::ir::clone::is_duplicable;
 
 /// One dimension of the loop nest.
 #[derive(Clone, Copy)]
@@ -199,7 +200,7 @@ impl<'m> Body<'m> {
             }
             for instruction in block.instructions() {
                 let of_barrier = self.barrier[number] == Some(instruction);
-                if !of_barrier && !can_be_copied(instruction) {
+                if !of_barrier && !is_duplicable(instruction) {
                     return Err(Refusal::Instruction(text_of(instruction)));
                 }
             }
@@ -267,40 +268,6 @@ fn split_edge<'m>(terminator: Value<'m>, at: u32) -> Block<'m> {
         phi.erase();
     }
     new
-}
-
-/// Whether code may have several copies of an instruction.
-fn can_be_copied(instruction: Value<'_>) -> bool {
-    use schism_llvm::TypeKind;
-    if instruction.ty().kind() == TypeKind::Token {
-        return false;
-    }
-    match instruction.opcode() {
-        Some(Opcode::Call) => {
-            let has = |name: &str| {
-                let callee = instruction.callee();
-                instruction.has_call_attribute(name)
-                    || callee.is_some_and(|callee| callee.has_function_attribute(name))
-            };
-            !instruction.called_value().is_inline_assembly()
-                && !["convergent", "noduplicate", "returns_twice"].into_iter().any(has)
-        }
-        Some(
-            Opcode::Alloca
-            | Opcode::Invoke
-            | Opcode::IndirectBr
-            | Opcode::CallBr
-            | Opcode::LandingPad
-            | Opcode::Resume
-            | Opcode::CatchSwitch
-            | Opcode::CatchPad
-            | Opcode::CleanupPad
-            | Opcode::CatchRet
-            | Opcode::CleanupRet,
-        )
-        | None => false,
-        Some(_) => true,
-    }
 }
 
 /// An instruction for a message.

@@ -15,7 +15,7 @@ use super::uniformity::{Varying, is_pure, is_skipped};
 pub(super) const END: u64 = 0;
 
 /// What the whole of a body is.
-pub(super) struct Facts<'a, 'm> {
+pub(super) struct Analyses<'a, 'm> {
     pub body: &'a Body<'m>,
     pub varying: &'a Varying<'m>,
     pub kept: &'a Kept<'m>,
@@ -31,7 +31,7 @@ type Values<'m> = HashMap<Value<'m>, Value<'m>>;
 
 /// Makes the new body.
 pub(super) struct Emitter<'a, 'm> {
-    pub(super) facts: Facts<'a, 'm>,
+    pub(super) analyses: Analyses<'a, 'm>,
     pub(super) context: ContextRef<'m>,
     pub(super) memory: Memory<'m>,
     /// The beginnings of what runs once, and of regions, by the first block of the body.
@@ -56,13 +56,13 @@ pub(super) struct Item<'m> {
 }
 
 impl<'a, 'm> Emitter<'a, 'm> {
-    pub(super) fn new(facts: Facts<'a, 'm>, memory: Memory<'m>) -> Self {
-        let function = facts.body.function;
+    pub(super) fn new(analyses: Analyses<'a, 'm>, memory: Memory<'m>) -> Self {
+        let function = analyses.body.function;
         let context = function.module().context();
         let end = function.append_block("group.done");
         Builder::at_end(end).ret(context.int_type(32).const_int(0, false));
         Self {
-            facts,
+            analyses,
             context,
             memory,
             made: HashMap::new(),
@@ -78,13 +78,13 @@ impl<'a, 'm> Emitter<'a, 'm> {
         let begin = self.enter(Next::Block(0));
         while let Some(block) = self.open.pop() {
             let at = self.made[&block];
-            if self.facts.shared[block] {
+            if self.analyses.shared[block] {
                 self.emit_shared(block, at);
             } else {
                 self.emit_region(block, at);
             }
         }
-        let body = self.facts.body;
+        let body = self.analyses.body;
         body.before.end().set_successor(0, begin);
         let (function, context) = (body.function, self.context);
         self.memory.finish(|| leave(function, context, "no.memory", RUN_NO_MEMORY));
@@ -96,8 +96,8 @@ impl<'a, 'm> Emitter<'a, 'm> {
         if let Some(&made) = self.made.get(&block) {
             return made;
         }
-        let name = if self.facts.shared[block] { "group" } else { "region" };
-        let new = self.facts.body.function.append_block(&format!("{name}.{block}"));
+        let name = if self.analyses.shared[block] { "group" } else { "region" };
+        let new = self.analyses.body.function.append_block(&format!("{name}.{block}"));
         self.made.insert(block, new);
         self.open.push(block);
         new
@@ -110,13 +110,13 @@ impl<'a, 'm> Emitter<'a, 'm> {
         known: &mut Values<'m>,
         value: Value<'m>,
     ) -> Value<'m> {
-        if self.facts.body.block_of(value).is_none() {
+        if self.analyses.body.block_of(value).is_none() {
             return value;
         }
         if let Some(&known) = known.get(&value) {
             return known;
         }
-        let new = if self.facts.kept.is_again(value) {
+        let new = if self.analyses.kept.is_again(value) {
             self.group_copy(builder, known, value)
         } else {
             builder.load(value.ty(), self.memory.shared(value))
@@ -139,13 +139,13 @@ impl<'a, 'm> Emitter<'a, 'm> {
 
     /// Runs a block once for the group.
     fn emit_shared(&mut self, block: usize, at: Block<'m>) {
-        let body = self.facts.body;
+        let body = self.analyses.body;
         let builder = Builder::at_end(at);
         let mut known = Values::new();
         for instruction in body.blocks[block].instructions() {
             let skipped = instruction.opcode() == Some(Opcode::Phi)
                 || instruction.is_terminator()
-                || self.facts.kept.is_again(instruction)
+                || self.analyses.kept.is_again(instruction)
                 || is_skipped(body, block, instruction);
             if skipped {
                 continue;
@@ -170,7 +170,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
 
     /// The block to go to for an edge from a block that runs once: phis get their values on it.
     fn edge(&mut self, from: usize, next: Next, known: &Values<'m>) -> Block<'m> {
-        let body = self.facts.body;
+        let body = self.analyses.body;
         let Next::Block(to) = next else { return self.enter(next) };
         let phis = body.blocks[to].phis();
         if phis.is_empty() {
@@ -183,7 +183,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
         // All are read before one is written.
         for phi in phis {
             let Some(value) = phi.incoming(body.blocks[from]) else { continue };
-            if self.facts.varying.has(phi) {
+            if self.analyses.varying.has(phi) {
                 own.push((phi, value));
             } else {
                 shared.push((phi, self.group_value(&builder, &mut known, value)));
@@ -229,25 +229,26 @@ impl<'a, 'm> Emitter<'a, 'm> {
         from: Block<'m>,
         before: Builder<'m>,
     ) -> Item<'m> {
-        let nest = Nest::new(self.facts.body, name, from);
+        let nest = Nest::new(self.analyses.body, name, from);
         let begin = Builder::at_end(nest.item);
         Item { nest, before, begin, group_values: Values::new(), item_values: Values::new() }
     }
 
     /// A value as it is when a work-item enters a region.
     pub(super) fn item_value(&mut self, item: &mut Item<'m>, value: Value<'m>) -> Value<'m> {
-        let axes = &self.facts.body.axes;
+        let axes = &self.analyses.body.axes;
         if let Some(at) = axes.iter().position(|axis| axis.id == value) {
             return item.nest.ids[at];
         }
         if let Some(&known) = item.item_values.get(&value) {
             return known;
         }
-        let new = if self.facts.locals.contains(&value) {
+        let new = if self.analyses.locals.contains(&value) {
             self.memory.local(&item.begin, value, item.nest.index)
-        } else if !self.facts.varying.has(value) || self.facts.body.block_of(value).is_none() {
+        } else if !self.analyses.varying.has(value) || self.analyses.body.block_of(value).is_none()
+        {
             return self.group_value(&item.before, &mut item.group_values, value);
-        } else if self.facts.kept.is_again(value) {
+        } else if self.analyses.kept.is_again(value) {
             let operands: Vec<Value<'m>> =
                 value.operands().map(|operand| self.item_value(item, operand)).collect();
             insert_copy(&item.begin, value, &operands)

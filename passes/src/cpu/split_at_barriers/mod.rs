@@ -100,7 +100,7 @@ use schism_llvm::{AsModule, ModuleRef, Value};
 
 use crate::pass::Failure;
 use body::Body;
-use emit::{Emitter, Facts, shared_blocks};
+use emit::{Analyses, Emitter, shared_blocks};
 use liveness::Kept;
 use memory::Memory;
 use refusal::Refusal;
@@ -199,7 +199,7 @@ fn cut(module: ModuleRef<'_>, function: Value<'_>) -> Result<bool, Refusal> {
     forget_scopes(function);
     local_memory::make_plain(&body, group);
     let memory = Memory::take(&body, group);
-    let facts = Facts {
+    let analyses = Analyses {
         body: &body,
         varying: &varying,
         kept: &kept,
@@ -207,7 +207,7 @@ fn cut(module: ModuleRef<'_>, function: Value<'_>) -> Result<bool, Refusal> {
         shared: &shared,
         group,
     };
-    Emitter::new(facts, memory).run();
+    Emitter::new(analyses, memory).run();
     Ok(true)
 }
 

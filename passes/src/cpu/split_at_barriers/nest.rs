@@ -4,9 +4,7 @@ use schism_llvm::{Block, Builder, ContextRef, IntPredicate, Metadata, Value};
 
 use super::body::{Axis, Body};
 use crate::ir::metadata;
-
-/// The property of a loop whose iterations are work-items.
-pub(super) const WORK_ITEM_LOOP: &str = "schism.work_item_loop";
+use crate::vectorize::MARK as WORK_ITEM_LOOP;
 
 /// A loop nest around blocks that are still to come.
 pub(super) struct Nest<'m> {

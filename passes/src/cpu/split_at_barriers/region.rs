@@ -39,7 +39,7 @@ fn number_of(exit: Option<usize>) -> u64 {
 impl<'m> Emitter<'_, 'm> {
     /// Makes a region that begins with a block, and the nest around it, at `at`.
     pub(super) fn emit_region(&mut self, entry: usize, at: Block<'m>) {
-        let body = self.facts.body;
+        let body = self.analyses.body;
         let successors: Vec<Vec<usize>> =
             (0..body.blocks.len()).map(|block| body.inner_successors(block).to_vec()).collect();
         let blocks = reverse_post_order(entry, &successors);
@@ -67,7 +67,7 @@ impl<'m> Emitter<'_, 'm> {
 
     /// Where work-items may go on, and whether it is certain that all do so at the same place.
     fn exits(&self, blocks: &[usize]) -> (Vec<Option<usize>>, bool) {
-        let body = self.facts.body;
+        let body = self.analyses.body;
         let mut found: HashMap<usize, HashSet<Option<usize>>> = HashMap::new();
         for &block in blocks {
             let mut own = HashSet::new();
@@ -97,7 +97,7 @@ impl<'m> Emitter<'_, 'm> {
         let agrees = blocks.iter().all(|&block| {
             found[&block].len() < 2
                 || body.barrier[block].is_some()
-                || !self.facts.varying.parts(body, block)
+                || !self.analyses.varying.parts(body, block)
         });
         let mut exits: Vec<Option<usize>> = found.into_values().flatten().collect();
         exits.sort_unstable();
@@ -107,7 +107,7 @@ impl<'m> Emitter<'_, 'm> {
 
     /// Copies the blocks, with the operands that they have, without phis' values.
     fn copy_blocks(&self, region: &mut Region<'m>) {
-        let body = self.facts.body;
+        let body = self.analyses.body;
         for &block in &region.blocks {
             let name = body.blocks[block].name();
             let copy = body.function.append_block(&name);
@@ -139,7 +139,7 @@ impl<'m> Emitter<'_, 'm> {
 
     /// Lets the copies use the region's own values.
     fn connect(&mut self, region: &mut Region<'m>, entry: usize) {
-        let body = self.facts.body;
+        let body = self.analyses.body;
         for block in region.blocks.clone() {
             let copy = region.copies[&block];
             for instruction in body.blocks[block].instructions() {
@@ -184,7 +184,7 @@ impl<'m> Emitter<'_, 'm> {
 
     /// Another edge to a block outside of the nest.
     fn go_outside(&mut self, region: &mut Region<'m>, block: usize, at: u32) {
-        let original = self.facts.body.blocks[block];
+        let original = self.analyses.body.blocks[block];
         let copy = region.copies[&block];
         for phi in original.end().successor(at).phis() {
             let Some(value) = phi.incoming(original) else { continue };
@@ -201,7 +201,7 @@ impl<'m> Emitter<'_, 'm> {
         block: usize,
         before: Value<'m>,
     ) -> Value<'m> {
-        let Some(home) = self.facts.body.block_of(value) else {
+        let Some(home) = self.analyses.body.block_of(value) else {
             return self.item_value(&mut region.item, value);
         };
         if !region.has(home) {
@@ -237,10 +237,10 @@ impl<'m> Emitter<'_, 'm> {
 
     /// Stores what lives across the barriers at which the region ends.
     fn keep(&mut self, region: &mut Region<'m>) {
-        let body = self.facts.body;
+        let body = self.analyses.body;
         for barrier in region.exits.clone().into_iter().flatten() {
             let end = region.copies[&barrier].end();
-            for value in self.facts.kept.across(body, barrier) {
+            for value in self.analyses.kept.across(body, barrier) {
                 let Some(home) = body.block_of(value).filter(|&home| region.has(home)) else {
                     continue;
                 };
@@ -254,7 +254,7 @@ impl<'m> Emitter<'_, 'm> {
                 }
                 let now = self.value_at(region, value, barrier, end);
                 let builder = Builder::before(end);
-                if self.facts.varying.has(value) {
+                if self.analyses.varying.has(value) {
                     let array = self.memory.array(value);
                     array.store(&builder, now, region.item.nest.index);
                 } else {
@@ -266,7 +266,7 @@ impl<'m> Emitter<'_, 'm> {
 
     /// Ends each work-item's run: at barriers, and at its end.
     fn leave_region(&mut self, region: &Region<'m>) {
-        let body = self.facts.body;
+        let body = self.analyses.body;
         let next = region.item.nest.next;
         let many = region.exits.len() > 1;
         for &block in &region.blocks {
@@ -307,7 +307,7 @@ impl<'m> Emitter<'_, 'm> {
 
     /// What comes behind a region's nest.
     fn go_on(&mut self, done: Block<'m>, exits: &[Option<usize>], agrees: bool) {
-        let body = self.facts.body;
+        let body = self.analyses.body;
         let builder = Builder::at_end(done);
         let targets: Vec<(u64, Block<'m>)> = exits
             .iter()
@@ -356,7 +356,7 @@ impl<'m> Emitter<'_, 'm> {
 
     /// Where all work-items go on, or a number that is no exit's.
     fn agreed(&mut self, builder: &Builder<'m>) -> Value<'m> {
-        let module = self.facts.body.function.module();
+        let module = self.analyses.body.function.module();
         let (number, word) = (self.context.int_type(32), self.context.int_type(64));
         let pointer = self.context.pointer_type(0);
         let agree = module.function(AGREE).unwrap_or_else(|| {
@@ -366,6 +366,6 @@ impl<'m> Emitter<'_, 'm> {
             function
         });
         let numbers = *self.numbers.get_or_insert_with(|| self.memory.numbers());
-        builder.call_function(agree, &[self.facts.group, numbers, self.memory.items])
+        builder.call_function(agree, &[self.analyses.group, numbers, self.memory.items])
     }
 }
