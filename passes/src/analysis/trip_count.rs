@@ -130,7 +130,8 @@ pub(crate) fn comparison<'m>(
     Some((predicate, [a?, b?]))
 }
 
-fn swapped(predicate: IntPredicate) -> IntPredicate {
+/// The predicate that says the same of its operands in the other order.
+pub(crate) fn swapped(predicate: IntPredicate) -> IntPredicate {
     match predicate {
         IntPredicate::EQ | IntPredicate::NE => predicate,
         IntPredicate::UGT => IntPredicate::ULT,

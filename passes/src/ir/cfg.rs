@@ -7,6 +7,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use schism_llvm::{Block, Value};
 
+use crate::ir::graph::{immediate_dominators, numbers, reverse_post_order};
+
 /// The blocks of a function, by their number in the function's order. The first is the entry.
 pub(crate) struct Cfg<'m> {
     /// The blocks.
@@ -69,8 +71,9 @@ impl<'m> Cfg<'m> {
                 predecessors[next].push(block);
             }
         }
-        let (rpo, order) = reverse_post_order(&successors);
-        let span = spans(&order, &dominators(&order, &rpo, &predecessors));
+        let order = reverse_post_order(0, &successors);
+        let rpo = numbers(&order, blocks.len());
+        let span = spans(&order, &immediate_dominators(&order, &rpo, &predecessors));
         Cfg { blocks, index, successors, predecessors, rpo, span }
     }
 
@@ -177,70 +180,6 @@ impl<'m> Cfg<'m> {
         }
         gone < in_degree.len()
     }
-}
-
-/// The reverse-post-order number of each block, and the reachable blocks in that order.
-fn reverse_post_order(successors: &[Vec<usize>]) -> (Vec<Option<usize>>, Vec<usize>) {
-    let mut seen = vec![false; successors.len()];
-    let mut order = Vec::new();
-    // Each entry: a block, and how many of its successors have been followed.
-    let mut path = vec![(0, 0)];
-    seen[0] = true;
-    while let Some(&mut (block, ref mut followed)) = path.last_mut() {
-        if let Some(&next) = successors[block].get(*followed) {
-            *followed += 1;
-            if !seen[next] {
-                seen[next] = true;
-                path.push((next, 0));
-            }
-        } else {
-            order.push(block);
-            path.pop();
-        }
-    }
-    order.reverse();
-    let mut rpo = vec![None; successors.len()];
-    for (at, &block) in order.iter().enumerate() {
-        rpo[block] = Some(at);
-    }
-    (rpo, order)
-}
-
-/// The algorithm of Cooper, Harvey and Kennedy: the common dominator of all predecessors, until
-/// nothing changes.
-fn dominators(order: &[usize], rpo: &[Option<usize>], predecessors: &[Vec<usize>]) -> Vec<usize> {
-    const NONE: usize = usize::MAX;
-    let mut dominator = vec![NONE; rpo.len()];
-    dominator[0] = 0;
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for &block in order.iter().skip(1) {
-            let mut common = NONE;
-            for &from in predecessors[block].iter().filter(|from| rpo[**from].is_some()) {
-                if dominator[from] == NONE {
-                    continue;
-                }
-                let mut other = from;
-                if common == NONE {
-                    common = other;
-                }
-                while common != other {
-                    while rpo[common] > rpo[other] {
-                        common = dominator[common];
-                    }
-                    while rpo[other] > rpo[common] {
-                        other = dominator[other];
-                    }
-                }
-            }
-            if dominator[block] != common {
-                dominator[block] = common;
-                changed = true;
-            }
-        }
-    }
-    dominator
 }
 
 /// For each block when a walk down the dominator tree enters it and when it has left all that is

@@ -4,5 +4,6 @@
 pub(crate) mod cfg;
 pub(crate) mod clone;
 pub(crate) mod function;
+pub(crate) mod graph;
 pub(crate) mod metadata;
 pub(crate) mod parameters;

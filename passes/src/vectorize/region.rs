@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use schism_llvm::{Block, IntPredicate, Opcode, Value};
 
 use super::refusal::Refusal;
+use crate::analysis::trip_count::swapped;
 use crate::ir::cfg::Cfg;
 
 /// The property of the loop over work-items.
@@ -334,21 +335,6 @@ fn bound<'m>(
         _ => return None,
     };
     (leaves == leaves_if).then_some(end)
-}
-
-const fn swapped(predicate: IntPredicate) -> IntPredicate {
-    use IntPredicate::*;
-    match predicate {
-        UGT => ULT,
-        ULT => UGT,
-        UGE => ULE,
-        ULE => UGE,
-        SGT => SLT,
-        SLT => SGT,
-        SGE => SLE,
-        SLE => SGE,
-        same => same,
-    }
 }
 
 /// The numbers in an order in which each comes behind its predecessors; `None` if there is a cycle.

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use schism_llvm::{Block, Builder, Opcode, Value};
 
-use super::graph::reverse_post_order;
 use super::refusal::Refusal;
 use crate::ir::cfg::Cfg;
 use crate::ir::clone::is_duplicable;
+use crate::ir::graph::reverse_post_order;
 
 /// One dimension of the loop nest.
 #[derive(Clone, Copy)]

@@ -82,7 +82,6 @@
 
 mod body;
 mod emit;
-mod graph;
 mod interface;
 mod liveness;
 mod local_memory;
@@ -98,6 +97,7 @@ use std::collections::HashSet;
 use inkwell::module::Module;
 use schism_llvm::{AsModule, ModuleRef, Value};
 
+use crate::ir::graph::reverse_post_order;
 use crate::pass::Failure;
 use body::Body;
 use emit::{Analyses, Emitter, shared_blocks};
@@ -268,7 +268,7 @@ fn size_of_regions(body: &Body<'_>, shared: &[bool]) -> usize {
             total += sizes[block];
             next.extend(&body.successors[block]);
         } else {
-            for inside in graph::reverse_post_order(block, &successors) {
+            for inside in reverse_post_order(block, &successors) {
                 total += sizes[inside];
                 if body.barrier[inside].is_some() {
                     next.extend(&body.successors[inside]);

@@ -6,8 +6,8 @@ use schism_llvm::{Block, Builder, IntPredicate, Opcode, Value};
 
 use super::body::Next;
 use super::emit::{Emitter, Item, leave};
-use super::graph::{Dominators, reverse_post_order};
 use super::interface::{AGREE, RUN_DIVERGED};
+use crate::ir::graph::{Dominators, reverse_post_order};
 
 /// A region that is being copied.
 struct Region<'m> {

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use schism_llvm::{Opcode, Value};
 
 use super::body::{Body, Next};
-use super::graph::Dominators;
+use crate::ir::graph::Dominators;
 
 /// The values of a body that may differ between work-items.
 pub(super) struct Varying<'m>(HashSet<Value<'m>>);
