@@ -87,6 +87,18 @@ fn results_are_rayons() {
         let unknown = [("SCHISM_STDPAR", "always"), ("SCHISM_DEVICE", "banana")];
         assert_eq!(text(&mut run(&folder, profile, &unknown)), expected);
     }
+    // A process ends while its background thread compiles. More processes than processors make
+    // that likely.
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..10 {
+                    let found = text(&mut run(&folder, "release", &[("SCHISM_STDPAR", "auto")]));
+                    assert_eq!(found, expected);
+                }
+            });
+        }
+    });
 }
 
 /// Compares a program by plain rustc with the same by `--stdpar`, for each setting, and returns how

@@ -1,9 +1,15 @@
 //! A background thread that compiles better versions, while launches use what there is.
 //!
 //! It exists while there is work. It has the lowest priority, unless somebody needs the result soon
-//! ([`submit_now`]). Two events wait for its current job:
-//! the end of the process, because LLVM's own clean-up must not run during it, and unloading the
-//! kernel's shared object.
+//! ([`submit_now`]). Two events wait for its current job: the end of the process, because the
+//! destructors of LLVM's static objects must not run during it, and unloading the kernel's shared
+//! object.
+//!
+//! The functions of `atexit` run in the reverse order of their registration, and LLVM constructs
+//! some static objects, and so registers their destructors, in the middle of a job. A function of
+//! ours would come too late. The thread-locals of the thread that calls `exit` are dropped before
+//! all of them, so the main thread has one that waits ([`guard_main_thread`]). Another thread that
+//! calls `exit` has only the functions of `atexit`.
 
 use std::collections::VecDeque;
 use std::os::unix::thread::JoinHandleExt;
@@ -42,7 +48,6 @@ struct State {
 
 /// State shared with the thread; waiting means waiting for the end of a job. A forked process does
 /// not have the thread, and starts with nothing.
-/// begins with nothing.
 fn shared() -> &'static Monitor<State> {
     static SHARED: PerProcess<Monitor<State>> = PerProcess::new();
     SHARED.get(Monitor::default)
@@ -138,27 +143,50 @@ pub(crate) fn forget(container: usize) {
     drop::<VecDeque<Job>>(dropped);
 }
 
+/// Accepts no more jobs, drops the queued ones, and waits for the current one.
+fn finish() {
+    let (thread, dropped) = {
+        let mut state = state();
+        state.ending = true;
+        (state.thread.take(), std::mem::take(&mut state.waiting))
+    };
+    // The process is ending, and frees what the jobs hold.
+    std::mem::forget(dropped);
+    // SAFETY: it only compares.
+    let is_own = |thread: &JoinHandle<()>| unsafe {
+        libc::pthread_equal(thread.as_pthread_t(), libc::pthread_self()) != 0
+    };
+    if let Some(thread) = thread.filter(|thread| !is_own(thread)) {
+        let _ = thread.join();
+    }
+}
+
 /// Makes the end of the process, or of this shared object, wait for the thread.
 fn wait_at_exit() {
     extern "C" fn wait() {
-        let (thread, dropped) = {
-            let mut state = state();
-            state.ending = true;
-            (state.thread.take(), std::mem::take(&mut state.waiting))
-        };
-        // The process is ending, and frees what the jobs hold.
-        std::mem::forget(dropped);
-        // SAFETY: it only compares.
-        let is_own = |thread: &JoinHandle<()>| unsafe {
-            libc::pthread_equal(thread.as_pthread_t(), libc::pthread_self()) != 0
-        };
-        if let Some(thread) = thread.filter(|thread| !is_own(thread)) {
-            let _ = thread.join();
-        }
+        finish();
     }
     // SAFETY: the function does not unwind, and may be called at the end. If it cannot be
     // registered, nothing is waited for.
     unsafe { libc::atexit(wait) };
+}
+
+/// Makes the end of the main thread wait for the background thread, before any function of
+/// `atexit` runs. To be called before `main`, by the main thread, and only if this code belongs to
+/// the executable: a thread-local keeps its shared object from being unloaded.
+pub(crate) fn guard_main_thread() {
+    struct Wait;
+
+    impl Drop for Wait {
+        fn drop(&mut self) {
+            finish();
+        }
+    }
+
+    thread_local! {
+        static WAIT: Wait = const { Wait };
+    }
+    WAIT.with(|_| ());
 }
 
 #[cfg(test)]

@@ -146,7 +146,7 @@ pub(crate) fn unregister(begin: *const u8) -> Option<Vec<schism_hcf::ObjectId>> 
 
 /// Whether an address belongs to the executable, not to a shared library.
 #[cfg(target_os = "linux")]
-fn in_main_program(address: *const u8) -> bool {
+pub(crate) fn in_main_program(address: *const u8) -> bool {
     let base = |address: *const u8| {
         let mut info = std::mem::MaybeUninit::<libc::Dl_info>::uninit();
         // SAFETY: any address is allowed; `info` can be written.
@@ -161,6 +161,6 @@ fn in_main_program(address: *const u8) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn in_main_program(_: *const u8) -> bool {
+pub(crate) fn in_main_program(_: *const u8) -> bool {
     false
 }

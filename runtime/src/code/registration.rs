@@ -1,6 +1,6 @@
 //! Registration of containers when their shared objects are loaded and unloaded.
 
-use crate::code::{images, kernels};
+use crate::code::{background, images, kernels};
 
 /// Called by the objects of stage 1 when the shared object with a container is loaded.
 ///
@@ -9,6 +9,9 @@ use crate::code::{images, kernels};
 /// called with the same `begin`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __schism_hcf_register(begin: *const u8, end: *const u8) {
+    if images::in_main_program((__schism_hcf_register as *const ()).cast()) {
+        background::guard_main_thread();
+    }
     images::register(begin, end);
 }
 
