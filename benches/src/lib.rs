@@ -6,6 +6,7 @@
 //! the two and compares.
 
 pub mod algorithms;
+pub mod cpu;
 pub mod items;
 
 use std::time::{Duration, Instant};
@@ -82,6 +83,12 @@ pub fn image() -> Vec<Pixel> {
 #[must_use]
 pub fn blur() -> Blur {
     Blur::new(1.4)
+}
+
+/// The weights of that blur: the centre, then outwards.
+#[must_use]
+pub fn blur_weights() -> Vec<f32> {
+    blur().weights().to_vec()
 }
 
 /// The bodies of the n-body workload.
