@@ -34,6 +34,7 @@ processor). OpenCL is libOpenCL.so.1, or the libraries SCHISM_BENCH_OPENCL, sepa
 
 /// A workload.
 struct Kernel {
+    /// Its name; with [`PORTABLE`] at the end it is another one with schism's own mathematics.
     name: &'static str,
     /// Bytes that it cannot but load and store, and floating-point operations, if it is known.
     work: Option<(f64, f64)>,
@@ -41,6 +42,9 @@ struct Kernel {
     tolerance: f32,
     kind: Kind,
 }
+
+/// Ends the names of workloads with `SCHISM_CPU_MATH=portable`.
+const PORTABLE: &str = "_portable";
 
 /// What a workload shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,6 +78,7 @@ const KERNELS: &[Kernel] = &[
     kernel("mandelbrot", 4.0 * 786_432.0, 0.0),
     kernel("nbody", 56.0 * 4096.0, 20.0 * 4096.0 * 4096.0),
     Kernel { tolerance: 2e-4, ..kernel("black_scholes", 20.0 * MILLION, 60.0 * MILLION) },
+    Kernel { tolerance: 2e-4, ..kernel("black_scholes_portable", 20.0 * MILLION, 60.0 * MILLION) },
     kernel("image_filter", 30.0 * 3_145_728.0, 60.0 * 3_145_728.0),
     kernel("convolution", 8.0 * 786_432.0, 50.0 * 786_432.0),
     kernel("ray_spheres", 4.0 * 786_432.0, 500.0 * 786_432.0),
@@ -113,18 +118,28 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let peers = build(plain(&ready), &root, &target, "cpu_peers")?;
     let schism = build(crate::cargo::command(&ready), &root, &target, "cpu_schism")?;
     let limits = limits(&peers)?;
-    let mut schism = Command::new(schism);
-    schism.env("SCHISM_DEVICE", "cpu");
-    if std::env::var_os("SCHISM_JIT").is_none() {
-        schism.env("SCHISM_JIT", ready.installed.stage2());
-    }
-    let mut all = vec![Peer::start(schism, "schism")?];
+    let start = |library: &str| {
+        let mut program = Command::new(&schism);
+        program.env("SCHISM_DEVICE", "cpu").env("SCHISM_CPU_MATH", library);
+        if std::env::var_os("SCHISM_JIT").is_none() {
+            program.env("SCHISM_JIT", ready.installed.stage2());
+        }
+        Peer::start(program, "schism")
+    };
+    let (mut all, mut portable) = (vec![start("host")?], start("portable")?);
     all.extend(peers::start(&peers, &root.join("benches").join("cpu"), &target)?);
     let mut table = Table::new(all.iter().map(|peer| peer.name.clone()).collect(), limits);
     for kernel in kernels {
         eprintln!("{}", kernel.name);
-        let row = measure(kernel, &mut all, rounds, &target)?;
-        table.add(row);
+        let is_portable = kernel.name.ends_with(PORTABLE);
+        if is_portable {
+            std::mem::swap(&mut all[0], &mut portable);
+        }
+        let row = measure(kernel, &mut all, rounds, &target);
+        if is_portable {
+            std::mem::swap(&mut all[0], &mut portable);
+        }
+        table.add(row?);
     }
     Ok(if table.print() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -156,7 +171,7 @@ fn measure(kernel: &'static Kernel, peers: &mut [Peer], rounds: usize, work: &Pa
     let mut counts = Vec::new();
     for peer in &mut *peers {
         row.times.push(Vec::new());
-        if !peer.open(kernel.name)? {
+        if !peer.open(kernel.name.trim_end_matches(PORTABLE))? {
             results.push(None);
             counts.push(0);
             continue;

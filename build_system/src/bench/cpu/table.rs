@@ -44,7 +44,7 @@ impl Table {
             bytes / 1e9,
             operations / 1e9
         );
-        print!("{:14} {:>10} {:>6}", "", "schism", "share");
+        print!("{:22} {:>10} {:>6}", "", "schism", "share");
         self.peers[1..].iter().for_each(|peer| print!(" {peer:>18}"));
         println!();
         let mut means = vec![Vec::new(); self.peers.len()];
@@ -55,7 +55,7 @@ impl Table {
                 let least = (moved / bytes).max(computed / operations);
                 format!("{:.0} %", 100.0 * least / (own / threads))
             });
-            print!("{:14} {} {share:>6}", row.kernel.name, duration(own));
+            print!("{:22} {} {share:>6}", row.kernel.name, duration(own));
             let mut all = Vec::new();
             for (at, times) in row.times.iter().enumerate().skip(1) {
                 let mut ratios: Vec<f64> =
@@ -74,7 +74,7 @@ impl Table {
             }
             println!("{}", verdict(row.kernel, &all));
         }
-        print!("{:14} {:>17}", "geometric mean", "");
+        print!("{:22} {:>17}", "geometric mean", "");
         means[1..].iter().for_each(|all| print!(" {:>18.2}", geometric_mean(all)));
         println!();
         println!(
