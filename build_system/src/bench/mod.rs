@@ -11,6 +11,7 @@ mod cpu;
 mod gpu;
 mod launch;
 mod pack;
+mod resident;
 mod stdpar;
 
 use crate::cargo;
@@ -73,9 +74,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
 fn workspace() -> Result<PathBuf> {
     let here = std::env::current_dir().unwrap_or_default();
     here.ancestors()
-        .find(|folder| {
-            folder.join("benches").join("src").join("bin").join("cpu_schism.rs").exists()
-        })
+        .find(|folder| folder.join("benches").join("src").join("bin").join("cpu_schism").exists())
         .map(PathBuf::from)
         .ok_or_else(|| Error::Usage("this benchmark runs in a checkout of schism".to_owned()))
 }
@@ -102,7 +101,14 @@ fn median(values: &mut [f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::median;
+    use super::{median, workspace};
+
+    #[test]
+    fn the_checkout_is_found() {
+        // Tests run in the folder of their package.
+        let found = workspace().unwrap();
+        assert!(found.join("benches").join("Cargo.toml").is_file());
+    }
 
     #[test]
     fn the_median_is_in_the_middle() {

@@ -24,6 +24,7 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use crate::algorithms::groups::in_order::InOrder;
 use crate::algorithms::groups::team::{LANES, Team, join, scan_lanes};
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
@@ -56,12 +57,19 @@ pub(super) struct State<T: Element> {
 }
 
 impl<T: Element> State<T> {
-    pub(super) fn new(queue: &Queue, tiles: usize) -> Result<Self, LaunchError> {
+    /// # Safety
+    /// Only what is launched by `launches` from now on uses it, and it is not dropped before these.
+    pub(super) unsafe fn new(
+        queue: &Queue,
+        launches: &InOrder<'_>,
+        tiles: usize,
+    ) -> Result<Self, LaunchError> {
         let blocks = tiles.div_ceil(LANES);
         Ok(Self {
             tiles,
             blocks,
-            words: Buffer::filled(queue, 2 + tiles + blocks, 0)?,
+            // SAFETY: the caller's promises.
+            words: unsafe { launches.zeros(2 + tiles + blocks)? },
             values: Buffer::<T>::uninit(queue, tiles + 2 * blocks)?,
         })
     }
