@@ -68,9 +68,7 @@ fn stream(queue: &Queue) -> Done {
     let mut c = Buffer::filled(queue, STREAM, 0.0_f64)?;
     measure("stream_copy", || Ok(queue.for_each((&mut c, &a), |(c, a)| *c = *a)?))?;
     measure("stream_mul", || Ok(queue.for_each((&mut b, &c), |(b, c)| *b = SCALAR * *c)?))?;
-    measure("stream_add", || {
-        Ok(queue.for_each((&mut c, &a, &b), |(c, a, b)| *c = *a + *b)?)
-    })?;
+    measure("stream_add", || Ok(queue.for_each((&mut c, &a, &b), |(c, a, b)| *c = *a + *b)?))?;
     measure("stream_triad", || {
         Ok(queue.for_each((&mut a, &b, &c), |(a, b, c)| *a = *b + SCALAR * *c)?)
     })?;

@@ -34,7 +34,7 @@ struct Times {
 
 impl Times {
     fn add(&mut self, explicit: &str, rayon: &str) {
-        let speed = explicit.lines().find_map(|line| line.strip_prefix(LINK)?.parse().ok());
+        let speed = explicit.lines().find_map(|line| line.strip_prefix(LINK)?.parse::<f64>().ok());
         self.link.extend(speed);
         let rayon = Line::all(rayon);
         let of = |name: &str| rayon.iter().find(|line| line.name == name).map(|line| line.median);
@@ -92,7 +92,10 @@ mod tests {
     #[test]
     fn ratios_and_the_link_are_printed() {
         let mut times = Times::default();
-        times.add("link 50000000000\ndot 1e-3 1e-3 - 1e-3\n", "dot 2e-3 1e-3 aa 1e-3\nother 1 1 aa 1\n");
+        times.add(
+            "link 50000000000\ndot 1e-3 1e-3 - 1e-3\n",
+            "dot 2e-3 1e-3 aa 1e-3\nother 1 1 aa 1\n",
+        );
         times.add("link 50000000000\n", "stream_fresh 0.01073741824 1 - 1\n");
         let text = times.render();
         assert!(text.contains("0.50! (0.50 to 0.50)"), "{text}");

@@ -444,6 +444,7 @@ mod tests {
         assert_eq!(options.only, ["dot", "scan"]);
         assert_eq!(options.device, Some("cuda:0".into()));
         assert_eq!(options.settings, ["auto"]);
+        assert!(read("2 --explicit --device cuda:0").unwrap().explicit && !options.explicit);
         assert_eq!(read("--pack there").unwrap().mode, Mode::Pack("there".into()));
         assert_eq!(read("").unwrap().mode, Mode::Checkout);
         for line in [

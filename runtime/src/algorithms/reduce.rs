@@ -111,9 +111,8 @@ where
     let (a, b) = (a.view(), b.view());
     check_len(1, a.raw().len(), b.raw().len())?;
     // SAFETY: a fold asks for the items below the length, which is that of both.
-    let item = move |i: usize| unsafe {
-        transform(*a.raw().get_unchecked(i), *b.raw().get_unchecked(i))
-    };
+    let item =
+        move |i: usize| unsafe { transform(*a.raw().get_unchecked(i), *b.raw().get_unchecked(i)) };
     fold_from(queue, init, a.raw().len(), item, op)
 }
 

@@ -596,8 +596,7 @@ mod tests {
     fn what_was_measured_before_the_kernel_was_there_says_nothing() {
         let mut program = Program::new();
         // The first calls find new memory.
-        let kernels =
-            program.calls(100, |call| [if call < 4 { ms(15) } else { ms(2) }, ms(4)]);
+        let kernels = program.calls(100, |call| [if call < 4 { ms(15) } else { ms(2) }, ms(4)]);
         assert!(kernels <= 4, "{kernels}");
     }
 

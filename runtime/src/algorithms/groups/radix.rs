@@ -73,8 +73,7 @@ impl<K, V> Layout<K, V> {
     /// Keys of the tile in the order of their digits.
     const SORTED: usize = 0;
     /// Their values.
-    const VALUES: usize =
-        (Self::TILE * size_of::<K>()).next_multiple_of(size_of::<Unit>());
+    const VALUES: usize = (Self::TILE * size_of::<K>()).next_multiple_of(size_of::<Unit>());
     /// For each sub-group and digit: its keys, then the place in the tile of the next one.
     const COUNTS: usize =
         (Self::VALUES + Self::TILE * size_of::<V>()).next_multiple_of(size_of::<Unit>());
@@ -478,10 +477,7 @@ impl Pass<'_> {
 /// How many keys of a digit the tiles have before the one with this state, which is not the first
 /// tile's.
 #[inline(always)]
-fn look_back<'a>(
-    word: &impl Fn(usize) -> AtomicRef<'a, AtomicU32, Device>,
-    state: usize,
-) -> u32 {
+fn look_back<'a>(word: &impl Fn(usize) -> AtomicRef<'a, AtomicU32, Device>, state: usize) -> u32 {
     let (mut before, mut at) = (0_u32, state);
     loop {
         // Several are on their way at a time. Before the first tile's are other words, which are

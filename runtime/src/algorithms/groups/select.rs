@@ -21,7 +21,6 @@ use crate::kernel::group::local::Local;
 use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::group::sub_group::SubGroup;
-use crate::kernel::unroll::unroll_full;
 
 /// Elements of a work-item.
 const ROWS: usize = Scratch::<u32>::RUN;
@@ -83,13 +82,11 @@ where
         let begin = tile.wrapping_mul(Scratch::<u32>::TILE);
         let rest = len.wrapping_sub(begin);
         let count = if rest < Scratch::<u32>::TILE { rest } else { Scratch::<u32>::TILE };
-        let is_full = count == Scratch::<u32>::TILE;
         let mut kept = 0_u32;
         let mut row = 0;
         while row < ROWS {
-            unroll_full();
             let index = (row * GROUP).wrapping_add(team.own);
-            if is_full || index < count {
+            if index < count {
                 kept |= u32::from(keep(begin.wrapping_add(index))) << row;
             }
             row += 1;
@@ -98,7 +95,6 @@ where
         let place = |row: usize| (row * SUB_GROUPS).wrapping_add(sub_group.group_id());
         row = 0;
         while row < ROWS {
-            unroll_full();
             let count = votes(row).count_ones();
             // SAFETY: an element of the tile of counts, which lane 0 of this sub-group writes.
             unsafe {
@@ -148,7 +144,6 @@ where
         let lanes_before = (1_u32 << sub_group.local_id()).wrapping_sub(1);
         row = 0;
         while row < ROWS {
-            unroll_full();
             let votes = votes(row);
             if kept >> row & 1 != 0 {
                 let index = begin.wrapping_add((row * GROUP).wrapping_add(team.own));
