@@ -147,6 +147,26 @@ fn sorts_are_kernels() {
     }
 }
 
+/// A program with many kernels has a large container, and what reads it while the device is looked
+/// for requests large blocks itself.
+#[test]
+fn the_device_is_found_while_the_heap_is_shared() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let program = std::fs::read_to_string(lab::source("stdpar/sorts.rs")).expect("a file");
+    let folder = project(lab, "stdpar-sorts-gpu", &program);
+    build(lab, &folder, &["--stdpar", "--release"]);
+    let expected = text(&mut run(&folder, "release", &[("SCHISM_STDPAR", "never")]));
+    // Nothing is launched, since no memory can be registered.
+    let driver = fake_driver(lab);
+    let variables = [
+        ("SCHISM_STDPAR", "always"),
+        ("SCHISM_CUDA", driver.to_str().expect("a path in Unicode")),
+        ("SCHISM_DEVICE", "cuda"),
+        ("FAKE_CUDA_FAULTS", "cuMemHostRegister_v2:*=2"),
+    ];
+    assert_eq!(text(&mut run(&folder, "release", &variables)), expected);
+}
+
 #[test]
 fn demonstrations_of_rayon_give_the_same() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };

@@ -1,12 +1,13 @@
 //! Pipelines of rayon as people write them, each with its time and a checksum.
 //!
 //! ```text
-//! stdpar-bench [--small] [--seconds S] [NAME…]
+//! stdpar-bench [--small] [--resident] [--seconds S] [NAME…]
 //! ```
 //!
 //! A line for each benchmark: its name, the median time of a repetition in seconds, the mean with
 //! all that came before the first measured one, the checksum, and the shortest time. `NAME` chooses
-//! those with it in their name.
+//! those with it in their name. With `--resident` the host reads results only before and after what
+//! is measured.
 
 mod image;
 mod launch;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--small" => bench.small = true,
+            "--resident" => bench.resident = true,
             "--seconds" => {
                 let seconds = arguments.next().and_then(|seconds| seconds.parse().ok());
                 match seconds.filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0) {
@@ -54,6 +56,6 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: stdpar-bench [--small] [--seconds S] [NAME…]");
+    eprintln!("usage: stdpar-bench [--small] [--resident] [--seconds S] [NAME…]");
     ExitCode::FAILURE
 }

@@ -1,6 +1,8 @@
 //! BabelStream's five, and a dot product of single precision. All values are such that sums are
 //! exact, whatever their order.
 
+use std::time::Instant;
+
 use rayon::prelude::*;
 
 use crate::measure::{Bench, sample};
@@ -33,6 +35,16 @@ pub fn run(bench: &Bench) {
             a.par_iter().zip(&b).map(|(a, b)| *a * *b).sum::<f64>().to_bits()
         });
     }
+    bench.measure_fresh("stream_fresh", || {
+        // The host has all pages of both.
+        let size = bench.size(1 << 24, 10_007);
+        let (a, mut c) = (vec![0.125_f64; size], vec![0.25_f64; size]);
+        let start = Instant::now();
+        c.par_iter_mut().zip(&a).for_each(|(c, a)| *c = *a);
+        let time = start.elapsed();
+        assert_eq!(c[size - 1], 0.125);
+        time
+    });
     if bench.wants(&["dot_f32"]) {
         let size = bench.size(1 << 20, 1_009);
         // Products are multiples of 1/4 and below 4, and there are 2^20 of them: below 2^24 in all.

@@ -11,6 +11,7 @@ mod cpu;
 mod gpu;
 mod launch;
 mod pack;
+mod resident;
 mod stdpar;
 
 use crate::cargo;
@@ -104,7 +105,14 @@ fn median(values: &mut [f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::median;
+    use super::{median, workspace};
+
+    #[test]
+    fn the_checkout_is_found() {
+        // Tests run in the folder of their package.
+        let found = workspace().unwrap();
+        assert!(found.join("benches").join("Cargo.toml").is_file());
+    }
 
     #[test]
     fn the_median_is_in_the_middle() {

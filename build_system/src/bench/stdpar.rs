@@ -14,9 +14,9 @@ use std::process::{Command, ExitCode};
 
 use lexopt::Arg::{Long, Value};
 
-use super::cpu::duration;
+use super::cpu::{self, duration};
 use super::pack::{self, Contents};
-use super::{median, workspace};
+use super::{median, resident, workspace};
 use crate::arguments::{self, asks_for_help};
 use crate::command;
 use crate::environment;
@@ -29,6 +29,8 @@ use crate::stdpar::{self, StdparOption};
 const USAGE: &str = "\
 usage: cargo schism bench stdpar [PAIRS] [--only NAME,…] [--small] [--seconds S] [--device NAME] [--settings auto,always,never]
        cargo schism bench stdpar --native …        both builds for the CPU at hand
+       cargo schism bench stdpar --explicit [PAIRS] --device NAME
+                                                   beside kernels by hand, with the data on the device
        cargo schism bench stdpar --pack DIR        collect what another machine needs, without Rust
        cargo schism bench stdpar --unpacked DIR …  measure there; the pack's run.sh does that
 
@@ -40,6 +42,9 @@ const PROGRAM: &str = "stdpar-bench";
 
 /// The two builds, in a pack.
 const BUILDS: [&str; 2] = ["stdpar-bench-plain", "stdpar-bench-schism"];
+
+/// The program of the package `schism-bench` that has kernels by hand.
+const EXPLICIT: &str = "stdpar_explicit";
 
 /// The values of `SCHISM_STDPAR`.
 const SETTINGS: [&str; 3] = ["auto", "always", "never"];
@@ -64,6 +69,7 @@ struct Options {
     pairs: usize,
     mode: Mode,
     native: bool,
+    explicit: bool,
     device: Option<OsString>,
     settings: Vec<String>,
     /// Parts of names; all benchmarks if there are none.
@@ -78,6 +84,7 @@ impl Options {
             pairs: 5,
             mode: Mode::Checkout,
             native: false,
+            explicit: false,
             device: None,
             settings: ["auto", "always"].map(str::to_owned).to_vec(),
             only: Vec::new(),
@@ -102,6 +109,7 @@ impl Options {
                     options.passed.extend(["--seconds".into(), seconds]);
                 }
                 Long("native") => options.native = true,
+                Long("explicit") => options.explicit = true,
                 Long("only") => {
                     let names = parser.value().map_err(misused)?;
                     let names = names.to_string_lossy();
@@ -160,7 +168,11 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
             let contents = Contents {
                 subject: "stdpar",
                 what: "an ordinary rayon program with --stdpar beside the same by plain rustc",
-                programs: &[(&bench.plain, plain), (&bench.schism, schism)],
+                programs: &[
+                    (&bench.plain, plain),
+                    (&bench.schism, schism),
+                    (&bench.explicit, EXPLICIT),
+                ],
                 stage2: &bench.stage2,
                 usage: "[PAIRS] [--only NAME,…] [--device NAME] …",
             };
@@ -173,6 +185,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
 struct Bench {
     plain: PathBuf,
     schism: PathBuf,
+    explicit: PathBuf,
     stage2: PathBuf,
 }
 
@@ -192,25 +205,31 @@ impl Bench {
         let manifest = ["--manifest-path".into(), package.join("Cargo.toml").into()];
         stdpar::apply(&mut schism, StdparOption::On, &manifest, &home, &ready)?;
         let schism = build(schism, &package, &target.join("stdpar-schism"), native)?;
+        let explicit = cpu::build(crate::cargo::command(&ready), &root, &target, EXPLICIT)?;
         let stage2 = std::env::var_os("SCHISM_JIT").map(PathBuf::from);
         let stage2 = stage2.unwrap_or_else(|| ready.installed.stage2());
-        Ok((ready, Self { plain, schism, stage2 }))
+        Ok((ready, Self { plain, schism, explicit, stage2 }))
     }
 
     /// Takes them from a pack.
     fn unpacked(folder: &Path) -> Result<Self> {
         let [plain, schism] = BUILDS;
-        let folder = pack::open(folder, "stdpar", &[plain, schism, pack::STAGE2])?;
+        let folder = pack::open(folder, "stdpar", &[plain, schism, EXPLICIT, pack::STAGE2])?;
         Ok(Self {
             plain: folder.join(plain),
             schism: folder.join(schism),
+            explicit: folder.join(EXPLICIT),
             stage2: folder.join(pack::STAGE2),
         })
     }
 
     /// A run of schism's build.
     fn schism(&self, options: &Options, setting: &str) -> Command {
-        let mut program = Command::new(&self.schism);
+        self.on_device(&self.schism, options, setting)
+    }
+
+    fn on_device(&self, program: &Path, options: &Options, setting: &str) -> Command {
+        let mut program = Command::new(program);
         program.env("SCHISM_JIT", &self.stage2).env("SCHISM_STDPAR", setting);
         // Kernels are compiled in each run, as in a program's first.
         program.env("SCHISM_CACHE", "0");
@@ -226,6 +245,16 @@ impl Bench {
 
     /// Runs all in turn, and prints the ratios.
     fn measure(&self, options: &Options) -> Result<ExitCode> {
+        if options.explicit {
+            let table = resident::measure(options.pairs, || {
+                let explicit = self.on_device(&self.explicit, options, "never");
+                let mut rayon = self.schism(options, "always");
+                rayon.arg("--resident").args(&options.passed).args(&options.only);
+                [explicit, rayon]
+            })?;
+            print!("{table}");
+            return Ok(ExitCode::SUCCESS);
+        }
         let mut table = Table::new(&options.settings);
         for pair in 0..options.pairs {
             eprintln!("pair {} of {}", pair + 1, options.pairs);
@@ -272,17 +301,17 @@ fn build(mut cargo: Command, package: &Path, target: &Path, native: bool) -> Res
 
 /// One measurement, as `benches/stdpar/src/measure.rs` prints it.
 #[derive(Clone, Debug, PartialEq)]
-struct Line {
-    name: String,
+pub(super) struct Line {
+    pub(super) name: String,
     /// Seconds of a repetition, when all is settled.
-    median: f64,
+    pub(super) median: f64,
     /// The same of all repetitions, from the first on.
     mean: f64,
     checksum: String,
 }
 
 impl Line {
-    fn all(output: &str) -> Vec<Self> {
+    pub(super) fn all(output: &str) -> Vec<Self> {
         output.lines().filter_map(Self::read).collect()
     }
 
@@ -415,6 +444,7 @@ mod tests {
         assert_eq!(options.only, ["dot", "scan"]);
         assert_eq!(options.device, Some("cuda:0".into()));
         assert_eq!(options.settings, ["auto"]);
+        assert!(read("2 --explicit --device cuda:0").unwrap().explicit && !options.explicit);
         assert_eq!(read("--pack there").unwrap().mode, Mode::Pack("there".into()));
         assert_eq!(read("").unwrap().mode, Mode::Checkout);
         for line in [

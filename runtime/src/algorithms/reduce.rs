@@ -69,7 +69,9 @@ where
 {
     let input = input.read_on(queue)?;
     let view = input.view();
-    fold_from(queue, init, view.raw().len(), move |i| transform(view[i]), op)
+    // SAFETY: a fold asks for the items below the length.
+    let item = move |i: usize| transform(unsafe { *view.raw().get_unchecked(i) });
+    fold_from(queue, init, view.raw().len(), item, op)
 }
 
 /// Combines `init` and what `transform` makes of the pairs of elements of two inputs, in their
@@ -108,7 +110,10 @@ where
     let (a, b) = (a.read_on(queue)?, b.read_on(queue)?);
     let (a, b) = (a.view(), b.view());
     check_len(1, a.raw().len(), b.raw().len())?;
-    fold_from(queue, init, a.raw().len(), move |i| transform(a[i], b[i]), op)
+    // SAFETY: a fold asks for the items below the length, which is that of both.
+    let item =
+        move |i: usize| unsafe { transform(*a.raw().get_unchecked(i), *b.raw().get_unchecked(i)) };
+    fold_from(queue, init, a.raw().len(), item, op)
 }
 
 /// How many elements equal `value`.

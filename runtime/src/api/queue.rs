@@ -427,6 +427,41 @@ impl Queue {
         unsafe { self.run(raw, &shape, placement.bytes()) }
     }
 
+    /// As [`for_each_in`](Self::for_each_in), but returns at once where the device itself keeps
+    /// launches in order.
+    ///
+    /// # Safety
+    /// What the kernel refers to lives until the launch has ended, which who drops it waits for.
+    pub(crate) unsafe fn start_in<const D: usize, R, S, F>(
+        &self,
+        range: R,
+        sources: S,
+        kernel: F,
+    ) -> Result<Option<BackendPending>, LaunchError>
+    where
+        R: LaunchRange<D>,
+        S: IntoSource<R::Mode<Blocking>>,
+        F: for<'g> Fn(R::Item<'g>, <S::Source as Source>::Item<'g>) + Send + Sync + Capture,
+    {
+        if self.queue.tasks()?.is_some() {
+            return self.for_each_in(range, sources, kernel).map(|()| None);
+        }
+        self.refuse_inside_kernels()?;
+        let shape = range.shape()?;
+        let mut lengths = shape.lengths();
+        sources.check(&mut lengths)?;
+        self.check_memory(&lengths, type_name::<F>)?;
+        let mut placement = Placement::new();
+        let ready = sources.prepare(&mut placement);
+        // SAFETY: the launch starts here; it runs once, over a range of the sources' length, with
+        // the memory that they have asked for.
+        let kernel = unsafe { ForEachIn::<R, _, _>::new(S::start(ready), kernel) };
+        let kernel = At::<R::Origin, _>::new(kernel);
+        let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
+        // SAFETY: the kernel lives in this frame, and is `Sync`; the caller's promise.
+        unsafe { self.submit(raw, &shape, placement.bytes()) }
+    }
+
     /// Locks the queue, runs a launch, and waits for its end.
     ///
     /// # Safety

@@ -20,6 +20,12 @@ pub mod heap {
 
     use crate::data::shared_heap;
 
+    /// Runs what has to be there before memory can be shared: large blocks that the thread requests
+    /// meanwhile ask nobody for a queue.
+    pub fn prepare<R>(run: impl FnOnce() -> R) -> R {
+        shared_heap::prepare(run)
+    }
+
     /// Allocates: the compiler puts this behind the program's allocator.
     ///
     /// # Safety

@@ -7,6 +7,7 @@ use std::ops::RangeBounds;
 use std::ptr::NonNull;
 use std::slice;
 
+use crate::api::queue::Queue;
 use crate::data::home::BufferHome;
 use crate::data::source::chunks::{Chunks, ChunksMut};
 use crate::data::view::{View, ViewMut};
@@ -101,6 +102,38 @@ impl<T: Element> Buffer<T> {
         Self::filled(on, len, T::default())
     }
 
+    /// Creates a buffer for results of launches, without writing to its memory: the host reads it
+    /// fast. It is small.
+    pub(crate) fn for_results(
+        queue: &Queue,
+        len: usize,
+    ) -> Result<Buffer<MaybeUninit<T>>, BufferError> {
+        let allocate = |layout| queue.backend().allocate_for_results(layout);
+        let mut buffer = Buffer::<MaybeUninit<T>>::allocate_by(allocate, len)?;
+        // There is room for as many elements, and any bytes are one.
+        buffer.len = len;
+        Ok(buffer)
+    }
+
+    /// Creates a buffer of zeros, which are written before the launches that are submitted to the
+    /// queue afterwards.
+    ///
+    /// # Safety
+    /// Zeros are a value of `T`. Nothing but launches of this queue uses the buffer until one of
+    /// these has ended, or `wait_for_zeros` has; also, it is not dropped before.
+    pub(crate) unsafe fn zeroed_in_order(queue: &Queue, len: usize) -> Result<Self, BufferError> {
+        let mut buffer = Self::allocate(queue, len)?;
+        if let Some(memory) = &mut buffer.memory
+            && let Err(error) = queue.backend().zero_in_order(memory)
+        {
+            // A part of it may be in the queue.
+            queue.backend().wait_for_zeros();
+            return Err(error);
+        }
+        buffer.len = len;
+        Ok(buffer)
+    }
+
     /// Creates a buffer without writing to its memory.
     pub(crate) fn uninit(
         on: &impl BufferHome,
@@ -114,13 +147,20 @@ impl<T: Element> Buffer<T> {
 
     /// Allocates memory for `capacity` elements; none is initialised yet.
     fn allocate(on: &impl BufferHome, capacity: usize) -> Result<Self, BufferError> {
+        Self::allocate_by(|layout| on.allocate(layout).map(|allocated| allocated.0), capacity)
+    }
+
+    fn allocate_by(
+        allocate: impl FnOnce(Layout) -> Result<BackendMemory, BufferError>,
+        capacity: usize,
+    ) -> Result<Self, BufferError> {
         let layout = Layout::array::<T>(capacity)
             .and_then(|layout| layout.align_to(ALIGNMENT))
             .map_err(|_| BufferError::TooLarge { len: capacity, element_size: size_of::<T>() })?;
         if layout.size() == 0 {
             return Ok(Self { elements: NonNull::dangling(), len: 0, memory: None });
         }
-        let memory = on.allocate(layout)?.0;
+        let memory = allocate(layout)?;
         Ok(Self { elements: memory.address().cast(), len: 0, memory: Some(memory) })
     }
 

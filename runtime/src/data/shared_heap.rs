@@ -10,6 +10,7 @@
 //! address in it never belongs to anything else.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -101,6 +102,24 @@ pub(crate) fn block_of(address: usize) -> Option<(Block, bool)> {
     (address - begin < used.size).then(|| (block, !std::mem::replace(&mut used.asked, true)))
 }
 
+thread_local! {
+    /// Whether the thread is making what an arena is reserved with.
+    static IS_PREPARING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs what an arena needs before it can be reserved: large blocks that the thread requests
+/// meanwhile are the system allocator's, and make no arena.
+pub(crate) fn prepare<R>(run: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            IS_PREPARING.set(self.0);
+        }
+    }
+    let _restore = Restore(IS_PREPARING.replace(true));
+    run()
+}
+
 #[cold]
 fn start() {
     let mine = STATE.compare_exchange(WANTED, STARTING, Ordering::AcqRel, Ordering::Relaxed);
@@ -128,7 +147,7 @@ fn take(layout: Layout) -> Option<*mut u8> {
     if layout.size() < LARGE || layout.align() > LARGE {
         return None;
     }
-    if STATE.load(Ordering::Acquire) == WANTED {
+    if STATE.load(Ordering::Acquire) == WANTED && !IS_PREPARING.get() {
         start();
     }
     if SIZE.load(Ordering::Acquire) == 0 {

@@ -179,6 +179,25 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.reserve_shared(bytes),)* }
             }
 
+            pub(crate) fn allocate_for_results(&self, layout: Layout) -> Result<BackendMemory, BufferError> {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.allocate_for_results(layout).map(BackendMemory::$Kind),)* }
+            }
+
+            /// See [`QueueOps::zero_in_order`].
+            pub(crate) fn zero_in_order(&self, memory: &mut BackendMemory) -> Result<(), BufferError> {
+                match (self, memory) {
+                    $($(#[cfg($cfg)])? (Self::$Kind(queue), BackendMemory::$Kind(memory)) => queue.zero_in_order(memory),)*
+                    // Memory of another device.
+                    #[allow(unreachable_patterns)]
+                    (_, memory) => memory.fill(&[0]),
+                }
+            }
+
+            /// See [`QueueOps::wait_for_zeros`].
+            pub(crate) fn wait_for_zeros(&self) {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.wait_for_zeros(),)* }
+            }
+
             pub(crate) fn prefetch(&self, address: usize, bytes: usize, is_new: bool) {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.prefetch(address, bytes, is_new),)* }
             }

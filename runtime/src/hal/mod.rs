@@ -204,6 +204,27 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     /// [`BufferError`].
     fn allocate(&self, layout: Layout) -> Result<Self::Memory, BufferError>;
 
+    /// Allocates a little memory of the device that the host reads without asking the device.
+    ///
+    /// # Errors
+    /// [`BufferError`].
+    fn allocate_for_results(&self, layout: Layout) -> Result<Self::Memory, BufferError> {
+        self.allocate(layout)
+    }
+
+    /// Fills memory with zeros, before the launches that are submitted to this queue afterwards.
+    /// Nothing else uses the memory until one of these has ended, or
+    /// [`wait_for_zeros`](Self::wait_for_zeros) has.
+    ///
+    /// # Errors
+    /// [`BufferError`].
+    fn zero_in_order(&self, memory: &mut Self::Memory) -> Result<(), BufferError> {
+        memory.fill(&[0])
+    }
+
+    /// Waits until what was to be filled with zeros is.
+    fn wait_for_zeros(&self) {}
+
     /// Calls `run`, which runs launches whose kernels use addresses of the host's as they are.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use schism::__private::{note, warn};
 use schism::Queue;
 
 use crate::device;
-use crate::policy::{self, Kernel, Plan, Policy, Step};
+use crate::policy::{self, Decision, Kernel, Plan, Policy, Step};
 
 /// The environment variable that chooses.
 const VARIABLE: &str = "SCHISM_STDPAR";
@@ -297,7 +297,11 @@ impl Site {
             _ => return Way::Rayon,
         };
         let step = measured.policy.next(kernel);
+        let decision = measured.policy.decision();
         drop(measured);
+        if let Some(decision) = decision {
+            self.tell(decision, len);
+        }
         match step {
             Step::Make => {
                 self.make(prepare);
@@ -309,6 +313,21 @@ impl Site {
                 Way::Device(self.run(len, measured.then_some(class)))
             }
         }
+    }
+
+    /// Says what a look has led to.
+    #[cold]
+    fn tell(&self, decision: Decision, len: Option<usize>) {
+        let way = match decision.way {
+            policy::Way::Rayon => "rayon",
+            policy::Way::Kernel => "a kernel",
+        };
+        let [rayon, kernel] = decision.times.map(Taken);
+        note(format_args!(
+            "{} go on as {way}: with rayon {rayon}, as a kernel {kernel} (pipeline {:#x})",
+            Items(len),
+            self.descriptor
+        ));
     }
 
     /// Has the kernel made, by the first thread that asks.
@@ -362,6 +381,20 @@ impl Display for Items {
             Some(len) => write!(f, "{len} items"),
             None => f.write_str("an unknown number of items"),
         }
+    }
+}
+
+/// What a call takes, and the host after it.
+struct Taken(Option<(policy::Nanos, policy::Nanos)>);
+
+impl Display for Taken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((call, after)) = self.0 else { return f.write_str("nobody knows") };
+        write!(f, "{:?}", Duration::from_nanos(call))?;
+        if after != 0 {
+            write!(f, " and {:?} after it", Duration::from_nanos(after))?;
+        }
+        Ok(())
     }
 }
 

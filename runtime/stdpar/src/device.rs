@@ -31,7 +31,8 @@ pub(crate) fn is_wide() -> bool {
 /// The device; `None` where all pipelines stay with rayon. The first call looks for it.
 pub(crate) fn device() -> Option<&'static Device> {
     static DEVICE: OnceLock<Option<Device>> = OnceLock::new();
-    DEVICE.get_or_init(find).as_ref()
+    // What it allocates asks for no queue.
+    DEVICE.get_or_init(|| heap::prepare(find)).as_ref()
 }
 
 fn find() -> Option<Device> {
@@ -76,5 +77,5 @@ pub(crate) fn queue() -> Option<Queue> {
         Some(queue.with_adaptivity(schism::Adaptivity::Off))
     };
     // Pipelines in destructors of other locals of a thread may come too late.
-    QUEUE.try_with(|queue| queue.get_or_init(make).clone()).ok().flatten()
+    QUEUE.try_with(|queue| queue.get_or_init(|| heap::prepare(make)).clone()).ok().flatten()
 }

@@ -34,6 +34,10 @@ pub(crate) const WORTH_A_KERNEL: Nanos = 20 * MILLISECOND;
 const WORTH_A_LOOK: Nanos = 2 * MILLISECOND;
 const CALLS_BEFORE: u32 = 2;
 
+/// So many calls with rayon are measured before that, unless they are very long: the first ones of
+/// a program find new memory, and threads and a processor that have slept.
+const WARM: usize = 5;
+
 /// Calls that are longer than this warm up within themselves.
 const LONG: Nanos = MILLISECOND;
 
@@ -67,6 +71,10 @@ const REST: Nanos = 10 * MILLISECOND;
 
 /// A way is taken in place of the other if it takes less than this, in percent.
 const BETTER: u64 = 97;
+
+/// The same where data move: the host may read other data after other calls, and what is worth
+/// little is not worth that.
+const BETTER_TO_MOVE: u64 = 90;
 
 /// Calls shorter than these are measured now and then: how often is beside it.
 const SHORT: Nanos = 20 * MICROSECOND;
@@ -159,6 +167,16 @@ enum First {
     Over,
 }
 
+/// What a look has led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Decision {
+    /// The way that calls take from now on.
+    pub(crate) way: Way,
+    /// What a call takes with rayon and as a kernel, and what the host takes longer after it than
+    /// after one of the other way; `None` where the look has ended before it was known.
+    pub(crate) times: [Option<(Nanos, Nanos)>; 2],
+}
+
 /// See the module's documentation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
@@ -178,6 +196,8 @@ pub(crate) struct Policy {
     is_after: bool,
     /// Whether data move when the way changes.
     moves: bool,
+    /// Whether what was measured with rayon was so before the kernel was there.
+    is_cold: bool,
     /// What the last look took longer than the way that was taken would have.
     cost: Nanos,
     /// Whether the first look is over, or has ended at once.
@@ -187,6 +207,8 @@ pub(crate) struct Policy {
     spent: Nanos,
     /// Calls between two looks at least.
     between: u32,
+    /// What the last look has led to, if nobody has asked since.
+    decision: Option<Decision>,
 }
 
 impl Default for Policy {
@@ -201,16 +223,23 @@ impl Default for Policy {
             after: [Times::default(); 2],
             is_after: false,
             moves: false,
+            is_cold: false,
             cost: 0,
             first: First::Pending,
             calls: 0,
             spent: 0,
             between: SOON,
+            decision: None,
         }
     }
 }
 
 impl Policy {
+    /// What a look has led to, once.
+    pub(crate) fn decision(&mut self) -> Option<Decision> {
+        self.decision.take()
+    }
+
     fn times(&mut self, way: Way) -> &mut Times {
         &mut self.times[way as usize]
     }
@@ -220,6 +249,11 @@ impl Policy {
         self.times[self.way as usize].median()
     }
 
+    /// Whether a call with rayon takes so long that there is no need to repeat it.
+    fn is_very_long(&self) -> bool {
+        self.times[Way::Rayon as usize].median().is_some_and(|time| time >= WORTH_A_KERNEL)
+    }
+
     /// A call asks what to do.
     pub(crate) fn next(&mut self, kernel: Kernel) -> Step {
         self.moves |= kernel == Kernel::ReadyElsewhere;
@@ -227,15 +261,22 @@ impl Policy {
             Phase::Before => match kernel {
                 Kernel::Unasked(spent) if spent >= WORTH_A_KERNEL => return Step::Make,
                 // The kernel's maker takes processor time, so this says nothing.
-                Kernel::Making => return Step::Take(Way::Rayon, false),
-                Kernel::Ready | Kernel::ReadyElsewhere
+                Kernel::Making => {
+                    self.is_cold = true;
+                    return Step::Take(Way::Rayon, false);
+                }
+                Kernel::Ready | Kernel::ReadyElsewhere => {
+                    if std::mem::take(&mut self.is_cold) && !self.is_very_long() {
+                        *self.times(Way::Rayon) = Times::default();
+                    }
                     if self.spent >= WORTH_A_LOOK
                         && self.calls >= CALLS_BEFORE
-                        && self.current().is_some() =>
-                {
-                    self.look();
+                        && (self.times[Way::Rayon as usize].count >= WARM || self.is_very_long())
+                    {
+                        self.look();
+                    }
                 }
-                _ => {}
+                Kernel::Unasked(_) => {}
             },
             Phase::Looking(0) => self.decide(),
             Phase::Looking(_) => {}
@@ -313,11 +354,17 @@ impl Policy {
         (self.calls, self.spent) = (0, 0);
         let other = self.way.other();
         let seen = self.times(other).median();
-        let better = match (seen, self.current()) {
+        let current = self.current();
+        let [after_seen, after_current] =
+            seen.zip(current).map_or([0, 0], |(seen, current)| self.longer_after(seen, current));
+        let mut times = [None; 2];
+        times[other as usize] = seen.map(|seen| (seen, after_seen));
+        times[self.way as usize] = current.map(|current| (current, after_current));
+        let better = match (seen, current) {
             (Some(seen), Some(current)) => {
-                let [after_seen, after_current] = self.longer_after(seen, current);
                 let (seen, current) = (seen + after_seen, current + after_current);
-                u128::from(seen) * 100 < u128::from(current) * u128::from(BETTER)
+                let better = if self.moves { BETTER_TO_MOVE } else { BETTER };
+                u128::from(seen) * 100 < u128::from(current) * u128::from(better)
             }
             _ => false,
         };
@@ -333,6 +380,7 @@ impl Policy {
             self.between = (self.between * 2).min(SELDOM);
         }
         self.reference = self.current();
+        self.decision = Some(Decision { way: self.way, times });
     }
 
     /// A call that was measured has ended. `counts`: its time is that of the calls to come, too.
@@ -539,7 +587,25 @@ mod tests {
         assert_eq!(program.call([ms(10), ms(1)]), Way::Rayon);
         assert_eq!(program.making, Some(3));
         assert_eq!(program.calls(3, |_| [ms(10), ms(1)]), 0);
+        // Then some are measured, and the first ones are forgotten.
+        assert_eq!(program.calls(WARM, |_| [ms(10), ms(1)]), 0);
         assert_eq!(program.calls(10, |_| [ms(10), ms(1)]), 10);
+    }
+
+    #[test]
+    fn what_was_measured_before_the_kernel_was_there_says_nothing() {
+        let mut program = Program::new();
+        // The first calls find new memory.
+        let kernels = program.calls(100, |call| [if call < 4 { ms(15) } else { ms(2) }, ms(4)]);
+        assert!(kernels <= 4, "{kernels}");
+    }
+
+    #[test]
+    fn data_do_not_move_for_little() {
+        let time = |_, way| if way == Way::Kernel { ms(94) } else { ms(100) };
+        assert!(elsewhere(400, ms(20), time, |_| 0).0 < 20);
+        let time = |_, way| if way == Way::Kernel { ms(80) } else { ms(100) };
+        assert!(elsewhere(400, ms(20), time, |_| 0).0 > 300);
     }
 
     #[test]

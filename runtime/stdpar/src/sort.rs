@@ -333,7 +333,9 @@ where
         sizes,
         is_bad: &is_bad,
     };
-    match with_host_memory(queue, || launch.run(queue, &mut states)) {
+    // This may start rayon's threads.
+    let threads = rayon::current_num_threads();
+    match with_host_memory(queue, || launch.run(queue, &mut states, threads)) {
         Ok(sorted) => sorted,
         Err(error) => Sorted::Refused(error),
     }
@@ -358,9 +360,8 @@ where
     T: Send,
     F: Fn(&T, &T) -> bool + Sync,
 {
-    fn run(self, queue: &Queue, states: &mut [u8]) -> Sorted {
+    fn run(self, queue: &Queue, states: &mut [u8], threads: usize) -> Sorted {
         let Self { own, other, len, parts, sizes, .. } = self;
-        let threads = rayon::current_num_threads();
         let blocks = Blocks {
             slice: own,
             spare: other,

@@ -16,14 +16,20 @@
 //! need not wait for that: from any P that is there they go on to theirs, by the values of the
 //! blocks between.
 //!
+//! A state is a word whose upper half says what is there. A number of four bytes is in the lower
+//! half, so that whoever sees the state has the value, too; other values are elsewhere, and are
+//! read after a fence.
+//!
 //! Groups get their tiles from a counter, so that all before are running or have ended. Still, one
 //! may have ended since a closure panicked. Waits are bounded; after that the kernel panics, too,
 //! and the caller runs another form of the algorithm.
 
-use std::mem::MaybeUninit;
-use std::sync::atomic::AtomicU32;
+use std::any::TypeId;
+use std::mem::{MaybeUninit, transmute_copy};
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use crate::algorithms::groups::in_order::InOrder;
 use crate::algorithms::groups::team::{LANES, Team, join, scan_lanes};
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
@@ -34,9 +40,21 @@ use crate::kernel::atomic::{AtomicRef, fence};
 use crate::kernel::element::Element;
 
 /// The value of a tile or a block is there.
-const VALUE: u32 = 1;
+const VALUE: u64 = 1 << 32;
 /// What comes before the next block is there, too.
-const BEFORE_NEXT: u32 = 2;
+const BEFORE_NEXT: u64 = 2 << 32;
+
+/// The part of a state that says what is there.
+const FLAG: u64 = !(u32::MAX as u64);
+
+/// Whether the state of a value contains it: of numbers of four bytes, all of which are
+/// initialised.
+#[inline(always)]
+fn is_in_state<T: 'static>() -> bool {
+    let own = TypeId::of::<T>();
+    size_of::<T>() == 4
+        && (own == TypeId::of::<u32>() || own == TypeId::of::<i32>() || own == TypeId::of::<f32>())
+}
 
 /// Looks at the same states before a group gives up: some 20 ms on a GPU.
 pub(super) const MOST_LOOKS: u32 = 1 << 15;
@@ -50,18 +68,25 @@ pub(super) struct State<T: Element> {
     tiles: usize,
     blocks: usize,
     /// The next tile; whether a group has given up; a state of each tile, and of each block.
-    words: Buffer<u32>,
+    words: Buffer<u64>,
     /// Of each tile, of each block, and what comes before the block behind it.
     values: Buffer<MaybeUninit<T>>,
 }
 
 impl<T: Element> State<T> {
-    pub(super) fn new(queue: &Queue, tiles: usize) -> Result<Self, LaunchError> {
+    /// # Safety
+    /// Only what is launched by `launches` from now on uses it, and it is not dropped before these.
+    pub(super) unsafe fn new(
+        queue: &Queue,
+        launches: &InOrder<'_>,
+        tiles: usize,
+    ) -> Result<Self, LaunchError> {
         let blocks = tiles.div_ceil(LANES);
         Ok(Self {
             tiles,
             blocks,
-            words: Buffer::filled(queue, 2 + tiles + blocks, 0)?,
+            // SAFETY: zeros are numbers; the caller's promises.
+            words: unsafe { launches.zeros(2 + tiles + blocks)? },
             values: Buffer::<T>::uninit(queue, tiles + 2 * blocks)?,
         })
     }
@@ -83,7 +108,7 @@ impl<T: Element> State<T> {
 pub(super) struct LookBack<'a, T: Element> {
     tiles: usize,
     blocks: usize,
-    words: View<'a, AtomicU32>,
+    words: View<'a, AtomicU64>,
     values: ViewMut<'a, MaybeUninit<T>>,
 }
 
@@ -92,7 +117,8 @@ impl<T: Element> LookBack<'_, T> {
     #[inline(always)]
     pub(super) fn next_tile(&self, team: &Team<'_, T>) -> usize {
         if team.own == 0 {
-            team.number().store(self.word(0).fetch_add(1, Relaxed), Relaxed);
+            let tile = self.word(0).fetch_add(1, Relaxed);
+            team.number().store(tile as u32, Relaxed);
         }
         team.item.barrier();
         let tile = team.number().load(Relaxed) as usize;
@@ -102,35 +128,65 @@ impl<T: Element> LookBack<'_, T> {
 
     /// `index` is less than the number of words.
     #[inline(always)]
-    fn word(&self, index: usize) -> AtomicRef<'_, AtomicU32, Device> {
+    fn word(&self, index: usize) -> AtomicRef<'_, AtomicU64, Device> {
         // SAFETY: as above.
         AtomicRef::new(unsafe { self.words.raw().get_unchecked(index) })
     }
 
     #[inline(always)]
-    fn state_of_tile(&self, tile: usize) -> AtomicRef<'_, AtomicU32, Device> {
+    fn state_of_tile(&self, tile: usize) -> AtomicRef<'_, AtomicU64, Device> {
         self.word(tile.wrapping_add(2))
     }
 
     #[inline(always)]
-    fn state_of_block(&self, block: usize) -> AtomicRef<'_, AtomicU32, Device> {
+    fn state_of_block(&self, block: usize) -> AtomicRef<'_, AtomicU64, Device> {
         self.word(self.tiles.wrapping_add(block).wrapping_add(2))
     }
 
+    /// Publishes a value, and says so in its state.
+    ///
     /// # Safety
-    /// Nobody has written it before, and nobody reads it before its state says that it is there.
+    /// `index` is that of the value, which nobody else publishes.
     #[inline(always)]
-    unsafe fn set(&self, index: usize, value: T) {
-        // SAFETY: the index is less than the number of values; the caller excludes others.
-        unsafe { self.values.set_unchecked(index, MaybeUninit::new(value)) }
+    unsafe fn publish(
+        &self,
+        state: AtomicRef<'_, AtomicU64, Device>,
+        flag: u64,
+        index: usize,
+        value: T,
+    ) {
+        if is_in_state::<T>() {
+            // SAFETY: a number of four bytes.
+            let bits = unsafe { transmute_copy::<T, u32>(&value) };
+            state.store(flag | u64::from(bits), Relaxed);
+        } else {
+            // SAFETY: the index is less than the number of values; the caller excludes others.
+            unsafe { self.values.set_unchecked(index, MaybeUninit::new(value)) };
+            state.store(flag, Release);
+        }
     }
 
+    /// A value whose state is `seen`.
+    ///
     /// # Safety
-    /// It was written, and the caller has seen the state that says so, and then a fence.
+    /// The state says that the value with this index is there, and after it was read there was
+    /// [`after_states`](Self::after_states).
     #[inline(always)]
-    unsafe fn get(&self, index: usize) -> T {
-        // SAFETY: the caller's promise.
+    unsafe fn get(&self, seen: u64, index: usize) -> T {
+        if is_in_state::<T>() {
+            // SAFETY: a number of four bytes.
+            return unsafe { transmute_copy::<u32, T>(&(seen as u32)) };
+        }
+        // SAFETY: it was written, and there was a fence.
         unsafe { self.values.get_unchecked(index).assume_init() }
+    }
+
+    /// Between reading states and values.
+    #[inline(always)]
+    fn after_states(&self) {
+        if !is_in_state::<T>() {
+            fence::<Device>(Acquire);
+        }
     }
 
     /// Publishes the `total` of the group's `tile`, and combines what comes before it, after
@@ -148,23 +204,23 @@ impl<T: Element> LookBack<'_, T> {
         let (block, place) = (tile / LANES, tile % LANES);
         if lane == 0 {
             // SAFETY: each tile has one group, and that one lane 0 in this sub-group.
-            unsafe { self.set(tile, total) };
-            self.state_of_tile(tile).store(VALUE, Release);
+            unsafe { self.publish(self.state_of_tile(tile), VALUE, tile, total) };
         }
         // The tiles of the block before this one.
         let mut in_block = None;
         if place != 0 {
             let other = (block * LANES).wrapping_add(lane);
             let mut looks = 0;
-            while !team
-                .sub_group
-                .all(lane >= place || self.state_of_tile(other).load(Relaxed) == VALUE)
-            {
+            let seen = loop {
+                let seen = if lane < place { self.state_of_tile(other).load(Relaxed) } else { 0 };
+                if team.sub_group.all(lane >= place || seen & FLAG == VALUE) {
+                    break seen;
+                }
                 self.be_patient(team, &mut looks);
-            }
-            fence::<Device>(Acquire);
-            // SAFETY: it was there, and there was a fence.
-            let own = (lane < place).then(|| unsafe { self.get(other) });
+            };
+            self.after_states();
+            // SAFETY: it is there.
+            let own = (lane < place).then(|| unsafe { self.get(seen, other) });
             // SAFETY: the sub-group's own memory; values of the first lanes.
             unsafe {
                 if let Some(own) = own {
@@ -179,18 +235,16 @@ impl<T: Element> LookBack<'_, T> {
         let is_last = place == LANES - 1;
         let of_block = is_last.then(|| join(in_block, total, op));
         if let (Some(of_block), 0) = (of_block, lane) {
+            let index = self.tiles.wrapping_add(block);
             // SAFETY: each block has one last tile.
-            unsafe { self.set(self.tiles.wrapping_add(block), of_block) };
-            self.state_of_block(block).store(VALUE, Release);
+            unsafe { self.publish(self.state_of_block(block), VALUE, index, of_block) };
         }
         let before_block = if block == 0 { init } else { Some(self.before_block(team, block, op)) };
         if let (Some(of_block), 0) = (of_block, lane) {
             let before_next = join(before_block, of_block, op);
+            let index = self.tiles.wrapping_add(self.blocks).wrapping_add(block);
             // SAFETY: as above.
-            unsafe {
-                self.set(self.tiles.wrapping_add(self.blocks).wrapping_add(block), before_next);
-            }
-            self.state_of_block(block).store(BEFORE_NEXT, Release);
+            unsafe { self.publish(self.state_of_block(block), BEFORE_NEXT, index, before_next) };
         }
         match in_block {
             Some(in_block) => Some(join(before_block, in_block, op)),
@@ -205,21 +259,21 @@ impl<T: Element> LookBack<'_, T> {
         // Lane 0 looks at the block in front of this one, lane 1 at the one before that.
         let other = block.wrapping_sub(1).wrapping_sub(lane);
         let mut looks = 0;
-        let nearest = loop {
-            let state = if lane < block { self.state_of_block(other).load(Relaxed) } else { 0 };
-            let nearest = team.sub_group.ballot(state == BEFORE_NEXT).trailing_zeros();
-            let missing = team.sub_group.ballot(state == 0).trailing_zeros();
+        let (seen, nearest) = loop {
+            let seen = if lane < block { self.state_of_block(other).load(Relaxed) } else { 0 };
+            let nearest = team.sub_group.ballot(seen & FLAG == BEFORE_NEXT).trailing_zeros();
+            let missing = team.sub_group.ballot(seen & FLAG == 0).trailing_zeros();
             if nearest < missing {
-                break nearest as usize;
+                break (seen, nearest as usize);
             }
             self.be_patient(team, &mut looks);
         };
-        fence::<Device>(Acquire);
+        self.after_states();
         if lane <= nearest {
             let kind = if lane == nearest { self.blocks } else { 0 };
-            // SAFETY: it was there, and there was a fence; the lane's own memory.
+            // SAFETY: it is there; the lane's own memory.
             unsafe {
-                let value = self.get(self.tiles.wrapping_add(kind).wrapping_add(other));
+                let value = self.get(seen, self.tiles.wrapping_add(kind).wrapping_add(other));
                 team.of_lane(lane).write(value);
             }
         }

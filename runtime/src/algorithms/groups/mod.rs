@@ -9,6 +9,7 @@
 //! | file | what |
 //! |---|---|
 //! | `team` | a group and its local memory |
+//! | `in_order` | several launches |
 //! | `look_back` | what comes before a tile |
 //! | `fold`, `scan`, `select`, `sort`, `radix` | the algorithms |
 //!
@@ -17,6 +18,7 @@
 //! still there: [`Team::wait`](team::Team::wait).
 
 pub(super) mod fold;
+mod in_order;
 mod look_back;
 pub(super) mod radix;
 pub(super) mod scan;

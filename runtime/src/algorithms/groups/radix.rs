@@ -2,10 +2,13 @@
 //! pass (Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs",
 //! 2022).
 //!
-//! In a pass each group takes a tile of keys and finds each one's rank among those of the same
-//! digit. Sub-groups rank rows of 32 keys, by a ballot for each bit of the digit. Then the group
-//! publishes how many keys it has of each digit, looks back for how many the tiles before it have,
-//! and writes the keys in the order of their digits, so that neighbours go to neighbouring places.
+//! In a pass each group takes a tile of keys, counts its digits, and publishes how many keys it has
+//! of each. Then it puts the keys into the order of their digits in local memory: sub-groups rank
+//! rows of 32 keys, by a ballot for each bit of the digit. Meanwhile other groups publish what they
+//! have; the group looks back for how many keys of each digit the tiles before it have, several
+//! tiles at a time, and writes the keys, neighbours to neighbouring places.
+//!
+//! The last tile is filled up with the last possible key: these keys come after all others.
 //!
 //! Nothing here calls code of the user or panics, so groups only end when they are done: waits for
 //! others have no limit. For the same reason arithmetic wraps.
@@ -14,6 +17,7 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::algorithms::groups::in_order::InOrder;
 use crate::algorithms::groups::team::{LANES, Unit};
 use crate::algorithms::radix_key::{DIGITS, RadixKey};
 use crate::api::queue::Queue;
@@ -24,6 +28,7 @@ use crate::kernel::atomic::AtomicRef;
 use crate::kernel::atomic::memory_scope::{Device, WorkGroup};
 use crate::kernel::element::Element;
 use crate::kernel::group::local::{Local, LocalArray, local};
+use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::unroll::unroll_full;
 
@@ -32,8 +37,14 @@ const GROUP: usize = 384;
 const SUB_GROUPS: usize = GROUP / LANES;
 const _: () = assert!(GROUP >= DIGITS && GROUP.is_multiple_of(LANES));
 
-/// Keys that each work-item counts in one launch.
-const COUNTED: usize = 64;
+/// Keys that a work-item loads at a time to count them, and that it counts at least.
+const COUNTED: usize = 8;
+
+/// Tiles that a group looks back at a time.
+const LOOKS: usize = 4;
+
+/// The most keys of a work-item.
+const MOST_ROWS: usize = 15;
 
 /// The state of a digit in a tile: a count, and in the highest bits what it counts.
 const OF_TILE: u32 = 1 << 30;
@@ -50,24 +61,28 @@ const LARGEST_VALUE: usize = 8;
 struct Layout<K, V>(K, V);
 
 impl<K, V> Layout<K, V> {
-    const LARGER: usize =
-        if size_of::<K>() > size_of::<V>() { size_of::<K>() } else { size_of::<V>() };
-
-    /// The keys of a work-item.
-    const ROWS: usize = if Self::LARGER <= 4 { 18 } else { 9 };
+    /// The keys of a work-item. They and their values are in registers.
+    const ROWS: usize = match size_of::<K>() + size_of::<V>() {
+        0..=8 => MOST_ROWS,
+        9..=12 => 10,
+        _ => 8,
+    };
 
     const TILE: usize = GROUP * Self::ROWS;
 
-    /// Keys or values of the tile in the order of their digits.
+    /// Keys of the tile in the order of their digits.
     const SORTED: usize = 0;
-    /// For each sub-group and digit: the keys so far, then the keys of sub-groups before.
-    const COUNTS: usize = Self::TILE * Self::LARGER;
-    /// For each digit: the place of its first key in the tile.
-    const FIRST: usize = Self::COUNTS + SUB_GROUPS * DIGITS * size_of::<u32>();
+    /// Their values.
+    const VALUES: usize = (Self::TILE * size_of::<K>()).next_multiple_of(size_of::<Unit>());
+    /// For each sub-group and digit: its keys, then the place in the tile of the next one.
+    const COUNTS: usize =
+        (Self::VALUES + Self::TILE * size_of::<V>()).next_multiple_of(size_of::<Unit>());
     /// For each digit: what to add to a place in the tile to get the place in the output.
-    const SHIFT: usize = Self::FIRST + DIGITS * size_of::<u32>();
+    const SHIFT: usize = Self::COUNTS + SUB_GROUPS * DIGITS * size_of::<u32>();
+    /// For each sub-group: the keys of its work-items' digits, in the tile and in all.
+    const TOTALS: usize = Self::SHIFT + DIGITS * size_of::<u32>();
     /// The tile's number.
-    const TICKET: usize = Self::SHIFT + DIGITS * size_of::<u32>();
+    const TICKET: usize = Self::TOTALS + 2 * SUB_GROUPS * size_of::<u32>();
 
     const BYTES: usize = (Self::TICKET + size_of::<u32>()).next_multiple_of(size_of::<Unit>());
 
@@ -103,27 +118,19 @@ where
         return Ok(());
     }
     let tiles = len.div_ceil(Layout::<K, V>::TILE);
-    let starts = starts_of_digits(queue, keys.shared())?;
-    // The next tile of each pass.
-    let mut tickets = Buffer::filled(queue, K::PASSES, 0_u32)?;
-    // One for this pass, one for the next, which this one clears.
-    let mut states = [
-        Buffer::filled(queue, tiles * DIGITS, 0_u32)?,
-        Buffer::filled(queue, tiles * DIGITS, 0_u32)?,
-    ];
     let mut other_keys = Buffer::<K>::uninit(queue, len)?;
     let mut other_values = Buffer::<V>::uninit(queue, if size_of::<V>() == 0 { 0 } else { len })?;
+    let mut buffer;
+    let mut launches = InOrder::new(queue);
+    // SAFETY: zeros are numbers; it lives longer than `launches`, and launches of these use it.
+    buffer = unsafe { launches.zeros::<u32>(words_of::<K>(tiles))? };
+    let words = buffer.atomic_view();
+    count_digits(queue, &mut launches, keys.shared(), words)?;
     for pass in 0..K::PASSES {
-        let [state, next] = &mut states;
-        let work = Pass {
-            pass,
-            starts: starts.view(),
-            tickets: tickets.atomic_view(),
-            state: state.atomic_view(),
-            next: next.atomic_view(),
-        };
+        let work = Pass { pass, tiles, words };
         // SAFETY: the first pass writes all elements of the other buffers, and each pass reads what
-        // the one before it has written. The views last for the launch, which uses each once.
+        // the one before it has written. The views last for the launches, each of which uses them
+        // once; the buffers live longer than `launches`.
         unsafe {
             let (own, other) = (keys.elements(), other_keys.view_mut().elements().cast());
             let (own_values, other_value) =
@@ -132,10 +139,10 @@ where
             let here = (ViewMut::new(own, len), ViewMut::new(own_values, count));
             let there = (ViewMut::new(other, len), ViewMut::new(other_value, count));
             let (from, to) = if pass % 2 == 0 { (here, there) } else { (there, here) };
-            work.run::<K, V>(queue, tiles, (from.0.into_view(), from.1.into_view()), to)?;
+            work.run::<K, V>(&mut launches, (from.0.into_view(), from.1.into_view()), to)?;
         }
-        states.swap(0, 1);
     }
+    launches.finish()?;
     if !K::PASSES.is_multiple_of(2) {
         // SAFETY: the last pass has written all of them.
         let (sorted, moved) = unsafe { (other_keys.assume_init(), other_values.assume_init()) };
@@ -147,17 +154,36 @@ where
     Ok(())
 }
 
-/// For each pass and digit, how many keys have a smaller one.
-fn starts_of_digits<K: RadixKey>(
+/// The words of a sort, all zeros at first: how many keys have each digit of each pass; the next
+/// tile of each pass; the states of all tiles in this pass, and in the next, which this one clears.
+const fn words_of<K: RadixKey>(tiles: usize) -> usize {
+    states_of::<K>(tiles, 2)
+}
+
+/// Where the tickets are.
+const fn tickets_of<K: RadixKey>() -> usize {
+    K::PASSES * DIGITS
+}
+
+/// Where the states of a pass are.
+const fn states_of<K: RadixKey>(tiles: usize, pass: usize) -> usize {
+    (tickets_of::<K>() + K::PASSES).next_multiple_of(DIGITS) + pass * tiles * DIGITS
+}
+
+/// Counts the digits of all keys, of all passes.
+fn count_digits<K: RadixKey>(
     queue: &Queue,
+    launches: &mut InOrder<'_>,
     keys: View<'_, K>,
-) -> Result<Buffer<u32>, LaunchError> {
+    all: View<'_, AtomicU32>,
+) -> Result<(), LaunchError> {
     let len = keys.raw().len();
-    let mut counts = Buffer::filled(queue, K::PASSES * DIGITS, 0_u32)?;
-    let all = counts.atomic_view();
-    let groups = len.div_ceil(GROUP * COUNTED);
+    // As many groups as run at a time: each adds its counts to those of all.
+    let most = (queue.device().backend().concurrency() / GROUP).max(1);
+    let groups = len.div_ceil(GROUP * COUNTED).min(most);
+    let part = len.div_ceil(groups).next_multiple_of(GROUP * COUNTED);
     let range = NdRange::from_groups(groups, GROUP)?;
-    queue.for_each_in(range, local::<u32>(K::PASSES * DIGITS), move |item, own| {
+    let kernel = move |item: NdItem<'_, 1>, own: Local<'_, u32>| {
         let cells = own.as_atomics();
         let cell = |index: usize| {
             // SAFETY: callers name one of the counts.
@@ -167,21 +193,46 @@ fn starts_of_digits<K: RadixKey>(
             cell(index).store(0, Relaxed);
         }
         item.barrier();
-        let begin = item.group_x().wrapping_mul(GROUP * COUNTED);
-        let mut row = 0;
-        while row < COUNTED {
-            let index = begin.wrapping_add(row * GROUP).wrapping_add(item.local_x());
-            if index < len {
-                // SAFETY: the index was checked.
-                let key = unsafe { *keys.raw().get_unchecked(index) };
-                let mut pass = 0;
-                while pass < K::PASSES {
-                    let count = cell((pass * DIGITS).wrapping_add(key.digit(pass)));
-                    count.fetch_add(1, Relaxed);
-                    pass += 1;
+        let count = |key: K| {
+            let mut pass = 0;
+            while pass < K::PASSES {
+                unroll_full();
+                let count = cell((pass * DIGITS).wrapping_add(key.digit(pass)));
+                count.fetch_add(1, Relaxed);
+                pass += 1;
+            }
+        };
+        let mut begin = item.group_x().wrapping_mul(part);
+        let end = begin.wrapping_add(part);
+        let end = if end < len { end } else { len };
+        while begin < end {
+            let next = begin.wrapping_add(GROUP * COUNTED);
+            let first = begin.wrapping_add(item.local_x());
+            if next <= end {
+                let mut loaded = [K::LAST; COUNTED];
+                let mut row = 0;
+                while row < COUNTED {
+                    unroll_full();
+                    // SAFETY: before the end.
+                    loaded[row] =
+                        unsafe { *keys.raw().get_unchecked(first.wrapping_add(row * GROUP)) };
+                    row += 1;
+                }
+                row = 0;
+                while row < COUNTED {
+                    unroll_full();
+                    count(loaded[row]);
+                    row += 1;
+                }
+            } else {
+                let mut index = first;
+                while index < end {
+                    // SAFETY: before the end.
+                    count(unsafe { *keys.raw().get_unchecked(index) });
+                    index = index.wrapping_add(GROUP);
                 }
             }
-            row += 1;
+            begin = next;
         }
         item.barrier();
         for index in item.strided(K::PASSES * DIGITS) {
@@ -191,33 +242,24 @@ fn starts_of_digits<K: RadixKey>(
                 unsafe { all.raw().get_unchecked(index) }.fetch_add(count, Relaxed);
             }
         }
-    })?;
-    let counts = counts.view();
-    let mut starts = Buffer::filled(queue, K::PASSES * DIGITS, 0_u32)?;
-    let to = starts.view_mut();
-    let range = NdRange::from_groups(K::PASSES, DIGITS)?;
-    queue.parallel_for(range, move |item| {
-        let before = item.exclusive_scan_add(counts[item.x()]);
-        // SAFETY: each work-item writes its own element; there are as many.
-        unsafe { to.set_unchecked(item.x(), before) };
-    })?;
-    Ok(starts)
+    };
+    // SAFETY: the caller's buffers live longer than `launches`.
+    unsafe { launches.launch(range, local::<u32>(K::PASSES * DIGITS), kernel) }
 }
 
 /// One pass.
 struct Pass<'a> {
     pass: usize,
-    starts: View<'a, u32>,
-    tickets: View<'a, AtomicU32>,
-    state: View<'a, AtomicU32>,
-    next: View<'a, AtomicU32>,
+    tiles: usize,
+    words: View<'a, AtomicU32>,
 }
 
 impl Pass<'_> {
-    fn run<K, V>(
+    /// # Safety
+    /// The views' memory lives longer than `launches`.
+    unsafe fn run<K, V>(
         self,
-        queue: &Queue,
-        tiles: usize,
+        launches: &mut InOrder<'_>,
         (keys, values): (View<'_, K>, View<'_, V>),
         (keys_to, values_to): (ViewMut<'_, K>, ViewMut<'_, V>),
     ) -> Result<(), LaunchError>
@@ -226,19 +268,20 @@ impl Pass<'_> {
         V: Element,
     {
         let len = keys.raw().len();
-        let Self { pass, starts, tickets, state, next } = self;
+        let Self { pass, tiles, words } = self;
+        let states = states_of::<K>(tiles, pass % 2);
+        let next_states = states_of::<K>(tiles, (pass + 1) % 2);
         let range = NdRange::from_groups(tiles, GROUP)?;
-        queue.for_each_in(range, Layout::<K, V>::source(), move |item, memory| {
+        let kernel = move |item: NdItem<'_, 1>, memory: Local<'_, Unit>| {
             let memory = Memory::<K, V>::new(memory);
             let sub_group = item.sub_group();
             let (own, lane) = (item.local_x(), sub_group.local_id());
-            let word = |words: View<'_, AtomicU32>, index: usize| -> *const AtomicU32 {
+            let word = |index: usize| {
                 // SAFETY: callers name a word that is there.
-                unsafe { words.raw().get_unchecked(index) }
+                AtomicRef::<_, Device>::new(unsafe { words.raw().get_unchecked(index) })
             };
             if own == 0 {
-                // SAFETY: there is one for each pass.
-                let ticket = unsafe { &*word(tickets, pass) }.fetch_add(1, Relaxed);
+                let ticket = word(tickets_of::<K>().wrapping_add(pass)).fetch_add(1, Relaxed);
                 // SAFETY: nobody else accesses it before the next barrier.
                 unsafe { memory.ticket().write(ticket) };
             }
@@ -255,110 +298,152 @@ impl Pass<'_> {
             // Each sub-group has rows of neighbouring keys, one below the other.
             let first = (sub_group.group_id() * LANES * Layout::<K, V>::ROWS).wrapping_add(lane);
             let place = |row: usize| first.wrapping_add(row * LANES);
-
-            let mut own_keys = [MaybeUninit::<K>::uninit(); 18];
-            let mut ranks = [0_u32; 18];
+            let mut own_keys = [K::LAST; MOST_ROWS];
             let mut row = 0;
             while row < Layout::<K, V>::ROWS {
                 unroll_full();
-                if place(row) < count {
+                if count == Layout::<K, V>::TILE || place(row) < count {
                     // SAFETY: the tile's place is one of the keys.
-                    let key = unsafe { *keys.raw().get_unchecked(begin.wrapping_add(place(row))) };
-                    own_keys[row] = MaybeUninit::new(key);
+                    own_keys[row] =
+                        unsafe { *keys.raw().get_unchecked(begin.wrapping_add(place(row))) };
                 }
                 row += 1;
             }
-            let lanes_before = (1_u32 << lane).wrapping_sub(1);
             let counts = sub_group.group_id() * DIGITS;
             row = 0;
             while row < Layout::<K, V>::ROWS {
                 unroll_full();
-                let is_there = place(row) < count;
-                let digit = if is_there {
-                    // SAFETY: it was loaded.
-                    unsafe { own_keys[row].assume_init() }.digit(pass)
-                } else {
-                    0
-                };
-                // The lanes whose keys have the same digit.
-                let mut same = sub_group.ballot(is_there);
-                let mut bit = 0;
-                while bit < 8 {
-                    unroll_full();
-                    let is_set = digit >> bit & 1 != 0;
-                    let votes = sub_group.ballot(is_set);
-                    same &= if is_set { votes } else { !votes };
-                    bit += 1;
-                }
-                let cell = memory.count(counts.wrapping_add(digit));
-                // SAFETY: a count of this sub-group; its lanes read it before the barrier, and the
-                // first of those that have the digit writes it behind.
-                let before = unsafe { cell.read() };
-                let rank = (same & lanes_before).count_ones();
-                sub_group.barrier();
-                if is_there && rank == 0 {
-                    // SAFETY: as above.
-                    unsafe { cell.write(before.wrapping_add(same.count_ones())) };
-                }
-                sub_group.barrier();
-                ranks[row] = before.wrapping_add(rank);
+                let digit = own_keys[row].digit(pass);
+                // SAFETY: a count of this sub-group, which is accessed as an atomic only, until the
+                // next barrier.
+                let cell = unsafe { AtomicU32::from_ptr(memory.count(counts.wrapping_add(digit))) };
+                AtomicRef::<_, WorkGroup>::new(cell).fetch_add(1, Relaxed);
                 row += 1;
             }
             item.barrier();
 
-            let mut total = 0_u32;
+            // Each of the first work-items has a digit.
+            let (mut total, mut in_all) = (0_u32, 0);
+            let state = states.wrapping_add(tile.wrapping_mul(DIGITS)).wrapping_add(own);
             if own < DIGITS {
                 let mut sub_group = 0;
                 while sub_group < SUB_GROUPS {
-                    let cell = memory.count((sub_group * DIGITS).wrapping_add(own));
+                    unroll_full();
                     // SAFETY: counts of the own digit, which nobody else accesses between these
                     // barriers.
+                    total = total.wrapping_add(unsafe {
+                        memory.count((sub_group * DIGITS).wrapping_add(own)).read()
+                    });
+                    sub_group += 1;
+                }
+                // Without the keys that fill up the tile.
+                let filled = (Layout::<K, V>::TILE).wrapping_sub(count) as u32;
+                let is_last = own == DIGITS - 1;
+                let there = total.wrapping_sub(if is_last { filled } else { 0 });
+                let flag = if tile == 0 { UP_TO_TILE } else { OF_TILE };
+                word(state).store(flag | there, Relaxed);
+                let next = next_states.wrapping_add(tile.wrapping_mul(DIGITS));
+                word(next.wrapping_add(own)).store(0, Relaxed);
+                in_all = word((pass * DIGITS).wrapping_add(own)).load(Relaxed);
+            }
+            let before = sub_group.inclusive_scan_add(total);
+            let all_before = sub_group.inclusive_scan_add(in_all);
+            if lane == LANES - 1 {
+                // SAFETY: the sub-group's own totals, which others read behind the barrier.
+                unsafe {
+                    memory.total(sub_group.group_id()).write(before);
+                    memory.total(SUB_GROUPS.wrapping_add(sub_group.group_id())).write(all_before);
+                }
+            }
+            item.barrier();
+            let mut in_tile = before.wrapping_sub(total);
+            let mut start = all_before.wrapping_sub(in_all);
+            if own < DIGITS {
+                let mut other = 0;
+                while other < DIGITS / LANES {
+                    unroll_full();
+                    // SAFETY: they are there since the barrier.
+                    let (of_tile, of_all) = unsafe {
+                        (memory.total(other).read(), memory.total(SUB_GROUPS + other).read())
+                    };
+                    if other < sub_group.group_id() {
+                        in_tile = in_tile.wrapping_add(of_tile);
+                        start = start.wrapping_add(of_all);
+                    }
+                    other += 1;
+                }
+                // Where each sub-group's first key of the digit goes in the tile.
+                let (mut next, mut sub_group) = (in_tile, 0);
+                while sub_group < SUB_GROUPS {
+                    unroll_full();
+                    let cell = memory.count((sub_group * DIGITS).wrapping_add(own));
+                    // SAFETY: as above.
                     unsafe {
                         let count = cell.read();
-                        cell.write(total);
-                        total = total.wrapping_add(count);
+                        cell.write(next);
+                        next = next.wrapping_add(count);
                     }
                     sub_group += 1;
                 }
-                let at = tile.wrapping_mul(DIGITS).wrapping_add(own);
-                let flag = if tile == 0 { UP_TO_TILE } else { OF_TILE };
-                // SAFETY: there is a word for each tile and digit in both.
-                unsafe {
-                    let state = AtomicRef::<_, Device>::new(&*word(state, at));
-                    state.store(flag | total, Relaxed);
-                    AtomicRef::<_, Device>::new(&*word(next, at)).store(0, Relaxed);
-                }
             }
-            let before_digit = item.exclusive_scan_add(total);
-            if own < DIGITS {
-                let mut before = 0_u32;
-                let mut at = tile.wrapping_mul(DIGITS).wrapping_add(own);
-                let mut is_counted = tile == 0;
-                while !is_counted {
-                    at = at.wrapping_sub(DIGITS);
-                    // SAFETY: a tile before this one.
-                    let other = AtomicRef::<_, Device>::new(unsafe { &*word(state, at) });
-                    let mut found = other.load(Relaxed);
-                    while found == 0 {
-                        std::hint::spin_loop();
-                        found = other.load(Relaxed);
-                    }
-                    before = before.wrapping_add(found & COUNT);
-                    is_counted = found >= UP_TO_TILE;
+            item.barrier();
+
+            let mut own_values = [MaybeUninit::<V>::uninit(); MOST_ROWS];
+            row = 0;
+            while row < Layout::<K, V>::ROWS && size_of::<V>() != 0 {
+                unroll_full();
+                if count == Layout::<K, V>::TILE || place(row) < count {
+                    // SAFETY: there are as many values as keys.
+                    own_values[row].write(unsafe {
+                        *values.raw().get_unchecked(begin.wrapping_add(place(row)))
+                    });
                 }
-                if tile != 0 {
-                    let at = tile.wrapping_mul(DIGITS).wrapping_add(own);
-                    // SAFETY: as above.
-                    let state = AtomicRef::<_, Device>::new(unsafe { &*word(state, at) });
-                    state.store(UP_TO_TILE | before.wrapping_add(total), Relaxed);
+                row += 1;
+            }
+            let lanes_before = (1_u32 << lane).wrapping_sub(1);
+            row = 0;
+            while row < Layout::<K, V>::ROWS {
+                unroll_full();
+                let digit = own_keys[row].digit(pass) as u32;
+                // The lanes whose keys have the same digit.
+                let mut same = u32::MAX;
+                let mut bit = 0;
+                while bit < 8 {
+                    unroll_full();
+                    // All bits are the one of the digit.
+                    let is_set = (digit << (31 - bit)) as i32 >> 31;
+                    same &= !(sub_group.ballot(is_set < 0) ^ is_set as u32);
+                    bit += 1;
                 }
-                // SAFETY: there is a start for each pass and digit; the other two are the
-                // work-item's own until the next barrier.
+                let cell = memory.count(counts.wrapping_add(digit as usize));
+                // SAFETY: a count of this sub-group; its lanes read it before the barrier, and the
+                // first of those that have the digit writes it behind. The places of no two keys
+                // of the tile are the same.
                 unsafe {
-                    let start = *starts.raw().get_unchecked((pass * DIGITS).wrapping_add(own));
-                    let shift = start.wrapping_add(before).wrapping_sub(before_digit);
-                    memory.first(own).write(before_digit);
-                    memory.shift(own).write(shift);
+                    let next = cell.read();
+                    let rank = (same & lanes_before).count_ones();
+                    sub_group.barrier();
+                    if rank == 0 {
+                        cell.write(next.wrapping_add(same.count_ones()));
+                    }
+                    sub_group.barrier();
+                    let to = next.wrapping_add(rank) as usize;
+                    memory.sorted(to).write(own_keys[row]);
+                    if size_of::<V>() != 0 {
+                        memory.value(to).write(own_values[row]);
+                    }
+                }
+                row += 1;
+            }
+            if own < DIGITS {
+                let before = if tile == 0 { 0 } else { look_back(&word, state) };
+                if tile != 0 {
+                    let there = word(state).load(Relaxed) & COUNT;
+                    word(state).store(UP_TO_TILE | before.wrapping_add(there), Relaxed);
+                }
+                // SAFETY: the work-item's own until the next barrier.
+                unsafe {
+                    memory.shift(own).write(start.wrapping_add(before).wrapping_sub(in_tile));
                 }
             }
             item.barrier();
@@ -366,69 +451,59 @@ impl Pass<'_> {
             row = 0;
             while row < Layout::<K, V>::ROWS {
                 unroll_full();
-                if place(row) < count {
-                    // SAFETY: the key was loaded; the numbers are there since the barrier. The
-                    // places of no two keys are the same.
-                    unsafe {
-                        let key = own_keys[row].assume_init();
-                        let digit = key.digit(pass);
-                        let before = memory.count(counts.wrapping_add(digit)).read();
-                        let first = memory.first(digit).read();
-                        ranks[row] = ranks[row].wrapping_add(before).wrapping_add(first);
-                        memory.sorted::<K>(ranks[row] as usize).write(key);
-                    }
-                }
-                row += 1;
-            }
-            item.barrier();
-            let mut targets = [0_u32; 18];
-            row = 0;
-            while row < Layout::<K, V>::ROWS {
-                unroll_full();
                 let index = (row * GROUP).wrapping_add(own);
-                if index < count {
-                    // SAFETY: each place of the tile has a key. What the digits' numbers make of
-                    // the places of all tiles are the places of the output, each once.
-                    unsafe {
-                        let key = memory.sorted::<K>(index).read();
-                        let shift = memory.shift(key.digit(pass)).read();
-                        targets[row] = shift.wrapping_add(index as u32);
-                        keys_to.set_unchecked(targets[row] as usize, key);
+                // SAFETY: each place of the tile has a key and a value, those that fill it up
+                // behind all others. What the digits' numbers make of the places of all tiles are
+                // the places of the output, each once.
+                unsafe {
+                    let key = memory.sorted(index).read();
+                    let shift = memory.shift(key.digit(pass)).read();
+                    let to = shift.wrapping_add(index as u32) as usize;
+                    if count == Layout::<K, V>::TILE || index < count {
+                        keys_to.set_unchecked(to, key);
+                        if size_of::<V>() != 0 {
+                            values_to.set_unchecked(to, memory.value(index).read().assume_init());
+                        }
                     }
                 }
                 row += 1;
             }
-            if size_of::<V>() == 0 {
-                return;
+        };
+        // SAFETY: the caller's promise.
+        unsafe { launches.launch(range, Layout::<K, V>::source(), kernel) }
+    }
+}
+
+/// How many keys of a digit the tiles have before the one with this state, which is not the first
+/// tile's.
+#[inline(always)]
+fn look_back<'a>(word: &impl Fn(usize) -> AtomicRef<'a, AtomicU32, Device>, state: usize) -> u32 {
+    let (mut before, mut at) = (0_u32, state);
+    loop {
+        // Several are on their way at a time. Before the first tile's are other words, which are
+        // not looked at: the first tile is always complete.
+        let mut seen = [0_u32; LOOKS];
+        let mut step = 0;
+        while step < LOOKS {
+            unroll_full();
+            seen[step] = word(at.saturating_sub((step + 1) * DIGITS)).load(Relaxed);
+            step += 1;
+        }
+        step = 0;
+        while step < LOOKS {
+            unroll_full();
+            at = at.wrapping_sub(DIGITS);
+            let mut found = seen[step];
+            while found == 0 {
+                std::hint::spin_loop();
+                found = word(at).load(Relaxed);
             }
-            item.barrier();
-            row = 0;
-            while row < Layout::<K, V>::ROWS {
-                unroll_full();
-                if place(row) < count {
-                    // SAFETY: there are as many values as keys; places as for the keys.
-                    unsafe {
-                        let value = *values.raw().get_unchecked(begin.wrapping_add(place(row)));
-                        memory.sorted::<V>(ranks[row] as usize).write(value);
-                    }
-                }
-                row += 1;
+            before = before.wrapping_add(found & COUNT);
+            if found >= UP_TO_TILE {
+                return before;
             }
-            item.barrier();
-            row = 0;
-            while row < Layout::<K, V>::ROWS {
-                unroll_full();
-                let index = (row * GROUP).wrapping_add(own);
-                if index < count {
-                    // SAFETY: as for the keys.
-                    unsafe {
-                        let value = memory.sorted::<V>(index).read();
-                        values_to.set_unchecked(targets[row] as usize, value);
-                    }
-                }
-                row += 1;
-            }
-        })
+            step += 1;
+        }
     }
 }
 
@@ -451,8 +526,14 @@ impl<K, V> Memory<K, V> {
 
     /// `index` is less than the elements of a tile.
     #[inline(always)]
-    fn sorted<T>(&self, index: usize) -> *mut T {
+    fn sorted(&self, index: usize) -> *mut K {
         self.at(Layout::<K, V>::SORTED, index)
+    }
+
+    /// `index` is less than the elements of a tile.
+    #[inline(always)]
+    fn value(&self, index: usize) -> *mut MaybeUninit<V> {
+        self.at(Layout::<K, V>::VALUES, index)
     }
 
     #[inline(always)]
@@ -461,13 +542,13 @@ impl<K, V> Memory<K, V> {
     }
 
     #[inline(always)]
-    fn first(&self, digit: usize) -> *mut u32 {
-        self.at(Layout::<K, V>::FIRST, digit)
+    fn shift(&self, digit: usize) -> *mut u32 {
+        self.at(Layout::<K, V>::SHIFT, digit)
     }
 
     #[inline(always)]
-    fn shift(&self, digit: usize) -> *mut u32 {
-        self.at(Layout::<K, V>::SHIFT, digit)
+    fn total(&self, index: usize) -> *mut u32 {
+        self.at(Layout::<K, V>::TOTALS, index)
     }
 
     #[inline(always)]

@@ -2,13 +2,16 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::algorithms::groups::in_order::InOrder;
 use crate::algorithms::groups::look_back::State;
-use crate::algorithms::groups::team::{GROUP, LANES, Scratch, Team, join};
+use crate::algorithms::groups::team::{GROUP, LANES, Scratch, Team, Unit, join};
 use crate::algorithms::operand::Function;
 use crate::api::queue::Queue;
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
+use crate::kernel::group::local::Local;
+use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::unroll::unroll_full;
 
@@ -33,10 +36,13 @@ where
 {
     let len = input.raw().len();
     let tiles = len.div_ceil(Scratch::<T>::TILE);
-    let mut state = State::<T>::new(queue, tiles)?;
+    let mut state;
+    let mut launches = InOrder::new(queue);
+    // SAFETY: it lives longer than `launches`, and the launch uses it.
+    state = unsafe { State::<T>::new(queue, &launches, tiles)? };
     let look_back = state.look_back();
     let range = NdRange::from_groups(tiles, GROUP)?;
-    queue.for_each_in(range, Scratch::<T>::source(), move |work_item, memory| {
+    let kernel = move |work_item: NdItem<'_, 1>, memory: Local<'_, Unit>| {
         let mut team = Team::<T>::new(work_item, memory);
         let tile = look_back.next_tile(&team);
         let begin = tile.wrapping_mul(Scratch::<T>::TILE);
@@ -80,11 +86,12 @@ where
                 Some(in_tile) => Some(join(before_tile, in_tile, op)),
                 None => before_tile,
             };
+            let is_full = count == Scratch::<T>::TILE;
             let mut step = 0;
             while step < Scratch::<T>::RUN {
                 unroll_full();
                 let index = first.wrapping_add(step);
-                if index < end {
+                if is_full || index < end {
                     // SAFETY: an element of the own run, which nobody else accesses between these
                     // barriers.
                     let own = unsafe { team.element(index).read() };
@@ -99,11 +106,12 @@ where
         }
         // Elements of a work-item that ends here are those of the input.
         team.item.barrier();
+        let is_full = count == Scratch::<T>::TILE;
         let mut row = 0;
         while row < Scratch::<T>::RUN {
             unroll_full();
             let index = (row * GROUP).wrapping_add(team.own);
-            if index < count {
+            if is_full || index < count {
                 // SAFETY: there was a barrier; the output is as long as the input, and this
                 // work-item alone writes the place.
                 unsafe {
@@ -112,7 +120,11 @@ where
             }
             row += 1;
         }
-    })
+    };
+    // SAFETY: the input's and output's memory lives for this call, and the state longer than
+    // `launches`.
+    unsafe { launches.launch(range, Scratch::<T>::source(), kernel)? };
+    launches.finish()
 }
 
 const _: () = assert!(GROUP.is_multiple_of(LANES));

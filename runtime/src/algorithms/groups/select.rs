@@ -1,12 +1,14 @@
 //! Filters that read their input once: a tile for each group, and look-back for where its elements
 //! go.
 
+use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::algorithms::collect::read;
+use crate::algorithms::groups::in_order::InOrder;
 use crate::algorithms::groups::look_back::{MOST_LOOKS, PATIENCE};
-use crate::algorithms::groups::team::{GROUP, LANES, SUB_GROUPS, Scratch, Team};
+use crate::algorithms::groups::team::{GROUP, LANES, SUB_GROUPS, Scratch, Team, Unit};
 use crate::algorithms::operand::Function;
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
@@ -15,6 +17,8 @@ use crate::error::LaunchError;
 use crate::kernel::atomic::AtomicRef;
 use crate::kernel::atomic::memory_scope::Device;
 use crate::kernel::element::Element;
+use crate::kernel::group::local::Local;
+use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::group::sub_group::SubGroup;
 
@@ -55,10 +59,14 @@ where
         return Ok(0);
     }
     // The next tile; whether a group has given up; a state of each tile.
-    let mut words = Buffer::filled(queue, 2 + tiles, 0_u64)?;
-    let states = words.atomic_view();
+    let mut words;
+    let mut kept = Buffer::<u64>::for_results(queue, 1)?;
+    let mut launches = InOrder::new(queue);
+    // SAFETY: zeros are numbers; it lives longer than `launches`, and the launch uses it.
+    words = unsafe { launches.zeros::<u64>(2 + tiles)? };
+    let (states, in_all) = (words.atomic_view(), kept.view_mut());
     let range = NdRange::from_groups(tiles, GROUP)?;
-    queue.for_each_in(range, Scratch::<u32>::source(), move |work_item, memory| {
+    let kernel = move |work_item: NdItem<'_, 1>, memory: Local<'_, Unit>| {
         let mut team = Team::<u32>::new(work_item, memory);
         let sub_group = team.sub_group;
         let word = |index: usize| {
@@ -120,6 +128,11 @@ where
                     team.element(LOW).write(before as u32);
                     team.element(HIGH).write((before >> 32) as u32);
                 }
+                if tile.wrapping_add(1) == tiles {
+                    let all = before.wrapping_add(u64::from(total));
+                    // SAFETY: there is one, which the last tile's group writes.
+                    unsafe { in_all.set_unchecked(0, MaybeUninit::new(all)) };
+                }
             }
         }
         if !team.wait() {
@@ -146,8 +159,12 @@ where
             }
             row += 1;
         }
-    })?;
-    Ok((read(&words, 1 + tiles)? & COUNT) as usize)
+    };
+    // SAFETY: the operands' memory lives for this call, and the buffers longer than `launches`.
+    unsafe { launches.launch(range, Scratch::<u32>::source(), kernel)? };
+    launches.finish()?;
+    // SAFETY: no work-item has panicked, so the last tile's group has written it.
+    Ok(read(&unsafe { kept.assume_init() }, 0)? as usize)
 }
 
 /// Publishes the count of `tile`, and adds those before it. All lanes of one sub-group call it.

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 use std::mem::MaybeUninit;
 
-use crate::algorithms::groups::team::{GROUP, Scratch, Team};
+use crate::algorithms::groups::team::{GROUP, LONGEST, Scratch, Team};
 use crate::algorithms::merge_path::split;
 use crate::algorithms::operand::Function;
 use crate::api::queue::Queue;
@@ -17,9 +17,6 @@ use crate::error::LaunchError;
 use crate::kernel::element::Element;
 use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::unroll::unroll_full;
-
-/// The longest run of a work-item.
-const LONGEST: usize = 15;
 
 /// Sorts the elements; equal ones keep their order.
 pub(in crate::algorithms) fn sort<T, C>(

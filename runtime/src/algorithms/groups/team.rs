@@ -1,6 +1,7 @@
 //! A group and its local memory.
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -18,6 +19,9 @@ pub(super) const GROUP: usize = 256;
 pub(super) const LANES: usize = SubGroup::MAX_SIZE;
 
 pub(super) const SUB_GROUPS: usize = GROUP / LANES;
+
+/// The longest run of a work-item.
+pub(super) const LONGEST: usize = 15;
 
 /// The largest elements that groups keep in local memory.
 const LARGEST: usize = 64;
@@ -37,7 +41,7 @@ impl<T> Scratch<T> {
     /// The elements of a run. Odd where that matters: then work-items that read their runs at the
     /// same time access different banks.
     pub(super) const RUN: usize = match size_of::<T>() {
-        0..=8 => 15,
+        0..=8 => LONGEST,
         9..=16 => 7,
         17..=32 => 3,
         _ => 1,
@@ -116,7 +120,7 @@ impl<'g, T: Copy> Team<'g, T> {
 
     /// The value of a work-item.
     #[inline(always)]
-    fn total_of(&self, work_item: usize) -> *mut T {
+    pub(super) fn total_of(&self, work_item: usize) -> *mut T {
         self.at(Scratch::<T>::TOTALS, work_item)
     }
 
@@ -171,14 +175,25 @@ impl<'g, T: Copy> Team<'g, T> {
     /// after a [`wait`](Self::wait).
     #[inline(always)]
     pub(super) fn load(&self, count: usize, element: impl Fn(usize) -> T) {
+        let is_full = count == Scratch::<T>::TILE;
+        let mut loaded = [MaybeUninit::<T>::uninit(); LONGEST];
         let mut row = 0;
         while row < Scratch::<T>::RUN {
             unroll_full();
             let index = (row * GROUP).wrapping_add(self.own);
-            if index < count {
-                // SAFETY: an element of the tile, which this work-item alone accesses before the
-                // next barrier.
-                unsafe { self.element(index).write(element(index)) };
+            if is_full || index < count {
+                loaded[row].write(element(index));
+            }
+            row += 1;
+        }
+        row = 0;
+        while row < Scratch::<T>::RUN {
+            unroll_full();
+            let index = (row * GROUP).wrapping_add(self.own);
+            if is_full || index < count {
+                // SAFETY: it was loaded; an element of the tile, which this work-item alone
+                // accesses before the next barrier.
+                unsafe { self.element(index).write(loaded[row].assume_init()) };
             }
             row += 1;
         }
@@ -204,11 +219,12 @@ impl<'g, T: Copy> Team<'g, T> {
         }
         // SAFETY: elements of the tile that are there.
         let mut total = unsafe { self.element(begin).read() };
+        let is_full = count == Scratch::<T>::TILE;
         let mut step = 1;
         while step < Scratch::<T>::RUN {
             unroll_full();
             let index = begin.wrapping_add(step);
-            if index < end {
+            if is_full || index < end {
                 // SAFETY: as above.
                 total = op(total, unsafe { self.element(index).read() });
             }

@@ -31,7 +31,21 @@ pub(crate) struct Context {
     pub(super) message_buffers: MessageBuffers,
     staging: Staging,
     pub(super) host_memory: HostMemory,
+    results: Mutex<Results>,
 }
+
+/// Host memory that the device accesses: for results, which kernels write and the host reads.
+#[derive(Debug, Default)]
+struct Results {
+    free: FreeList,
+    /// The block's address on the device, and on the host; `None` until it is needed.
+    block: Option<(DevicePtr, usize)>,
+    /// The driver has none.
+    refused: bool,
+}
+
+/// Bytes of memory for results.
+const RESULTS: usize = 64 << 10;
 
 /// The minimum size of a memory block, unless less is free.
 const BLOCK: usize = 32 << 20;
@@ -63,6 +77,7 @@ impl Context {
             message_buffers: MessageBuffers::default(),
             staging: Staging::default(),
             host_memory: HostMemory::default(),
+            results: Mutex::default(),
         });
         let _ = this.transfers.set(this.create_stream()?);
         // SAFETY: the context is the thread's current one.
@@ -197,6 +212,22 @@ impl Context {
         self.finish_transfers()
     }
 
+    /// Has zeros written to memory, in the order of a stream.
+    ///
+    /// # Safety
+    /// As for [`fill`](Self::fill), until the stream has done it.
+    pub(super) unsafe fn zero(
+        &self,
+        stream: RawStream,
+        to: DevicePtr,
+        bytes: usize,
+    ) -> Result<(), DriverError> {
+        self.enter()?;
+        // SAFETY: the caller's promises.
+        let code = unsafe { (self.api().fill_bytes)(to, 0, bytes, stream) };
+        self.check(code, symbol::fill_bytes)
+    }
+
     fn free(&self) -> MutexGuard<'_, FreeList> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -233,6 +264,38 @@ impl Context {
     /// Frees memory.
     pub(super) fn give(&self, address: DevicePtr, size: usize) {
         self.free().give(address, size);
+    }
+
+    fn results(&self) -> MutexGuard<'_, Results> {
+        self.results.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Allocates memory for results, not 0 bytes: returns its address, the size that
+    /// [`give_result`](Self::give_result) takes, its window address, and its address on the host;
+    /// `None` if there is none left.
+    pub(super) fn take_result(&self, bytes: usize) -> Option<(DevicePtr, usize, usize, usize)> {
+        let size = FreeList::rounded(bytes).filter(|size| *size <= RESULTS)?;
+        let mut results = self.results();
+        if results.block.is_none() && !results.refused {
+            results.refused = true;
+            let (host, device) = self.pinned(RESULTS).ok()?;
+            // The driver keeps the memory until the context is destroyed.
+            Window::reserve(RESULTS, device, self.id).ok()?;
+            results.free.add_block(device, RESULTS);
+            results.block = Some((device, host.expose_provenance()));
+        }
+        let (begin, host) = results.block?;
+        let address = results.free.take(size)?;
+        let Some(window) = Windows::read().of_device(address, self.id) else {
+            results.free.give(address, size);
+            return None;
+        };
+        Some((address, size, window, host + (address - begin) as usize))
+    }
+
+    /// Frees memory for results.
+    pub(super) fn give_result(&self, address: DevicePtr, size: usize) {
+        self.results().free.give(address, size);
     }
 
     /// Allocates a block from the driver; `false` if there is no room for it.
@@ -286,6 +349,10 @@ impl Drop for Context {
         }
         let blocks = self.free.get_mut().unwrap_or_else(PoisonError::into_inner).take_all_blocks();
         for (address, _) in blocks {
+            Window::release(address, self.id);
+        }
+        let results = self.results.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some((address, _)) = results.block {
             Window::release(address, self.id);
         }
         // SAFETY: nothing of the context is in use: buffers, queues and kernels keep it alive. Its

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use crate::error::BufferError;
-use crate::hal::cuda::api::DevicePtr;
+use crate::hal::cuda::api::{DevicePtr, RawStream};
 use crate::hal::cuda::context::Context;
 use crate::hal::{MemoryOps, Unreadable};
 use crate::util::fork::NoForkGuard;
@@ -33,6 +33,8 @@ struct Allocation {
     bytes: usize,
     /// Bytes of the allocation.
     size: usize,
+    /// Its address on the host, of memory for results.
+    host: Option<usize>,
     host_copies: Mutex<HostCopies>,
     /// Whether the device may have changed the elements since the host copy was made.
     stale: AtomicBool,
@@ -187,12 +189,35 @@ impl CudaMemory {
         context.refuse_buffer_if_forked()?;
         let _no_fork = NoForkGuard::enter();
         let (device, size, window) = context.take(bytes)?;
+        Ok(Self::of(context, device, window, (bytes, size), None))
+    }
+
+    /// Allocates memory for results, not 0 bytes: on the host, if there is some.
+    pub(super) fn for_results(context: &Arc<Context>, bytes: usize) -> Result<Self, BufferError> {
+        context.refuse_buffer_if_forked()?;
+        let _no_fork = NoForkGuard::enter();
+        match context.take_result(bytes) {
+            Some((device, size, window, host)) => {
+                Ok(Self::of(context, device, window, (bytes, size), Some(host)))
+            }
+            None => Self::new(context, bytes),
+        }
+    }
+
+    fn of(
+        context: &Arc<Context>,
+        device: DevicePtr,
+        window: usize,
+        (bytes, size): (usize, usize),
+        host: Option<usize>,
+    ) -> Self {
         let allocation = Arc::new(Allocation {
             context: Arc::clone(context),
             device,
             window,
             bytes,
             size,
+            host,
             host_copies: Mutex::default(),
             stale: AtomicBool::new(false),
             atomic: AtomicBool::new(false),
@@ -201,7 +226,19 @@ impl CudaMemory {
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(window, Arc::clone(&allocation));
-        Ok(Self(allocation))
+        Self(allocation)
+    }
+
+    /// Has zeros written, in the order of a stream.
+    ///
+    /// # Safety
+    /// Nothing else uses the memory until the stream has done it.
+    pub(super) unsafe fn zero(&mut self, stream: RawStream) -> Result<(), BufferError> {
+        self.exclusive(false);
+        let Allocation { context, device, bytes, .. } = &*self.0;
+        // SAFETY: the memory is the buffer's, and the caller's promise.
+        let submitted = unsafe { context.zero(stream, *device, *bytes) };
+        submitted.map_err(|error| context.buffer_error(error))
     }
 }
 
@@ -227,7 +264,15 @@ impl MemoryOps for CudaMemory {
     }
 
     unsafe fn read(&self, offset: usize, to: *mut u8, bytes: usize) -> Result<(), BufferError> {
-        let Allocation { context, device, .. } = &*self.0;
+        let Allocation { context, device, host, .. } = &*self.0;
+        if let Some(host) = host {
+            context.refuse_buffer_if_forked()?;
+            let from = std::ptr::with_exposed_provenance::<u8>(host + offset);
+            // SAFETY: the caller's promise; the memory is the buffer's, and launches that wrote it
+            // have ended.
+            unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+            return Ok(());
+        }
         // SAFETY: the caller's promise; the memory is the buffer's, which is borrowed, so that no
         // launch changes it.
         let read = unsafe { context.read(to, *device + offset as u64, bytes) };
@@ -278,6 +323,10 @@ impl Drop for Allocation {
         if self.context.forked().is_some() {
             return;
         }
-        self.context.give(self.device, self.size);
+        if self.host.is_some() {
+            self.context.give_result(self.device, self.size);
+        } else {
+            self.context.give(self.device, self.size);
+        }
     }
 }

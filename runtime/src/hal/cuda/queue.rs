@@ -139,6 +139,25 @@ impl QueueOps for CudaQueue {
         CudaMemory::new(&self.stream.context, layout.size())
     }
 
+    fn allocate_for_results(&self, layout: Layout) -> Result<CudaMemory, BufferError> {
+        CudaMemory::for_results(&self.stream.context, layout.size())
+    }
+
+    fn zero_in_order(&self, memory: &mut CudaMemory) -> Result<(), BufferError> {
+        // SAFETY: the caller lets nothing else use it until it is done.
+        self.stream.submit_zeros(|stream| unsafe { memory.zero(stream) })
+    }
+
+    fn wait_for_zeros(&self) {
+        let context = &self.stream.context;
+        if context.forked().is_none()
+            && let Err(error) = self.stream.wait_for_zeros()
+        {
+            // The context is lost, and the memory with it.
+            tracing::debug!(device = context.name(), %error, "no zeros");
+        }
+    }
+
     fn with_host_memory(&self, run: &mut dyn FnMut()) -> Result<(), String> {
         let context = &*self.stream.context;
         host_memory::with_all(context, &context.host_memory, run)

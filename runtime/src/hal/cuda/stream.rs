@@ -23,6 +23,8 @@ pub(crate) struct Stream {
 struct StreamState {
     /// The number of launches submitted.
     submitted: u64,
+    /// The number of the last one that fills memory with zeros, which counts as a launch.
+    zeros: u64,
     /// Events in the stream, with the number of launches before each.
     events: VecDeque<(u64, RawEvent)>,
     spare: Vec<RawEvent>,
@@ -64,6 +66,23 @@ impl Stream {
             self.record(timer.end)?;
         }
         Ok(state.submitted)
+    }
+
+    /// Submits what fills memory with zeros by calling `zero`.
+    pub(super) fn submit_zeros<E>(
+        &self,
+        zero: impl FnOnce(RawStream) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut state = self.state();
+        state.submitted += 1;
+        state.zeros = state.submitted;
+        zero(self.raw)
+    }
+
+    /// Waits until all memory is filled that was to be.
+    pub(super) fn wait_for_zeros(&self) -> Result<(), DriverError> {
+        let zeros = self.state().zeros;
+        self.wait(zeros)
     }
 
     fn record(&self, event: RawEvent) -> Result<(), DriverError> {
