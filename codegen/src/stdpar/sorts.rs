@@ -5,7 +5,7 @@
 //! the trait may have methods of its own.
 
 use rustc_hir::def::DefKind;
-use rustc_middle::ty::{self, GenericArgsRef, Ty, TyCtxt};
+use rustc_middle::ty::{self, GenericArgsRef, Instance, Ty, TyCtxt};
 use rustc_span::def_id::{CrateNum, DefId};
 
 use crate::stdpar::{HOST, ORIGINALS, child, is_in_module, known};
@@ -22,6 +22,9 @@ const HOST_SORT: &str = "sort_slice";
 /// The module with the kernels, and the one among them that explanations are about.
 const KERNELS: &str = "sort";
 const FIRST_KERNEL: &str = "Blocks";
+
+/// rayon's modules with its sorts, in `slice`.
+const ORIGINAL_SORTS: [&str; 3] = ["mergesort", "quicksort", "sort"];
 
 const METHODS: [&str; 6] = [
     "par_sort",
@@ -90,6 +93,33 @@ pub(super) fn is_secondary<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
         && kernel.ty_adt_def().is_some_and(|adt| {
             tcx.opt_item_name(adt.did()).is_none_or(|name| name.as_str() != FIRST_KERNEL)
         })
+}
+
+/// Whether a pipeline belongs to one of rayon's own sorts, which use some inside: a closure of a
+/// function there takes part.
+pub(super) fn is_inside<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    let is_of_sort = |closure: DefId| {
+        let mut parents = std::iter::successors(Some(closure), |&id| tcx.opt_parent(id));
+        parents.any(|id| {
+            tcx.def_kind(id) == DefKind::Mod
+                && tcx.opt_item_name(id).is_some_and(|name| ORIGINAL_SORTS.contains(&name.as_str()))
+        })
+    };
+    known(tcx, |known| {
+        kernel.walk().any(|argument| match argument.as_type().map(|ty| *ty.kind()) {
+            Some(ty::Closure(id, _)) => {
+                known.sorts.iter().any(|items| items.original.krate == id.krate) && is_of_sort(id)
+            }
+            _ => false,
+        })
+    })
+}
+
+/// Whether a function is the one that sorts on the host, for elements that no kernel can sort. Then
+/// there is no kernel to tell of.
+pub(super) fn is_of_host_only<'tcx>(tcx: TyCtxt<'tcx>, function: Instance<'tcx>) -> bool {
+    known(tcx, |known| known.sorts.iter().any(|items| items.host_sort == function.def_id()))
+        && !may_be_copied(tcx, function.args)
 }
 
 /// Whether the elements of a sort drop nothing, and do not change while they are compared, so that
