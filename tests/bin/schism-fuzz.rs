@@ -18,6 +18,7 @@ Usage: schism-fuzz [options]
   --first K       the number of the first kernel (default 0)
   --only K        one kernel
   --opt LEVELS    levels of optimisation, taken in turn (default 0,1,2,3,s,z)
+  --cpu           the device `cpu` also runs them with each number of lanes, and with stacks at barriers
   --jobs J        programs at the same time (default 1)
   --keep FOLDER   leaves the programs that show a difference there
   --pack FOLDER   leaves all programs there, compiled and not run: for a machine with other devices, where
@@ -41,6 +42,7 @@ fn arguments(mut parser: lexopt::Parser) -> Result<Option<Arguments>, lexopt::Er
         first: 0,
         count: 1000,
         levels: LEVELS.map(str::to_owned).to_vec(),
+        cpu_settings: false,
         jobs: 1,
         keep: None,
         pack: None,
@@ -52,6 +54,7 @@ fn arguments(mut parser: lexopt::Parser) -> Result<Option<Arguments>, lexopt::Er
         match argument {
             Short('h') | Long("help") => return Ok(None),
             Long("no-reduce") => options.reduce = false,
+            Long("cpu") => options.cpu_settings = true,
             Long("print") => print = true,
             Long("seed") => options.seed = parser.value()?.parse()?,
             Long("count") => options.count = parser.value()?.parse()?,

@@ -50,6 +50,9 @@ pub struct Options {
     pub count: u64,
     /// Levels of optimisation, taken in turn; each is what `-Copt-level=` accepts.
     pub levels: Vec<String>,
+    /// Whether the device `cpu` also runs them with each number of lanes, and with stacks at
+    /// barriers.
+    pub cpu_settings: bool,
     /// Programs compiled and run at the same time.
     pub jobs: usize,
     /// Where to leave the programs that show a difference.

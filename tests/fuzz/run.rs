@@ -16,6 +16,15 @@ const PRELUDE: &str = include_str!("prelude.rs");
 /// The program's status when a kernel does not end.
 const HANGS: i32 = 3;
 
+/// How the device `cpu` may run the same kernel: each number of lanes, and stacks at barriers.
+const CPU_SETTINGS: [&[(&str, &str)]; 5] = [
+    &[("SCHISM_CPU_LANES", "off")],
+    &[("SCHISM_CPU_LANES", "4")],
+    &[("SCHISM_CPU_LANES", "8")],
+    &[("SCHISM_CPU_LANES", "16")],
+    &[("SCHISM_CPU_LANES", "off"), ("SCHISM_DISABLE_PASSES", "split-at-barriers")],
+];
+
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -156,6 +165,8 @@ type Observed = (Vec<String>, Vec<(u64, Kind, String)>);
 pub(crate) struct Bench<'a> {
     pub(crate) lab: &'a Lab,
     pub(crate) folder: PathBuf,
+    /// Whether programs run on the device `cpu` with each of [`CPU_SETTINGS`], too.
+    pub(crate) cpu_settings: bool,
 }
 
 impl Bench<'_> {
@@ -198,6 +209,7 @@ impl Bench<'_> {
         &self,
         program: &Path,
         devices: &str,
+        settings: &[(&str, &str)],
         kernels: &[(u64, String)],
     ) -> Result<Observed, Error> {
         let kernels: Vec<_> = kernels.iter().filter(|kernel| !is_gone(&kernel.1)).collect();
@@ -209,6 +221,7 @@ impl Bench<'_> {
                 command.env("SCHISM_JIT", jit);
             }
             command.arg(devices).arg(begin.to_string()).env("SCHISM_CPU_THREADS", "2");
+            command.envs(settings.iter().copied());
             let output = start(&mut command)?;
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             let mut last = None;
@@ -250,7 +263,7 @@ impl Bench<'_> {
             while kernels.iter().any(|kernel| !is_gone(&kernel.1)) {
                 match self.compile(Compiler::Stock, &kernels, &stock_flags)? {
                     Compiled::Program(program) => {
-                        let (lines, found) = self.execute(&program, "native", &kernels)?;
+                        let (lines, found) = self.execute(&program, "native", &[], &kernels)?;
                         findings.extend(found);
                         stock_lines = Some(lines);
                         break;
@@ -277,9 +290,17 @@ impl Bench<'_> {
             let Some(middle) = left.get(left.len() / 2).copied() else { continue };
             match self.compile(Compiler::Schism, &kernels, flags)? {
                 Compiled::Program(program) => {
-                    let (lines, found) = self.execute(&program, "all", &kernels)?;
+                    let (lines, found) = self.execute(&program, "all", &[], &kernels)?;
                     all_lines.extend(lines);
                     findings.extend(found);
+                    for settings in if self.cpu_settings { &CPU_SETTINGS[..] } else { &[] } {
+                        let (lines, found) = self.execute(&program, "cpu", settings, &kernels)?;
+                        all_lines.extend(lines);
+                        let name = settings.iter().map(|(name, value)| format!("{name}={value} "));
+                        let name: String = name.collect();
+                        let named = |(number, kind, what)| (number, kind, format!("{name}{what}"));
+                        findings.extend(found.into_iter().map(named));
+                    }
                 }
                 Compiled::Refused(refused) => {
                     take_out(&mut kernels, |number| refused.contains_key(&number));
@@ -359,8 +380,8 @@ pub fn run(lab: &Lab, options: &Options, tell: &(dyn Fn(&str) + Sync)) -> Result
     let next = AtomicU64::new(options.first);
     let report = Mutex::new(Ok(Report::default()));
     let worker = |job: usize| {
-        let bench =
-            Bench { lab, folder: lab.folder(&format!("fuzz-{}-{job}", std::process::id())) };
+        let folder = lab.folder(&format!("fuzz-{}-{job}", std::process::id()));
+        let bench = Bench { lab, folder, cpu_settings: options.cpu_settings };
         loop {
             let begin = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |begin| {
                 (begin < end).then(|| (begin / BATCH + 1) * BATCH)
@@ -407,6 +428,8 @@ fn run_batch(
         return pack(bench, folder, options.seed, kernels, &flags);
     }
     let (lines, found) = bench.examine(kernels, &flags, true)?;
+    // Each kernel has a line for each time that its program ran; they are the same.
+    let lines: BTreeSet<String> = lines.into_iter().collect();
     let panicking = lines.iter().filter(|line| !line.contains(" panics=0 ")).count() as u64;
     let mut report = Report { kernels: lines.len() as u64, panicking, findings: Vec::new() };
     for (kernel, kind, what) in found {

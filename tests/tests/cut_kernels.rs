@@ -275,6 +275,9 @@ macro_rules! same_in_more_dimensions {
                             value = value.wrapping_add(tile.get(item.group_size() - 1 - own));
                             item.barrier();
                         }
+                        // Sub-groups go through the group in the order of its linear ids.
+                        let other = item.sub_group().shuffle_xor(value, 5);
+                        value = value.wrapping_mul(3).wrapping_add(other);
                         // SAFETY: each work-item writes its own element.
                         unsafe { to.set_unchecked(item.global_linear_id(), value) }
                     })
@@ -291,6 +294,63 @@ macro_rules! same_in_more_dimensions {
 fn groups_of_two_and_three_dimensions() {
     same_in_more_dimensions!(TWO);
     same_in_more_dimensions!(THREE);
+}
+
+// Kernels with operations of sub-groups that have index checks on both sides of one are not cut.
+// So the indices below are seen to be inside.
+
+#[test]
+fn sub_groups_exchange_values() {
+    same!(|item, _, own| {
+        let tile = local_array!(item, u32; 1024);
+        let sub_group = item.sub_group();
+        let (lane, size) = (sub_group.local_id(), sub_group.size());
+        let neighbour = sub_group.shuffle_xor(own, 1);
+        let far = sub_group.shuffle_up(own ^ neighbour, lane % 5);
+        let near = sub_group.shuffle_down(far, 7);
+        let any_lane = sub_group.shuffle(near.wrapping_add(own), (lane * 7 + 3) % size.max(1));
+        let votes = sub_group.ballot(any_lane.is_multiple_of(3));
+        tile.set(item.local_x() % 1024, votes ^ any_lane);
+        sub_group.barrier();
+        let first = tile.get((item.local_x() - lane) % 1024);
+        first ^ neighbour ^ far.rotate_left(7) ^ near.rotate_left(13)
+    });
+}
+
+#[test]
+fn sub_groups_exchange_and_reduce_between_barriers() {
+    same!(|item, _, own| {
+        let tile = local_array!(item, u32; 1024);
+        let sub_group = item.sub_group();
+        let mut own = own;
+        for round in 0..4 {
+            tile.set(item.local_x() % 1024, own);
+            item.barrier();
+            let other = tile.get((item.local_x() + 1) % item.group_size().max(1) % 1024);
+            item.barrier();
+            let least = sub_group.shuffle_xor(own.min(other), 16);
+            // A result of an operation is an operand of the same one in the next iteration.
+            own = sub_group.shuffle_xor(own.rotate_left(3) ^ least.wrapping_add(round), 3);
+        }
+        let bits = own as i32;
+        let all = [
+            sub_group.reduce_add(own),
+            sub_group.reduce_min(own),
+            sub_group.reduce_max(own),
+            sub_group.reduce_min(bits) as u32,
+            sub_group.reduce_max(bits) as u32,
+        ];
+        all.into_iter().fold(own, |sum, next| sum.rotate_left(5) ^ next)
+    });
+}
+
+#[test]
+fn groups_reduce_and_scan() {
+    same!(|item, _, own| {
+        let sum = item.reduce_add(own);
+        let before = item.exclusive_scan_add(own % 1000);
+        sum ^ before.rotate_left(9)
+    });
 }
 
 #[test]

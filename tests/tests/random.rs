@@ -16,12 +16,15 @@ fn generated_kernels_are_the_same_every_time() {
 #[test]
 fn devices_agree_with_the_host() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    // More of them: another number of kernels, a part of a program each time.
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let options = Options {
-        seed: 20,
+        seed: number("SCHISM_TEST_SEED").unwrap_or(20),
         // A part of a program without optimisation, a part of one with.
         first: BATCH - 35,
-        count: 60,
+        count: number("SCHISM_TEST_KERNELS").unwrap_or(60),
         levels: vec!["0".to_owned(), "2".to_owned()],
+        cpu_settings: true,
         jobs: 2,
         keep: None,
         pack: None,

@@ -31,10 +31,11 @@ fn loops_with_loaded_indices_do_the_same_several_turns_at_once() {
 
 #[test]
 fn work_items_do_in_lanes_what_they_do_alone() {
-    let count = std::env::var("SCHISM_TEST_LANES").ok().and_then(|count| count.parse().ok());
+    let number = |name: &str| std::env::var(name).ok().and_then(|number| number.parse().ok());
+    let (count, first) = (number("SCHISM_TEST_LANES").unwrap_or(120), number("SCHISM_TEST_SEED"));
+    let first: u64 = first.unwrap_or(0);
     let mut made = 0;
-    let count = count.unwrap_or(120);
-    for seed in 0..count {
+    for seed in first..first + count {
         match random_lanes::check(seed) {
             Ok(vectors) => made += usize::from(vectors),
             Err(failure) => panic!("{failure}"),

@@ -1,13 +1,27 @@
-; Operations of sub-groups are left to stacks.
+; Operations of sub-groups: all work-items leave their operands, and loops compute what lanes receive.
 ; CHECK: i32 @schism.loop
-; CHECK: call void @schism.meet.__schism_barrier
-; CHECK: "schism-uncut"="operations of sub-groups"
+; CHECK-NOT: @schism.meet
+; CHECK: and i64 {{...}}, 31
+; CHECK: xor i64 {{...}}, 5
+; CHECK: select i1
+; CHECK: shl nuw i32
+; CHECK-NOT: @schism.meet
+; CHECK: "schism-cut"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-unknown-linux-gnu"
 declare void @__schism_cpu_barrier(ptr) nounwind
+declare i32 @__schism_cpu_sub_group(ptr, i32, i32, i32) nounwind
 define internal void @schism.meet.__schism_barrier(ptr %group) alwaysinline convergent nounwind {
   call void @__schism_cpu_barrier(ptr %group)
   ret void
+}
+define internal i32 @schism.meet.__schism_ballot(ptr %group, i32 %value) alwaysinline convergent nounwind {
+  %result = call i32 @__schism_cpu_sub_group(ptr %group, i32 4, i32 %value, i32 0)
+  ret i32 %result
+}
+define internal i32 @schism.meet.__schism_shuffle_xor(ptr %group, i32 %value, i32 %argument) alwaysinline convergent nounwind {
+  %result = call i32 @__schism_cpu_sub_group(ptr %group, i32 1, i32 %value, i32 %argument)
+  ret i32 %result
 }
 define i32 @schism.loop(ptr %p, ptr %q, i32 %n, i1 %c, i64 %x.begin, i64 %x.end, i64 %x.range, ptr %group, ptr noalias captures(none) %panic, ptr %context) {
 start:
@@ -21,7 +35,9 @@ item:
   %own = getelementptr inbounds i32, ptr %p, i64 %x
   %at = getelementptr inbounds i32, ptr %q, i64 %local
   %v = load i32, ptr %own
-  %r = call i32 @schism.meet.__schism_ballot(ptr %group, i32 %v)
+  %s = call i32 @schism.meet.__schism_shuffle_xor(ptr %group, i32 %v, i32 5)
+  %sum = add i32 %s, %v
+  %r = call i32 @schism.meet.__schism_ballot(ptr %group, i32 %sum)
   store i32 %r, ptr %at
   call void @schism.meet.__schism_barrier(ptr %group)
   br label %x.next
@@ -30,11 +46,6 @@ x.next:
   br label %x.head, !llvm.loop !2
 done:
   ret i32 0
-}
-declare i32 @__schism_cpu_sub_group(ptr, i32, i32, i32) nounwind
-define internal i32 @schism.meet.__schism_ballot(ptr %group, i32 %value) alwaysinline convergent nounwind {
-  %result = call i32 @__schism_cpu_sub_group(ptr %group, i32 4, i32 %value, i32 0)
-  ret i32 %result
 }
 !schism.items = !{!0}
 !0 = distinct !{}

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use schism_llvm::{Block, Builder, Opcode, Value};
 
 use super::refusal::Refusal;
+use super::waits;
 use crate::ir::cfg::Cfg;
 use crate::ir::clone::is_duplicable;
 use crate::ir::graph::reverse_post_order;
@@ -52,7 +53,8 @@ pub(super) struct Body<'m> {
     /// The same, as blocks of the body only.
     pub successors: Vec<Vec<usize>>,
     pub predecessors: Vec<Vec<usize>>,
-    /// The barriers at the ends of blocks: such a block has one successor.
+    /// The barriers and operations of sub-groups at the ends of blocks: such a block has one
+    /// successor.
     pub barrier: Vec<Option<Value<'m>>>,
     /// Whether a work-item can still come to its end from there.
     pub lives: Vec<bool>,
@@ -61,9 +63,9 @@ pub(super) struct Body<'m> {
 }
 
 impl<'m> Body<'m> {
-    /// The body of the loop nest of a function with calls of `barrier`. Makes each barrier the last
-    /// instruction of a block.
-    pub(super) fn find(function: Value<'m>, barrier: Value<'m>) -> Result<Self, Refusal> {
+    /// The body of the loop nest of a function. Makes each barrier and each operation of sub-groups
+    /// the last instruction of a block.
+    pub(super) fn find(function: Value<'m>) -> Result<Self, Refusal> {
         let mut axes = Vec::new();
         for name in ["x", "y", "z"] {
             match axis(function, name) {
@@ -75,7 +77,7 @@ impl<'m> Body<'m> {
             return Err(Refusal::Nest);
         };
         let calls: Vec<Value<'m>> =
-            function.instructions().into_iter().filter(|call| call.calls(barrier)).collect();
+            function.instructions().into_iter().filter(|&call| waits(call)).collect();
         for call in calls {
             if let Some(next) = call.next() {
                 next.split_before();
@@ -140,7 +142,7 @@ impl<'m> Body<'m> {
         }
         let barriers = blocks.iter().map(|block| {
             let last = block.end().previous();
-            last.filter(|last| last.calls(barrier))
+            last.filter(|&last| waits(last))
         });
         let barriers: Vec<_> = barriers.collect();
         let mut home = HashMap::new();
@@ -216,6 +218,13 @@ impl<'m> Body<'m> {
     /// Where a block with a barrier goes on.
     pub(super) fn behind(&self, block: usize) -> Next {
         self.next[block].first().copied().unwrap_or(Next::Outside)
+    }
+
+    /// The operation of sub-groups at the end of a block.
+    pub(super) fn sub_group_operation(&self, block: usize) -> Option<Value<'m>> {
+        self.barrier[block].filter(|call| {
+            call.direct_callee().is_some_and(|callee| callee.name() != super::BARRIER)
+        })
     }
 
     /// The block of an instruction of the body.

@@ -38,6 +38,10 @@ pub(super) struct Emitter<'a, 'm> {
     made: HashMap<usize, Block<'m>>,
     open: Vec<usize>,
     end: Block<'m>,
+    /// What runs between operations of sub-groups and what follows them, by their blocks.
+    pub(super) exchanges: HashMap<usize, Block<'m>>,
+    /// The operands of the operation of sub-groups to which the work-items have come.
+    pub(super) operands: [Option<Value<'m>>; 2],
     /// Where work-items go on, if that is not known to be the same.
     pub(super) numbers: Option<Value<'m>>,
     /// The same, if it is.
@@ -68,6 +72,8 @@ impl<'a, 'm> Emitter<'a, 'm> {
             made: HashMap::new(),
             open: Vec::new(),
             end,
+            exchanges: HashMap::new(),
+            operands: [None; 2],
             numbers: None,
             number: None,
         }
@@ -301,7 +307,8 @@ pub(super) fn shared_blocks<'m>(
                 || is_skipped(body, number, instruction)
                 || !varying.has(instruction) && (is_pure(instruction) || is_read(instruction))
         };
-        goes_on && same_way && instructions.iter().all(has_no_effect)
+        let exchanges = body.sub_group_operation(number).is_some();
+        goes_on && same_way && !exchanges && instructions.iter().all(has_no_effect)
     };
     body.blocks.iter().zip(0..).map(is_shared).collect()
 }

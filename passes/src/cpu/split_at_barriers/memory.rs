@@ -104,10 +104,9 @@ impl<'m> Memory<'m> {
         array
     }
 
-    /// The array of numbers that say where work-items go on.
-    pub(super) fn numbers(&mut self) -> Value<'m> {
-        let base = self.reserve(4);
-        base.with_name("next")
+    /// An array of 32-bit numbers.
+    pub(super) fn words(&mut self, name: &str) -> Value<'m> {
+        self.reserve(4).with_name(name)
     }
 
     /// The array of a local variable: its bytes for one work-item after the other. Returns its

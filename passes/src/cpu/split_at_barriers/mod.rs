@@ -75,13 +75,19 @@
 //! **Loops.** The innermost loop of each nest has the property `schism.work_item_loop`, beside those
 //! of the loop that was there.
 //!
-//! **Refused** are kernels with operations of sub-groups, with barriers outside of the loop function
-//! (recursive functions, calls through pointers), with work-items that never end, with more than 64
-//! KiB of memory for each work-item, and very large ones. They stay as they are, and the attribute
+//! **Sub-groups.** An operation of a sub-group is cut at like a barrier, by all work-items of the
+//! group: each leaves its operands in arrays, and loops behind the region compute what the lanes
+//! receive (`exchange`).
+//!
+//! **Refused** are kernels in which it would be seen that sub-groups wait for each other
+//! (`sub_groups`). Refused are also kernels with barriers outside of the loop function (recursive
+//! functions, calls through pointers), with work-items that never end, with more than 64 KiB of
+//! memory for each work-item, and very large ones. They stay as they are, and the attribute
 //! `schism-uncut` of the loop function says why.
 
 mod body;
 mod emit;
+mod exchange;
 mod interface;
 mod liveness;
 mod local_memory;
@@ -90,6 +96,7 @@ mod nest;
 mod private;
 mod refusal;
 mod region;
+mod sub_groups;
 mod uniformity;
 
 use std::collections::HashSet;
@@ -99,6 +106,7 @@ use schism_llvm::{AsModule, ModuleRef, Value};
 
 use crate::ir::graph::reverse_post_order;
 use crate::pass::Failure;
+use crate::spec::builtins;
 use body::Body;
 use emit::{Analyses, Emitter, shared_blocks};
 use liveness::Kept;
@@ -162,8 +170,10 @@ pub fn run(module: &Module<'_>) -> Result<(), Failure> {
         Ok(true) => {
             function.add_string_attribute(CUT, "");
             handle.run_passes(BEHIND)?;
-            if let Some(barrier) = handle.function(BARRIER).filter(|barrier| !barrier.is_used()) {
-                barrier.delete_function();
+            for name in builtins::convergent().map(|builtin| format!("{MEET}{builtin}")) {
+                if let Some(meet) = handle.function(&name).filter(|meet| !meet.is_used()) {
+                    meet.delete_function();
+                }
             }
         }
         Ok(false) => {}
@@ -175,19 +185,18 @@ pub fn run(module: &Module<'_>) -> Result<(), Failure> {
 /// Cuts the loop function, if it has barriers.
 fn cut(module: ModuleRef<'_>, function: Value<'_>) -> Result<bool, Refusal> {
     check_callers(module, function)?;
-    let Some(barrier) = module.function(BARRIER) else { return Ok(false) };
-    let calls: Vec<Value<'_>> =
-        function.instructions().into_iter().filter(|call| call.calls(barrier)).collect();
-    let Some(group) = calls.first().map(|call| call.operand(0)) else { return Ok(false) };
+    let call = function.instructions().into_iter().find(|&call| waits(call));
+    let Some(group) = call.map(|call| call.operand(0)) else { return Ok(false) };
     if !group.is_argument() {
         return Err(Refusal::Nest);
     }
-    let body = Body::find(function, barrier)?;
+    let body = Body::find(function)?;
     let varying = Varying::of(&body);
     let kept = Kept::of(&body, &varying);
     let shared = shared_blocks(&body, &varying, &kept);
     let locals = private::kept_across_barriers(&body);
     let layout = module.data_layout();
+    sub_groups::check(&body, &varying, &shared)?;
     let size = size_of_regions(&body, &shared);
     if size > SIZE {
         return Err(Refusal::Size(size));
@@ -226,15 +235,16 @@ fn check_callers(module: ModuleRef<'_>, function: Value<'_>) -> Result<(), Refus
     let calls: Vec<Value<'_>> = function.instructions();
     let called = calls.iter().filter_map(|call| call.direct_callee());
     for callee in called {
-        let name = callee.name();
-        if name == ITEM {
+        if callee.name() == ITEM {
             return Err(Refusal::OutOfLine);
-        }
-        if name.starts_with(MEET) && name != BARRIER {
-            return Err(Refusal::SubGroups);
         }
     }
     Ok(())
+}
+
+/// Whether an instruction is a barrier or an operation of sub-groups.
+fn waits(instruction: Value<'_>) -> bool {
+    instruction.direct_callee().is_some_and(|callee| callee.name().starts_with(MEET))
 }
 
 /// Removes what inlined functions promised of their parameters: that two accesses of one work-item

@@ -7,8 +7,10 @@ pub(super) enum Refusal {
     Nest,
     #[error("a function outside of the loop function waits")]
     OutOfLine,
-    #[error("operations of sub-groups")]
-    SubGroups,
+    #[error("sub-groups may come to different operations")]
+    SubGroupsPart,
+    #[error("work-items may panic both in front of an operation of sub-groups and behind it")]
+    SubGroupsPanic,
     #[error("there may be no copies of: {0}")]
     Instruction(String),
     #[error("work-items wait that never end")]

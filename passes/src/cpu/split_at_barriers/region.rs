@@ -4,9 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use schism_llvm::{Block, Builder, IntPredicate, Opcode, Value};
 
-use super::body::Next;
+use super::body::{Body, Next};
 use super::emit::{Emitter, Item, leave};
 use super::interface::{AGREE, RUN_DIVERGED};
+use super::uniformity::Varying;
+use super::waits;
 use crate::ir::graph::{Dominators, reverse_post_order};
 
 /// A region that is being copied.
@@ -36,6 +38,47 @@ fn number_of(exit: Option<usize>) -> u64 {
     exit.map_or(super::emit::END, |block| block as u64 + 1)
 }
 
+/// Where work-items may go on, and whether it is certain that all do so at the same place.
+pub(super) fn exits<'m>(
+    body: &Body<'m>,
+    varying: &Varying<'m>,
+    blocks: &[usize],
+) -> (Vec<Option<usize>>, bool) {
+    let mut found: HashMap<usize, HashSet<Option<usize>>> = HashMap::new();
+    for &block in blocks {
+        let mut own = HashSet::new();
+        if body.barrier[block].is_some() {
+            own.insert(Some(block));
+        } else if body.next[block].contains(&Next::End) {
+            own.insert(None);
+        }
+        found.insert(block, own);
+    }
+    loop {
+        let mut changed = false;
+        for &block in blocks.iter().rev() {
+            for next in body.inner_successors(block) {
+                let more = found[next].clone();
+                if let Some(own) = found.get_mut(&block) {
+                    let before = own.len();
+                    own.extend(more);
+                    changed |= own.len() != before;
+                }
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    let agrees = blocks.iter().all(|&block| {
+        found[&block].len() < 2 || body.barrier[block].is_some() || !varying.parts(body, block)
+    });
+    let mut exits: Vec<Option<usize>> = found.into_values().flatten().collect();
+    exits.sort_unstable();
+    exits.dedup();
+    (exits, agrees)
+}
+
 impl<'m> Emitter<'_, 'm> {
     /// Makes a region that begins with a block, and the nest around it, at `at`.
     pub(super) fn emit_region(&mut self, entry: usize, at: Block<'m>) {
@@ -43,7 +86,7 @@ impl<'m> Emitter<'_, 'm> {
         let successors: Vec<Vec<usize>> =
             (0..body.blocks.len()).map(|block| body.inner_successors(block).to_vec()).collect();
         let blocks = reverse_post_order(entry, &successors);
-        let (exits, agrees) = self.exits(&blocks);
+        let (exits, agrees) = exits(body, self.analyses.varying, &blocks);
         let item = self.begin_items(&format!("region.{entry}"), at, Builder::at_end(at));
         let mut region = Region {
             dominators: Dominators::of(entry, &successors),
@@ -63,46 +106,6 @@ impl<'m> Emitter<'_, 'm> {
         item.begin.br(copies[&entry]);
         item.before.br(item.nest.head);
         self.go_on(item.nest.done, &exits, agrees);
-    }
-
-    /// Where work-items may go on, and whether it is certain that all do so at the same place.
-    fn exits(&self, blocks: &[usize]) -> (Vec<Option<usize>>, bool) {
-        let body = self.analyses.body;
-        let mut found: HashMap<usize, HashSet<Option<usize>>> = HashMap::new();
-        for &block in blocks {
-            let mut own = HashSet::new();
-            if body.barrier[block].is_some() {
-                own.insert(Some(block));
-            } else if body.next[block].contains(&Next::End) {
-                own.insert(None);
-            }
-            found.insert(block, own);
-        }
-        loop {
-            let mut changed = false;
-            for &block in blocks.iter().rev() {
-                for next in body.inner_successors(block) {
-                    let more = found[next].clone();
-                    if let Some(own) = found.get_mut(&block) {
-                        let before = own.len();
-                        own.extend(more);
-                        changed |= own.len() != before;
-                    }
-                }
-            }
-            if !changed {
-                break;
-            }
-        }
-        let agrees = blocks.iter().all(|&block| {
-            found[&block].len() < 2
-                || body.barrier[block].is_some()
-                || !self.analyses.varying.parts(body, block)
-        });
-        let mut exits: Vec<Option<usize>> = found.into_values().flatten().collect();
-        exits.sort_unstable();
-        exits.dedup();
-        (exits, agrees)
     }
 
     /// Copies the blocks, with the operands that they have, without phis' values.
@@ -204,7 +207,8 @@ impl<'m> Emitter<'_, 'm> {
         let Some(home) = self.analyses.body.block_of(value) else {
             return self.item_value(&mut region.item, value);
         };
-        if !region.has(home) {
+        // What an operation of sub-groups has given is there before a region begins.
+        if !region.has(home) || waits(value) {
             return self.item_value(&mut region.item, value);
         }
         if region.dominators.dominates(home, block) {
@@ -240,10 +244,14 @@ impl<'m> Emitter<'_, 'm> {
         let body = self.analyses.body;
         for barrier in region.exits.clone().into_iter().flatten() {
             let end = region.copies[&barrier].end();
+            self.give_operands(region, barrier, end);
             for value in self.analyses.kept.across(body, barrier) {
                 let Some(home) = body.block_of(value).filter(|&home| region.has(home)) else {
                     continue;
                 };
+                if waits(value) {
+                    continue;
+                }
                 let is_entry = region.blocks.first() == Some(&home);
                 let comes_back = body.predecessors[home]
                     .iter()
@@ -261,6 +269,20 @@ impl<'m> Emitter<'_, 'm> {
                     builder.store(now, self.memory.shared(value));
                 }
             }
+        }
+    }
+
+    /// Stores the operands of the operation of sub-groups at the end of a block.
+    fn give_operands(&mut self, region: &mut Region<'m>, block: usize, end: Value<'m>) {
+        let operands = self.operands_of(block);
+        for (operand, at) in operands.into_iter().zip(0..) {
+            if operand.is_constant() {
+                continue;
+            }
+            let now = self.value_at(region, operand, block, end);
+            let builder = Builder::before(end);
+            let to = self.operand_place(&builder, at, region.item.nest.index);
+            builder.store(now, to);
         }
     }
 
@@ -299,7 +321,7 @@ impl<'m> Emitter<'_, 'm> {
         let to = if region.agrees {
             *self.number.get_or_insert_with(|| self.memory.place(ty))
         } else {
-            let numbers = *self.numbers.get_or_insert_with(|| self.memory.numbers());
+            let numbers = *self.numbers.get_or_insert_with(|| self.memory.words("next"));
             builder.inbounds_gep(ty, numbers, &[region.item.nest.index])
         };
         builder.store(number, to);
@@ -313,7 +335,9 @@ impl<'m> Emitter<'_, 'm> {
             .iter()
             .map(|&exit| {
                 let next = exit.map_or(Next::End, |block| body.behind(block));
-                (number_of(exit), self.enter(next))
+                let behind = self.enter(next);
+                let target = exit.map_or(behind, |block| self.exchange(block, behind));
+                (number_of(exit), target)
             })
             .collect();
         let ty = self.context.int_type(32);
@@ -365,7 +389,7 @@ impl<'m> Emitter<'_, 'm> {
             function.add_function_attribute("nounwind", 0);
             function
         });
-        let numbers = *self.numbers.get_or_insert_with(|| self.memory.numbers());
+        let numbers = *self.numbers.get_or_insert_with(|| self.memory.words("next"));
         builder.call_function(agree, &[self.analyses.group, numbers, self.memory.items])
     }
 }
