@@ -29,7 +29,7 @@ pub fn run() -> Result<ExitCode> {
 fn examine(report: &mut Report, home: &Home, toolchain: &Toolchain) {
     report.good("compiler", format!("rustc {}", toolchain.version.text));
     report.more(toolchain.rustc.display());
-    report.good("LLVM", format!("{} in {}", toolchain.version.llvm, toolchain.lib().display()));
+    report.good("LLVM", format!("{} in {}", toolchain.version.llvm, toolchain.libraries.display()));
     match linker() {
         Ok(version) => report.good("linker", version),
         Err(error) => report.bad("linker", error),

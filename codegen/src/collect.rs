@@ -11,13 +11,13 @@
 //! them apart. So it also knows which kernels use no thread-local variables on the host
 //! ([`crate::threads`]).
 
+use crate::rustc::{CodegenUnit, CollectionMode, MonoItem, MonoItemData, Visibility};
 use rustc_data_structures::fx::{FxHashMap, FxHashSet, FxIndexMap, FxIndexSet};
 use rustc_hir::LangItem;
 use rustc_hir::attrs::Linkage;
 use rustc_hir::def::DefKind;
 use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags;
 use rustc_middle::mir::interpret::{AllocId, GlobalAlloc, Scalar};
-use rustc_middle::mir::mono::{CodegenUnit, CollectionMode, MonoItem, MonoItemData, Visibility};
 use rustc_middle::mir::visit::Visitor;
 use rustc_middle::mir::{
     AssertKind, Body, CastKind, ConstOperand, ConstValue, Location, Rvalue, SourceInfo, Terminator,
@@ -623,7 +623,7 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
             }
             TerminatorKind::Drop { place, .. } => {
                 let ty = self.resolve(place.ty(self.body, tcx).ty);
-                let glue = Instance::resolve_drop_in_place(tcx, ty);
+                let glue = crate::rustc::drop_glue(tcx, ty);
                 if ty.is_trait() {
                     self.walk.threads.unknown_call();
                 }

@@ -70,7 +70,7 @@ pub(crate) fn keep_order_of_calls<M>(tcx: TyCtxt<'_>, module: &mut M) {
 pub(crate) fn live_module_or_end<'m, M>(tcx: TyCtxt<'_>, module: &'m mut M) -> ModuleRef<'m> {
     live_module(module).unwrap_or_else(|| {
         tcx.dcx().fatal(
-            "schism: the LLVM module of a codegen unit is not where rustc 1.95.0 keeps it; \
+            "schism: the LLVM module of a codegen unit is not where this rustc keeps it; \
              this plugin belongs to another compiler",
         )
     })

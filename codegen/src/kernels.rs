@@ -4,9 +4,9 @@
 //! `descriptor::<K, D>()` for its kernel. Each instance of that function among the crate's
 //! monomorphised items is one kernel; names of symbols are not interpreted.
 
+use crate::rustc::{CodegenUnit, MonoItem};
 use rustc_data_structures::fx::FxIndexMap;
 use rustc_hir::def::DefKind;
-use rustc_middle::mir::mono::{CodegenUnit, MonoItem};
 use rustc_middle::ty::print::{with_no_trimmed_paths, with_no_visible_paths};
 use rustc_middle::ty::{self, Instance, Ty, TyCtxt, TypeVisitableExt};
 use rustc_span::def_id::DefId;

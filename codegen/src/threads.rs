@@ -14,8 +14,8 @@
 //!   declares by `thread_local!` are in functions of its own, which the walk sees. What the library
 //!   does by system calls and assembly does not matter.
 
+use crate::rustc::MonoItem;
 use rustc_data_structures::fx::{FxHashMap, FxHashSet};
-use rustc_middle::mir::mono::MonoItem;
 use rustc_middle::mir::{Body, SourceInfo};
 use rustc_middle::ty::{self, Instance, InstanceKind, Ty, TyCtxt};
 use rustc_span::def_id::{CrateNum, DefId};

@@ -16,7 +16,7 @@ use rustc_middle::util::Providers;
 use rustc_session::Session;
 use rustc_span::Symbol;
 
-use crate::{aot, device, runtime_items, stdpar};
+use crate::{aot, device, runtime_items, rustc, stdpar};
 
 /// The result of name resolution.
 type Resolved<'tcx> =
@@ -47,6 +47,6 @@ pub(crate) fn provide(providers: &mut Providers) {
 pub(crate) fn variable(sess: &Session, name: &str) -> Option<String> {
     let value = std::env::var(name).ok();
     let symbol = value.as_deref().map(Symbol::intern);
-    sess.psess.env_depinfo.borrow_mut().insert((Symbol::intern(name), symbol));
+    rustc::variables(sess).borrow_mut().insert((Symbol::intern(name), symbol));
     value
 }
