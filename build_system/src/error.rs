@@ -15,10 +15,12 @@ pub enum Error {
 
     /// No rustc of a release that works was found.
     #[error(
-        "schism works with rustc {releases}; looked at:\n{tried}\n\
-         Install one beside the others, it is found by itself from then on:\n    rustup toolchain install {install}"
+        "{found}; schism works with rustc {releases}: `rustup toolchain install {install}` installs \
+         one that is used by itself from then on\nlooked at:\n{tried}"
     )]
     Compiler {
+        /// The compiler that was found first, and that it is not supported.
+        found: String,
         /// The releases that work.
         releases: String,
         /// The one to install.

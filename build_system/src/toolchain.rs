@@ -105,6 +105,7 @@ impl Toolchain {
     pub fn find() -> Result<Toolchain> {
         let mut seen = BTreeSet::new();
         let mut tried = Vec::new();
+        let mut first = None;
         for (origin, sysroot) in candidates() {
             let rustc = sysroot.join("bin/rustc");
             if !seen.insert(rustc.clone()) {
@@ -123,7 +124,8 @@ impl Toolchain {
                     return Ok(Toolchain::new(sysroot, version));
                 }
                 Ok(version) => {
-                    tried.push(format!("  - {} ({origin}): {}", rustc.display(), version.text))
+                    tried.push(format!("  - {} ({origin}): {}", rustc.display(), version.text));
+                    first.get_or_insert(version.text);
                 }
                 Err(problem) => {
                     tried.push(format!("  - {} ({origin}): {problem}", rustc.display()))
@@ -134,6 +136,10 @@ impl Toolchain {
             tried.push("  - no rustc in PATH, none of rustup's".to_owned());
         }
         Err(Error::Compiler {
+            found: first.map_or_else(
+                || "there is no rustc".to_owned(),
+                |version| format!("rustc {version} is not supported"),
+            ),
             releases: RELEASES.join(", "),
             install: RELEASE,
             tried: tried.join("\n"),
@@ -274,7 +280,7 @@ fn rustup_copies() -> Vec<PathBuf> {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             let known = |release: &&str| {
-                name.strip_prefix(**release).is_some_and(|rest| rest.starts_with('.'))
+                name.strip_prefix(*release).is_some_and(|rest| rest.starts_with('.'))
             };
             RELEASES.iter().any(|release| known(&release)) || name.starts_with("stable")
         })
@@ -366,6 +372,7 @@ mod tests {
     #[test]
     fn the_error_names_the_release_and_the_command() {
         let error = Error::Compiler {
+            found: "rustc 1.94.0 is not supported".into(),
             releases: RELEASES.join(", "),
             install: RELEASE,
             tried: "  - x: 1.94.0".into(),

@@ -11,7 +11,6 @@
 //! them apart. So it also knows which kernels use no thread-local variables on the host
 //! ([`crate::threads`]).
 
-use crate::rustc::{CodegenUnit, CollectionMode, MonoItem, MonoItemData, Visibility};
 use rustc_data_structures::fx::{FxHashMap, FxHashSet, FxIndexMap, FxIndexSet};
 use rustc_hir::LangItem;
 use rustc_hir::attrs::Linkage;
@@ -35,6 +34,7 @@ use crate::call_map::{CallMap, Edges, How, Item, ItemIndex, ItemKind};
 use crate::encoded_mir;
 use crate::formatters::Formatters;
 use crate::panics::Panics;
+use crate::rustc::{CodegenUnit, CollectionMode, MonoItem, MonoItemData, Visibility, as_written};
 use crate::threads::ThreadLocals;
 use crate::{barrier_markers, runtime_items, spec_constants, stdpar};
 
@@ -359,7 +359,7 @@ impl<'tcx> Walk<'tcx> {
         let tcx = self.tcx;
         let index = self.map.add(|map| {
             let declared = declared_static(tcx, def_id);
-            let ty = tcx.type_of(declared).instantiate_identity();
+            let ty = as_written(tcx.type_of(declared).instantiate_identity());
             let item = Item {
                 path: crate::kernels::path_of(tcx, declared),
                 span: tcx.def_span(declared),

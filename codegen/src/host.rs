@@ -4,24 +4,14 @@
 //! optimisation. Units of crates that do not see the runtime are not examined.
 
 use rustc_middle::ty::{Instance, TyCtxt};
-use rustc_session::Session;
 use rustc_span::Symbol;
-use schism_llvm::{Linkage, ModuleRef, Value, Visibility, host_cpu};
+use schism_llvm::{Linkage, ModuleRef, Value, Visibility};
 
 use crate::runtime_items::{self, IS_DEVICE};
 use crate::{device, kernels, object, stdpar};
 
 /// The version of the descriptor's layout, shared with the runtime.
 const DESCRIPTOR_ABI: u64 = 1;
-
-/// The CPU that rustc generates host code for, by LLVM's name.
-pub(crate) fn target_cpu(sess: &Session) -> String {
-    let name = sess.opts.cg.target_cpu.as_deref().unwrap_or(&sess.target.cpu);
-    if name != "native" {
-        return name.to_owned();
-    }
-    host_cpu().0
-}
 
 /// Patches the module of one codegen unit.
 pub(crate) fn patch<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {

@@ -4,7 +4,6 @@
 //! `descriptor::<K, D>()` for its kernel. Each instance of that function among the crate's
 //! monomorphised items is one kernel; names of symbols are not interpreted.
 
-use crate::rustc::{CodegenUnit, MonoItem};
 use rustc_data_structures::fx::FxIndexMap;
 use rustc_hir::def::DefKind;
 use rustc_middle::ty::print::{with_no_trimmed_paths, with_no_visible_paths};
@@ -13,6 +12,7 @@ use rustc_span::def_id::DefId;
 use rustc_span::{RemapPathScopeComponents, Span};
 
 use crate::runtime_items::RuntimeItems;
+use crate::rustc::{CodegenUnit, MonoItem};
 use crate::{layout, stdpar};
 
 /// One kernel of the crate.

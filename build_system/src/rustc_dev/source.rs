@@ -110,13 +110,17 @@ fn unpack(
         )?;
     }
     let version = &toolchain.version;
-    let (found, needed) = if debian::is_source(draft.path()) {
-        (read(draft.path(), "src/version"), &version.release)
+    let (kind, found, needed) = if debian::is_source(draft.path()) {
+        ("release", read(draft.path(), "src/version"), &version.release)
     } else {
-        (read(draft.path(), "git-commit-hash"), &version.commit)
+        ("commit", read(draft.path(), "git-commit-hash"), &version.commit)
     };
     if found != *needed {
-        return Err(Error::WrongSource { path: from.to_owned(), found, needed: needed.clone() });
+        return Err(Error::WrongSource {
+            path: from.to_owned(),
+            found: format!("{kind} {found}"),
+            needed: format!("{kind} {needed}"),
+        });
     }
     digest::check(draft.path(), pinned, toolchain, &origin)?;
     only_the_compiler(draft.path())?;

@@ -27,9 +27,10 @@ use rustc_middle::util::Providers;
 use rustc_session::Session;
 use rustc_session::config::{CrateType, OptLevel, OutputFilenames, PrintRequest};
 use rustc_span::Symbol;
+use schism_llvm::host_cpu;
 
 use crate::glue::{self, Llvm, LlvmBuffer, LlvmModule, SchismBackend};
-use crate::{host, stdpar};
+use crate::stdpar;
 
 impl CodegenBackend for SchismBackend {
     /// The name of the backend that generates the host's code: crates can see it.
@@ -84,7 +85,7 @@ impl CodegenBackend for SchismBackend {
 
     fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
         let ongoing =
-            rustc_codegen_ssa::base::codegen_crate(self.clone(), tcx, host::target_cpu(tcx.sess));
+            rustc_codegen_ssa::base::codegen_crate(self.clone(), tcx, target_cpu(tcx.sess));
         glue::make_device_half(tcx);
         Box::new(ongoing)
     }
@@ -289,6 +290,15 @@ impl WriteBackendMethods for SchismBackend {
     fn serialize_module(module: LlvmModule, is_thin: bool) -> LlvmBuffer {
         Llvm::serialize_module(module, is_thin)
     }
+}
+
+/// The CPU that rustc generates host code for, by LLVM's name.
+fn target_cpu(sess: &Session) -> String {
+    let name = sess.opts.cg.target_cpu.as_deref().unwrap_or(&sess.target.cpu);
+    if name != "native" {
+        return name.to_owned();
+    }
+    host_cpu().0
 }
 
 /// The function that drops a value of a type.
