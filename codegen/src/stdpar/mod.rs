@@ -237,7 +237,7 @@ pub(crate) fn is_copied<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
 
 /// Whether a kernel is one of several of the same pipeline, and not the one that is told of.
 pub(crate) fn is_secondary<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
-    is_copied(tcx, kernel) || sorts::is_secondary(tcx, kernel)
+    is_copied(tcx, kernel) || sorts::is_secondary(tcx, kernel) || sorts::is_inside(tcx, kernel)
 }
 
 /// Whether a kernel that is made of a pipeline is of a certain module.

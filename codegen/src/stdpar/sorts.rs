@@ -23,6 +23,9 @@ const HOST_SORT: &str = "sort_slice";
 const KERNELS: &str = "sort";
 const FIRST_KERNEL: &str = "Blocks";
 
+/// rayon's modules with its sorts, in `slice`.
+const ORIGINAL_SORTS: [&str; 3] = ["mergesort", "quicksort", "sort"];
+
 const METHODS: [&str; 6] = [
     "par_sort",
     "par_sort_by",
@@ -90,6 +93,26 @@ pub(super) fn is_secondary<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
         && kernel.ty_adt_def().is_some_and(|adt| {
             tcx.opt_item_name(adt.did()).is_none_or(|name| name.as_str() != FIRST_KERNEL)
         })
+}
+
+/// Whether a pipeline belongs to one of rayon's own sorts, which use some inside: a closure of a
+/// function there takes part.
+pub(super) fn is_inside<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    let is_of_sort = |closure: DefId| {
+        let mut parents = std::iter::successors(Some(closure), |&id| tcx.opt_parent(id));
+        parents.any(|id| {
+            tcx.def_kind(id) == DefKind::Mod
+                && tcx.opt_item_name(id).is_some_and(|name| ORIGINAL_SORTS.contains(&name.as_str()))
+        })
+    };
+    known(tcx, |known| {
+        kernel.walk().any(|argument| match argument.as_type().map(|ty| *ty.kind()) {
+            Some(ty::Closure(id, _)) => {
+                known.sorts.iter().any(|items| items.original.krate == id.krate) && is_of_sort(id)
+            }
+            _ => false,
+        })
+    })
 }
 
 /// Whether the elements of a sort drop nothing, and do not change while they are compared, so that

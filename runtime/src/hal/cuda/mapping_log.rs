@@ -7,8 +7,9 @@
 //! head only ever advances: the sum of all heads says whether anything was written.
 //!
 //! One change writes none: `mremap(2)`. Where it moves memory, [`watch`](super::watch) tells. Where
-//! a mapping grows in place, the process has more private memory that can be written: the system
-//! counts its pages.
+//! a mapping grows in place, the process has more pages. The system counts them, and those that are
+//! private and can be written once more: a mapping that is not watched can be unmapped unseen, and
+//! make up for one that grows, but it is a file's or shared, and not among the second.
 //!
 //! Threads inherit this from those that start them, so it begins before there are any. What
 //! processes started later do is seen until they call `exec`: they may share the memory. Another
@@ -49,6 +50,7 @@ const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Moment {
     records: u64,
+    pages: u64,
     private_pages: u64,
 }
 
@@ -99,8 +101,10 @@ impl Log {
         let size = self.statistics.read_at(&mut text, 0).ok()?;
         let text = std::str::from_utf8(text.get(..size)?).ok()?;
         // Pages: all, there, shared, code, 0, private ones that can be written, 0.
-        let private_pages = text.split_ascii_whitespace().nth(5)?.parse().ok()?;
-        Some(Moment { records, private_pages })
+        let mut fields = text.split_ascii_whitespace();
+        let pages = fields.next()?.parse().ok()?;
+        let private_pages = fields.nth(4)?.parse().ok()?;
+        Some(Moment { records, pages, private_pages })
     }
 
     /// Whether new mappings, new rights and larger mappings are seen.
@@ -276,7 +280,17 @@ mod tests {
             let readable = log.now();
             libc::sbrk(1 << 16);
             let heap = log.now();
-            same && quiet != by_thread
+            // A shared mapping that grows in place.
+            let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+            let shared = libc::mmap(none, 8 * page, libc::PROT_READ, flags, -1, 0);
+            libc::munmap(shared.byte_add(4 * page), 4 * page);
+            let small = log.now();
+            if libc::mremap(shared, 4 * page, 8 * page, 0) == libc::MAP_FAILED {
+                return false;
+            }
+            let large = log.now();
+            same && small != large
+                && quiet != by_thread
                 && by_thread != reserved
                 && reserved != readable
                 && readable != heap
