@@ -9,20 +9,21 @@ use rustc_codegen_ssa::back::write::{
     CodegenContext, FatLtoInput, ModuleConfig, OngoingCodegen, SharedEmitter,
     TargetMachineFactoryFn, ThinLtoInput,
 };
-use rustc_codegen_ssa::traits::{
-    CodegenBackend, ExtraBackendMethods, ModuleBufferMethods, WriteBackendMethods,
-};
+use rustc_codegen_ssa::traits::{CodegenBackend, ExtraBackendMethods, WriteBackendMethods};
 use rustc_codegen_ssa::{CompiledModule, CompiledModules, CrateInfo, ModuleCodegen, TargetConfig};
 use rustc_data_structures::fx::{FxIndexMap, FxIndexSet};
 use rustc_data_structures::profiling::SelfProfilerRef;
 pub(crate) use rustc_data_structures::stable_hash as stable_hasher;
+use rustc_data_structures::steal::Steal;
 use rustc_data_structures::sync::Lock;
 use rustc_errors::DiagCtxtHandle;
 use rustc_metadata::EncodedMetadata;
 use rustc_metadata::creader::MetadataLoaderDyn;
 use rustc_middle::dep_graph::{WorkProduct, WorkProductId};
 pub(crate) use rustc_middle::mono;
-use rustc_middle::ty::{Instance, Ty, TyCtxt, Unnormalized};
+use rustc_middle::ty::{
+    Instance, ResolverAstLowering, ResolverGlobalCtxt, Ty, TyCtxt, Unnormalized,
+};
 use rustc_middle::util::Providers;
 use rustc_session::Session;
 use rustc_session::config::{CrateType, OptLevel, OutputFilenames, PrintRequest};
@@ -318,4 +319,26 @@ pub(crate) fn as_written<'tcx, T>(value: Unnormalized<'tcx, T>) -> T {
 /// What is to be normalised.
 pub(crate) fn to_normalize<'tcx, T>(value: T) -> Unnormalized<'tcx, T> {
     Unnormalized::new_wip(value)
+}
+
+/// Files besides the sources that the crate depends on.
+pub(crate) fn files(sess: &Session) -> &Lock<FxIndexSet<Symbol>> {
+    &sess.file_depinfo
+}
+
+/// The provider of `resolver_for_lowering_raw`.
+pub(crate) type ResolverProvider = for<'tcx> fn(
+    TyCtxt<'tcx>,
+    (),
+) -> (
+    &'tcx Steal<(ResolverAstLowering<'tcx>, Arc<rustc_ast::Crate>)>,
+    &'tcx ResolverGlobalCtxt,
+);
+
+/// Has the compiler generate code with a backend.
+pub(crate) fn use_backend(
+    config: &mut rustc_interface::Config,
+    backend: fn() -> Box<dyn CodegenBackend>,
+) {
+    config.make_codegen_backend = Some(Box::new(move |_| backend()));
 }
