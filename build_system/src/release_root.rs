@@ -197,7 +197,8 @@ mod tests {
         let script = install_script("1.97.1");
         let line = script.lines().find(|line| line.starts_with("version=")).unwrap();
         let chosen = |madison: &str| {
-            let script = format!("apt-cache() {{ printf '{madison}'; }}\n{line}\necho $version");
+            let line = line.replace("apt-cache madison rustc", &format!("printf '{madison}'"));
+            let script = format!("{line}\necho $version");
             let output = Command::new("sh").args(["-c", &script]).output().unwrap();
             String::from_utf8(output.stdout).unwrap().trim().to_owned()
         };

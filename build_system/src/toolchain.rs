@@ -279,10 +279,10 @@ fn rustup_copies() -> Vec<PathBuf> {
         .filter(|entry| {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            let known = |release: &&str| {
+            let of_known = RELEASES.iter().any(|release| {
                 name.strip_prefix(*release).is_some_and(|rest| rest.starts_with('.'))
-            };
-            RELEASES.iter().any(|release| known(&release)) || name.starts_with("stable")
+            });
+            of_known || name.starts_with("stable")
         })
         .map(|entry| entry.path())
         .filter_map(|path| path.canonicalize().ok())
