@@ -1,4 +1,5 @@
-//! What one work-item does in the workloads of `cpu_lanes`: functions that kernels and rayon call.
+//! What one work-item does in the workloads of `cargo schism bench cpu`: functions that kernels and
+//! rayon call.
 
 /// How often a point's sequence stays near zero.
 #[must_use]

@@ -1,30 +1,14 @@
-//! Code shared by the two programs of `cargo schism bench cpu`: inputs, the clock, the output.
-//!
-//! `src/bin/cpu_schism.rs` runs the workloads as kernels, `src/bin/cpu_rayon.rs` as rayon loops
-//! that plain rustc compiles for this CPU. Both call the same functions on the same inputs. Each
-//! prints a line `name seconds checksum` for every workload; `cargo schism bench cpu` alternates
-//! the two and compares.
+//! Code shared by the programs that `cargo schism bench` measures: inputs, the clock, the output.
 
 pub mod algorithms;
+pub mod cpu;
 pub mod items;
 
-use std::time::{Duration, Instant};
-
 use schism_examples::blur::Blur;
-use schism_examples::gravity::{Body, disc};
 use schism_examples::picture::Pixel;
-
-/// Elements of the saxpy workload.
-pub const SAXPY: usize = 1 << 24;
-
-/// Pixels of the Mandelbrot workload, across and down.
-pub const MANDELBROT: (usize, usize) = (1024, 768);
 
 /// Pixels of the image workload, across and down.
 pub const IMAGE: (usize, usize) = (2048, 1536);
-
-/// Bodies of the n-body workload.
-pub const BODIES: usize = 8192;
 
 /// Work-items of a group in the workloads with groups, but for matrices.
 pub const GROUP: usize = 256;
@@ -32,25 +16,11 @@ pub const GROUP: usize = 256;
 /// Elements that are summed and scanned in groups.
 pub const SCANNED: usize = 1 << 20;
 
-/// Elements that are sorted in groups.
-pub const SORTED: usize = 1 << 17;
-
 /// The side of the matrices that are transposed and multiplied.
 pub const SIDE: usize = 512;
 
 /// The side of a tile of them.
 pub const TILE: usize = 16;
-
-/// How often each workload runs; the fastest counts.
-pub const REPEATS: usize = 7;
-
-/// The vectors of saxpy.
-#[must_use]
-pub fn vectors() -> (Vec<f32>, Vec<f32>) {
-    let x = (0..SAXPY).map(|i| (i % 1000) as f32 * 0.25).collect();
-    let y = (0..SAXPY).map(|i| (i % 77) as f32).collect();
-    (x, y)
-}
 
 /// Numbers in no order.
 #[must_use]
@@ -84,23 +54,10 @@ pub fn blur() -> Blur {
     Blur::new(1.4)
 }
 
-/// The bodies of the n-body workload.
+/// The weights of that blur: the centre, then outwards.
 #[must_use]
-pub fn bodies() -> Vec<Body> {
-    disc(BODIES)
-}
-
-/// Runs a workload [`REPEATS`] times after one run that does not count, and prints its line. The
-/// workload returns a checksum of its result.
-pub fn measure(name: &str, mut workload: impl FnMut() -> u64) {
-    let mut checksum = workload();
-    let mut best = Duration::MAX;
-    for _ in 0..REPEATS {
-        let start = Instant::now();
-        checksum = std::hint::black_box(workload());
-        best = best.min(start.elapsed());
-    }
-    println!("{name} {} {checksum}", best.as_secs_f64());
+pub fn blur_weights() -> Vec<f32> {
+    blur().weights().to_vec()
 }
 
 /// A checksum of a few elements from everywhere in the slice: cheap compared with any workload.

@@ -27,6 +27,12 @@ impl Blur {
         Self { weights: weights.map(|weight| weight / sum), reach }
     }
 
+    /// The weights: the centre, then outwards.
+    #[must_use]
+    pub fn weights(&self) -> &[f32] {
+        &self.weights[..=self.reach]
+    }
+
     /// One blurred value; `at` reads a neighbour at a signed distance.
     #[inline]
     fn apply(&self, at: impl Fn(isize) -> f32) -> f32 {

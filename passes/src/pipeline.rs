@@ -141,6 +141,7 @@ pub static CPU: &[Step] = &[
     BOUNDS,
     // Before LLVM unrolls or vectorises a loop.
     Step::Pass("vectorize"),
+    Step::Pass("lower-group-updates"),
     OPTIMIZE,
     // What must not be optimised.
     Step::Target("add-entry"),

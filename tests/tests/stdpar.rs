@@ -188,7 +188,7 @@ fn each_pipeline_is_explained() {
     line(7, "this parallel iterator stays with rayon");
     line(9, "this parallel iterator");
     line(11, "this parallel sort becomes a kernel");
-    line(13, "this parallel sort stays with rayon");
+    line(13, "this parallel sort stays with rayon: its elements are dropped");
     // What rayon's own sorts do inside is not told.
     assert!(!notes.iter().any(|note| note.contains("iterator") && note.contains("par_sort")));
 }

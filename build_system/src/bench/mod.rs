@@ -38,7 +38,11 @@ pub const SUBJECTS: &[Subject] = &[
         summary: "time of schism's compiler beside plain rustc",
         run: compile::run,
     },
-    Subject { name: "cpu", summary: "kernels on the CPU device beside rayon", run: cpu::run },
+    Subject {
+        name: "cpu",
+        summary: "kernels on the CPU device beside rayon, ISPC and OpenCL (`bench cpu --help`)",
+        run: cpu::run,
+    },
     Subject {
         name: "gpu",
         summary: "kernels on an NVIDIA GPU beside CUDA C++ (`bench gpu --help`)",
@@ -73,9 +77,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
 fn workspace() -> Result<PathBuf> {
     let here = std::env::current_dir().unwrap_or_default();
     here.ancestors()
-        .find(|folder| {
-            folder.join("benches").join("src").join("bin").join("cpu_schism.rs").exists()
-        })
+        .find(|folder| folder.join("benches").join("src").join("bin").join("cpu_schism").is_dir())
         .map(PathBuf::from)
         .ok_or_else(|| Error::Usage("this benchmark runs in a checkout of schism".to_owned()))
 }

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
+use rustc_middle::mir::mono::MonoItem;
 use rustc_middle::ty::print::with_no_trimmed_paths;
-use rustc_middle::ty::{self, Instance, TyCtxt};
+use rustc_middle::ty::{self, Instance, Ty, TyCtxt};
 use rustc_session::Session;
 use rustc_span::Span;
 
@@ -34,20 +35,44 @@ impl Place {
     /// The place of the pipeline that a kernel is made of.
     pub(crate) fn of<'tcx>(tcx: TyCtxt<'tcx>, entry: Instance<'tcx>) -> Self {
         let kernel = entry.args.type_at(0);
-        let closure = kernel.walk().find_map(|argument| match *argument.as_type()?.kind() {
-            ty::Closure(def_id, _) | ty::FnDef(def_id, _) if def_id.is_local() => {
-                Some(tcx.def_span(def_id))
-            }
-            _ => None,
-        });
-        let producer = stdpar::pipeline_of(tcx, kernel).map(|args| args.type_at(0));
-        let mut producer = producer
-            .map_or_else(String::new, |producer| with_no_trimmed_paths!(producer.to_string()));
-        if producer.chars().count() > LONGEST {
-            producer = producer.chars().take(LONGEST).chain("...".chars()).collect();
+        Self {
+            closure: local_closure(tcx, kernel.walk()),
+            producer: stdpar::pipeline_of(tcx, kernel)
+                .map_or_else(String::new, |args| in_words(args.type_at(0))),
+            is_sort: sorts::is_kernel(tcx, kernel),
         }
-        Self { closure, producer, is_sort: sorts::is_kernel(tcx, kernel) }
     }
+
+    /// The place of a sort, by the function that sorts on the host.
+    fn of_sort<'tcx>(tcx: TyCtxt<'tcx>, function: Instance<'tcx>) -> Self {
+        Self {
+            closure: function.args.types().find_map(|ty| local_closure(tcx, ty.walk())),
+            producer: in_words(function.args.type_at(0)),
+            is_sort: true,
+        }
+    }
+}
+
+/// The first closure or function of the crate among the parts of a type.
+fn local_closure<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    parts: impl IntoIterator<Item = ty::GenericArg<'tcx>>,
+) -> Option<Span> {
+    parts.into_iter().find_map(|argument| match *argument.as_type()?.kind() {
+        ty::Closure(def_id, _) | ty::FnDef(def_id, _) if def_id.is_local() => {
+            Some(tcx.def_span(def_id))
+        }
+        _ => None,
+    })
+}
+
+/// A type's beginning.
+fn in_words(ty: Ty<'_>) -> String {
+    let text = with_no_trimmed_paths!(ty.to_string());
+    if text.chars().count() > LONGEST {
+        return text.chars().take(LONGEST).chain("...".chars()).collect();
+    }
+    text
 }
 
 /// Prints a note for each pipeline that became a kernel, and for each that did not, with why.
@@ -79,19 +104,25 @@ pub(crate) fn tell_types(tcx: TyCtxt<'_>, runtime: &[RuntimeItems]) {
     if !is_asked() {
         return;
     }
-    let units = tcx.collect_and_partition_mono_items(()).codegen_units;
     let mut told: HashSet<Span> = HashSet::new();
+    let mut tell = |place: &Place| {
+        if place.closure.is_none_or(|span| told.insert(span)) {
+            let why = if place.is_sort { SORT } else { WHY };
+            note(tcx.sess, place, &format!("stays with rayon: {why}"));
+        }
+    };
+    let units = tcx.collect_and_partition_mono_items(()).codegen_units;
     for (marker, _) in units.iter().flat_map(|unit| kernels::markers_of(unit, runtime)) {
         let is_told = !stdpar::is_secondary(tcx, marker.args.type_at(0));
         if is_told && !stdpar::may_be_kernel(tcx, marker) {
-            let place = Place::of(tcx, marker);
-            if place.closure.is_none_or(|span| told.insert(span)) {
-                note(
-                    tcx.sess,
-                    &place,
-                    &format!("stays with rayon: {}", if place.is_sort { SORT } else { WHY }),
-                );
-            }
+            tell(&Place::of(tcx, marker));
+        }
+    }
+    for item in units.iter().flat_map(|unit| unit.items().keys()) {
+        if let MonoItem::Fn(function) = item
+            && sorts::is_of_host_only(tcx, *function)
+        {
+            tell(&Place::of_sort(tcx, *function));
         }
     }
 }

@@ -5,7 +5,7 @@
 //! the trait may have methods of its own.
 
 use rustc_hir::def::DefKind;
-use rustc_middle::ty::{self, GenericArgsRef, Ty, TyCtxt};
+use rustc_middle::ty::{self, GenericArgsRef, Instance, Ty, TyCtxt};
 use rustc_span::def_id::{CrateNum, DefId};
 
 use crate::stdpar::{HOST, ORIGINALS, child, is_in_module, known};
@@ -113,6 +113,13 @@ pub(super) fn is_inside<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
             _ => false,
         })
     })
+}
+
+/// Whether a function is the one that sorts on the host, for elements that no kernel can sort. Then
+/// there is no kernel to tell of.
+pub(super) fn is_of_host_only<'tcx>(tcx: TyCtxt<'tcx>, function: Instance<'tcx>) -> bool {
+    known(tcx, |known| known.sorts.iter().any(|items| items.host_sort == function.def_id()))
+        && !may_be_copied(tcx, function.args)
 }
 
 /// Whether the elements of a sort drop nothing, and do not change while they are compared, so that

@@ -1,3 +1,4 @@
 //! Passes for the CPU.
 
+pub mod lower_group_updates;
 pub mod split_at_barriers;

@@ -92,7 +92,7 @@ pub(crate) fn make_plain(access: Value<'_>) {
 }
 
 /// Makes an update a load, an operation and a store.
-fn update(instruction: Value<'_>) {
+pub(crate) fn update(instruction: Value<'_>) {
     let (address, value) = (instruction.operand(0), instruction.operand(1));
     let ty = value.ty();
     let operation = instruction.rmw_operation();

@@ -5,13 +5,14 @@
 //! loop, and fully for the vector one. A gather is as many loads, and slower ones: the vector loop
 //! must win by its arithmetic.
 
-use schism_llvm::{Opcode, TypeKind, Value};
+use schism_llvm::{FUNCTION_INDEX, Opcode, TypeKind, Value};
 
 use super::intrinsics::{self, Form};
 use super::plan::{Access, Plan, access};
 use super::refusal::Refusal;
-use super::region::Part;
+use super::region::{InnerLoop, Part};
 use super::shape::Shape;
+use crate::cpu::split_at_barriers::CUT;
 use crate::spec::lanes::Lanes;
 
 /// How often an inner loop is assumed to iterate.
@@ -44,7 +45,7 @@ pub(super) fn choose(plan: &Plan<'_>, lanes: &Lanes) -> Result<u32, Refusal> {
     let (narrow, wide) = widths(plan);
     // Gathers wait for memory: the more of them at once, the better.
     let by = if wide > narrow && !gathers_in_loop(plan) { 64 } else { 32 };
-    let count = (lanes.register_bits / by).clamp(2, 16);
+    let count = (lanes.register_bits / by).clamp(2, 16) * interleaved(plan);
     let (scalar, vector) = costs(plan, count, f64::from(lanes.register_bits));
     let per_item = vector / f64::from(count);
     if per_item < scalar * MARGIN {
@@ -80,6 +81,44 @@ fn is_simple<'m>(plan: &Plan<'m>, address: Value<'m>, value: Value<'m>) -> bool 
     let layout = plan.region.function.module().data_layout();
     let access = access(&layout, plan.shapes.get(address), value.ty());
     matches!(access, Access::Same | Access::Consecutive)
+}
+
+/// How many registers each vector has. Two keep the processor busy where each iteration of a loop
+/// waits for the one before it, and share what is the same for all lanes; there must be registers
+/// for the values that go from one iteration to the next. The rows of a group are often not longer
+/// than one register.
+fn interleaved(plan: &Plan<'_>) -> u32 {
+    /// Instructions of such a loop, and the registers that it carries values in.
+    const MOST: usize = 60;
+    const CARRIED: u32 = 6;
+    let region = &plan.region;
+    if region.function.string_attribute(FUNCTION_INDEX, CUT).is_some() {
+        return 1;
+    }
+    let is_varying = |value: Value<'_>| plan.shapes.get(value) == Shape::Varying;
+    let stays_in_registers = |one: &Value<'_>| match one.opcode() {
+        Some(Opcode::Load) => plan.privates.of(one.operand(0)).is_none(),
+        Some(Opcode::Store | Opcode::AtomicRMW) => false,
+        Some(Opcode::Call) => one.callee().is_some_and(|it| intrinsics::form(it).is_some()),
+        _ => true,
+    };
+    let pays = |of: &InnerLoop| {
+        let phis = region.cfg.blocks[of.header].phis().into_iter().filter(|&phi| is_varying(phi));
+        let carried: u32 = phis.map(|phi| (bits(phi) as u32).div_ceil(32)).sum();
+        let all: Vec<_> =
+            of.blocks.iter().flat_map(|&block| region.cfg.blocks[block].instructions()).collect();
+        (1..=CARRIED).contains(&carried) && all.len() <= MOST && all.iter().all(stays_in_registers)
+    };
+    let is_innermost =
+        |index: usize| (1..region.loops.len()).all(|other| region.loops[other].parent != index);
+    let mut innermost =
+        (1..region.loops.len()).filter(|&at| is_innermost(at)).map(|at| &region.loops[at]);
+    let mut any = false;
+    let all = innermost.all(|of| {
+        any = true;
+        pays(of)
+    });
+    if any && all { 2 } else { 1 }
 }
 
 /// Whether a loop inside loads from anywhere.

@@ -86,10 +86,11 @@ pub use crate::spec::lanes::Lanes;
 pub use region::MARK;
 
 /// Brings loops to the form in which they are vectorised. Small loops of a constant number of
-/// iterations become straight code, so that locals which they index become values.
+/// iterations become straight code, so that locals which they index become values. What these loops
+/// loaded moves out of the loops around them then.
 const PREPARE: &str = "lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
      simplifycfg,loop-mssa(loop-rotate,licm),loop(loop-unroll-full),sroa,early-cse<memssa>,\
-     instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa";
+     instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),loop-simplify,lcssa";
 
 /// Runs the pass over the module, and says what became of each loop over work-items.
 ///

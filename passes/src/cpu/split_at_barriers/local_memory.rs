@@ -2,8 +2,10 @@
 //! that memory, and the work-items of a group run one after the other between two barriers.
 //!
 //! What the group's parameter points to has one address of memory: that of the local memory. Other
-//! orders, and operations that read and write at once, stay as they are, so that a loop with them is
-//! not taken for one whose iterations may run at once.
+//! orders stay as they are. Relaxed operations that read and write at once stay one instruction, so
+//! that a loop with them is not taken for one whose iterations may run at once; they get the scope
+//! `singlethread`, and [`lower_group_updates`](crate::cpu::lower_group_updates) makes them plain when
+//! nothing asks any more.
 
 use std::collections::HashSet;
 
@@ -14,8 +16,9 @@ use super::body::Body;
 /// Makes what only concerns the group plain.
 pub(super) fn make_plain<'m>(body: &Body<'m>, group: Value<'m>) {
     for instruction in body.blocks.iter().flat_map(|block| block.instructions()) {
+        let is_update = instruction.opcode() == Some(Opcode::AtomicRMW);
         let address = match instruction.opcode() {
-            Some(Opcode::Load) => instruction.operand(0),
+            Some(Opcode::Load | Opcode::AtomicRMW) => instruction.operand(0),
             Some(Opcode::Store) => instruction.operand(1),
             _ => continue,
         };
@@ -26,8 +29,10 @@ pub(super) fn make_plain<'m>(body: &Body<'m>, group: Value<'m>) {
                 AtomicOrdering::Monotonic | AtomicOrdering::Unordered
             );
         if is_relaxed && is_local(address, group) {
-            instruction.set_single_thread(false);
-            instruction.set_ordering(AtomicOrdering::NotAtomic);
+            instruction.set_single_thread(is_update);
+            if !is_update {
+                instruction.set_ordering(AtomicOrdering::NotAtomic);
+            }
         }
     }
 }

@@ -48,9 +48,13 @@ impl<'m> Emit<'_, 'm> {
     }
 
     /// Whether an address is computed of the work-item's number alone, by limits and divisions:
-    /// then it is often consecutive for the lanes of a vector, though not always.
+    /// then it is often consecutive for the lanes of a vector, though not always. A step that is
+    /// known is not that of consecutive elements, or there were no need to ask.
     fn may_be_consecutive(&self, address: Value<'m>) -> bool {
         const STEPS: usize = 48;
+        if self.shape(address) != Shape::Varying {
+            return false;
+        }
         let mut open = vec![address];
         let mut seen = Vec::new();
         while let Some(value) = open.pop() {

@@ -225,6 +225,11 @@ impl<'m> Emit<'_, 'm> {
         for one in all {
             use Opcode::*;
             match one.opcode() {
+                // As long as many others, and for nothing if no lane is on.
+                Some(Call) if one.callee().is_some_and(|it| intrinsics::is_called(it, "sqrt")) => {
+                    weight += CHEAP;
+                }
+                Some(FDiv) => weight += CHEAP,
                 Some(Call) if one.callee().and_then(intrinsics::form).is_some() => weight += 1,
                 Some(Load | Store | Call | AtomicRMW | UDiv | SDiv | URem | SRem) => return true,
                 _ => weight += 1,

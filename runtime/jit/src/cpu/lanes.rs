@@ -21,9 +21,10 @@ fn from(value: &str, register_bits: u32) -> Result<Option<Lanes>, JitError> {
         "4" => Some(4),
         "8" => Some(8),
         "16" => Some(16),
+        "32" => Some(32),
         other => {
             return Err(JitError::InvalidOptions(format!(
-                "{VARIABLE} is `{other}`: it can be `auto`, `off`, `4`, `8` or `16`"
+                "{VARIABLE} is `{other}`: it can be `auto`, `off`, `4`, `8`, `16` or `32`"
             )));
         }
     };

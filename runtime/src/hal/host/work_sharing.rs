@@ -35,8 +35,8 @@ const GRAIN: Duration = Duration::from_micros(2);
 /// An interval is at most the rest, divided by this and by the number of threads.
 const SHARES: usize = 16;
 
-/// Intervals of at least this many work-items end at multiples of it: their elements then share no
-/// cache line, and vector loops need no remainder.
+/// Intervals have at least so many work-items and end at multiples of it, unless the whole range is
+/// small: their elements then share no cache line, and vector loops need no remainder.
 const ALIGN: usize = 64;
 
 /// How often a caller without work polls the others before it sleeps.
@@ -177,6 +177,16 @@ struct Job {
     generation: u32,
 }
 
+/// The fewest work-items of an interval, and what intervals end at multiples of: [`ALIGN`], or as
+/// many as one share of a small range has. The time of a work-item says little about the others
+/// where they are computed in lanes, and a few of them take as long as a whole vector.
+fn fewest(items: usize, shares: usize) -> usize {
+    match (items / shares).min(ALIGN) {
+        0 => 1,
+        few => 1 << few.ilog2(),
+    }
+}
+
 impl Job {
     /// Wakes up to two more threads. Each of them wakes two more, so that on many cores no single
     /// thread has to wake all the others.
@@ -234,9 +244,13 @@ impl Job {
         let items = self.work.extent.items;
         let [row, rows, _] = self.work.extent.xyz;
         let rest = items - begin;
-        let grain = self.grain.load(Ordering::Relaxed);
-        let size = (rest / (self.threads * SHARES)).max(grain).min(rest);
-        let unit = [row * rows, row, ALIGN].into_iter().find(|unit| *unit <= size).unwrap_or(1);
+        let shares = self.threads * SHARES;
+        // A group's lanes are its own work-items.
+        let fewest = if self.work.groups.is_some() { 1 } else { fewest(items, shares) };
+        let grain = self.grain.load(Ordering::Relaxed).max(fewest);
+        let size = (rest / shares).max(grain).min(rest);
+        let unit =
+            [row * rows, row, ALIGN, fewest].into_iter().find(|unit| *unit <= size).unwrap_or(1);
         // A unit, and the end of an interval, are at most isize::MAX, so their sum does not
         // overflow.
         (begin + size).next_multiple_of(unit).min(items)
@@ -271,5 +285,19 @@ impl Job {
             thread::park();
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fewest;
+
+    #[test]
+    fn intervals_are_of_whole_vectors_unless_there_are_few_work_items() {
+        assert_eq!(fewest(1 << 20, 32), 64);
+        assert_eq!(fewest(4096, 32), 64);
+        assert_eq!(fewest(1500, 32), 32);
+        assert_eq!(fewest(100, 32), 2);
+        assert_eq!(fewest(31, 32), 1);
     }
 }
