@@ -1,10 +1,16 @@
-//! Tells the build scripts of the packages that depend on this one where the toolchain is:
-//! `DEP_SCHISM_PASSES_SYSROOT`.
+//! Tells the build scripts of the packages that depend on this one what `schism-llvm`'s has found
+//! out, under the same names: `DEP_SCHISM_PASSES_SYSROOT`, `DEP_SCHISM_PASSES_LIBRARY`.
+
+use std::path::Path;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let sysroot = std::env::var("DEP_SCHISM_LLVM_SYSROOT").expect("schism-llvm tells it");
+    let [sysroot, library] = ["SYSROOT", "LIBRARY"].map(|name| {
+        std::env::var(format!("DEP_SCHISM_LLVM_{name}")).expect("schism-llvm tells it")
+    });
     println!("cargo::metadata=sysroot={sysroot}");
+    println!("cargo::metadata=library={library}");
     // Only this package's own tests and tools run from the build directory.
-    println!("cargo::rustc-link-arg=-Wl,-rpath,{sysroot}/lib");
+    let folder = Path::new(&library).parent().unwrap_or(Path::new("/"));
+    println!("cargo::rustc-link-arg=-Wl,-rpath,{}", folder.display());
 }

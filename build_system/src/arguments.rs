@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use crate::error::{Error, Result};
+use crate::release_root;
 
 /// What to do.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub enum Request {
     Bench(Vec<OsString>),
     /// A verb of cargo's that compiles, with schism's compiler.
     Compile(&'static str, Vec<OsString>),
+    /// Tests with a release of the distribution's, in a root of its own.
+    TestRelease(String, Vec<OsString>),
     /// A verb of cargo's, with the plain compiler.
     Plain(&'static str, Vec<OsString>),
 }
@@ -95,6 +98,11 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request> {
         .iter()
         .find(|(name, short, _)| verb == *name || (verb == *short && !short.is_empty()))
     {
+        if *name == "test"
+            && let Some((release, rest)) = release_root::take(&rest)
+        {
+            return Ok(Request::TestRelease(release, rest));
+        }
         return Ok(if *compiles {
             Request::Compile(name, rest)
         } else {

@@ -235,10 +235,10 @@ fn flags(toolchain: &Toolchain, rustc_dev: &RustcDev) -> Vec<OsString> {
     }
     flags.extend([
         "-L".into(),
-        with("native=", &toolchain.lib()),
+        with("native=", &toolchain.libraries),
         // Each finds its neighbours, the compiler's libraries and its LLVM by itself.
         "-Clink-arg=-Wl,-rpath,$ORIGIN".into(),
-        with("-Clink-arg=-Wl,-rpath,", &toolchain.lib()),
+        with("-Clink-arg=-Wl,-rpath,", &toolchain.libraries),
     ]);
     flags
 }

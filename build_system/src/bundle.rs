@@ -54,7 +54,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let named = std::env::var_os("SCHISM_JIT").filter(|path| !path.is_empty()).map(PathBuf::from);
     let needs_setup = request.program.is_none() || (request.jit && named.is_none());
     let ready = needs_setup.then(|| setup::ensure(&Home::from_environment()?)).transpose()?;
-    let more: Vec<PathBuf> = ready.iter().map(|ready| ready.toolchain.lib()).collect();
+    let more: Vec<PathBuf> = ready.iter().map(|ready| ready.toolchain.libraries.clone()).collect();
 
     let build = |extra: &[&str]| -> Result<PathBuf> {
         if let Some(program) = &request.program {

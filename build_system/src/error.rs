@@ -13,16 +13,18 @@ pub enum Error {
     #[error("{0}")]
     Cache(schism_cache::Problem),
 
-    /// No rustc of the pinned release was found.
+    /// No rustc of a release that works was found.
     #[error(
-        "schism needs rustc {release} (commit {commit}), built for this machine; looked at:\n{tried}\n\
-         Install it beside the others, it is found by itself from then on:\n    rustup toolchain install {release}"
+        "{found}; schism works with rustc {releases}: `rustup toolchain install {install}` installs \
+         one that is used by itself from then on\nlooked at:\n{tried}"
     )]
     Compiler {
-        /// The release that is needed.
-        release: &'static str,
-        /// Its commit.
-        commit: &'static str,
+        /// The compiler that was found first, and that it is not supported.
+        found: String,
+        /// The releases that work.
+        releases: String,
+        /// The one to install.
+        install: &'static str,
         /// One indented line per compiler that was looked at.
         tried: String,
     },
@@ -32,6 +34,7 @@ pub enum Error {
         "the compiler's own crates (rustc-dev for rustc {release}) are not at hand; tried:\n{tried}\n\
          Any one of these helps:\n\
          \x20 - rustup component add rustc-dev --toolchain {release}\n\
+         \x20 - apt install rust-src, for a compiler that is a distribution's own\n\
          \x20 - SCHISM_RUSTC_SRC=FILE cargo schism setup\n\
          \x20   where FILE is the release's source archive, rustc-{release}-src.tar.xz, or a directory with it unpacked"
     )]
@@ -58,11 +61,11 @@ pub enum Error {
     },
 
     /// The source of the compiler is not the one that is needed.
-    #[error("{path} holds the source of commit {found}, the installed rustc is commit {needed}")]
+    #[error("{path} holds the source of {found}, the installed rustc is {needed}")]
     WrongSource {
         /// The archive or directory.
         path: PathBuf,
-        /// What `git-commit-hash` in it says.
+        /// The commit that it says, or for a distribution's source the release.
         found: String,
         /// The installed compiler's.
         needed: String,
@@ -82,6 +85,18 @@ pub enum Error {
         found: String,
         /// What that should be.
         pinned: String,
+    },
+
+    /// A distribution's patch does not fit.
+    #[error(
+        "{patch} does not fit {file}: the crate is not the one that the distribution patched; \
+         `cargo schism clean` removes the half-finished build"
+    )]
+    Patch {
+        /// The patch.
+        patch: PathBuf,
+        /// The file that it should change.
+        file: PathBuf,
     },
 
     /// Cargo would build other packages than those of the lock file.

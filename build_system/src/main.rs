@@ -33,6 +33,7 @@ mod pack;
 mod progress;
 mod prune;
 mod publish;
+mod release_root;
 mod rustc_dev;
 #[cfg(test)]
 mod scratch;
@@ -69,10 +70,13 @@ fn serve(request: Request) -> Result<ExitCode> {
         Request::Version => println!(
             "cargo-schism {} (for rustc {})",
             env!("CARGO_PKG_VERSION"),
-            toolchain::RELEASE
+            toolchain::RELEASES.join(", ")
         ),
         Request::Setup => drop(setup::ensure(&Home::from_environment()?)?),
         Request::Clean => setup::clean(&Home::from_environment()?)?,
+        Request::TestRelease(release, arguments) => {
+            return release_root::test(&release, &arguments);
+        }
         Request::Doctor => return doctor::run(),
         Request::BackendPath => {
             let ready = setup::ensure(&Home::from_environment()?)?;

@@ -75,8 +75,7 @@ fn inputs(sources: &Sources, toolchain: &Toolchain) -> Result<String> {
     hasher
         .field(artifacts::RECIPE.as_bytes())
         .field(sources.content_hash()?.as_bytes())
-        .field(toolchain.version.commit.as_bytes())
-        .field(toolchain.version.host.as_bytes())
+        .field(toolchain.key().as_bytes())
         .field(toolchain.sysroot.as_os_str().as_encoded_bytes());
     Ok(hasher.finish())
 }

@@ -1,4 +1,4 @@
-//! The pinned compiler: finding it, and refusing any other.
+//! The compiler: finding the active one, or another whose release works.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,14 @@ use crate::command;
 use crate::error::{Error, Result};
 use crate::hash::Hasher;
 
-/// The release whose internals the plugin knows.
+/// The releases that work: each has a module in `codegen/src/rustc/`.
+pub const RELEASES: &[&str] = &["1.95"];
+/// Releases with a module that has not passed the tests yet. They, and nightlies, are taken where
+/// the variable [`ALLOW_UNTRIED`] is set.
+const UNTRIED: &[&str] = &["1.97"];
+/// The variable that allows compilers that were not tried.
+pub const ALLOW_UNTRIED: &str = "SCHISM_UNTRIED_RUSTC";
+/// The one that rustup installs where there is none.
 pub const RELEASE: &str = "1.95.0";
 /// The commit of that release.
 pub const COMMIT: &str = "59807616e1fa2540724bfbac14d7976d7e4a3860";
@@ -22,6 +29,8 @@ pub struct Toolchain {
     pub cargo: PathBuf,
     /// The root of the installation.
     pub sysroot: PathBuf,
+    /// Where its shared libraries lie.
+    pub libraries: PathBuf,
     /// What it says of itself.
     pub version: Version,
 }
@@ -64,30 +73,66 @@ impl Version {
         }
     }
 
-    /// Whether this is the pinned compiler, down to the commit: a distribution's own build of the
-    /// release has other symbols.
-    pub fn is_pinned(&self) -> bool {
-        self.release == RELEASE && self.commit == COMMIT
+    /// Whether the plugin knows this release's internals. Who built it does not matter here: its
+    /// own crates are provided for each build, and compared with it.
+    pub fn is_known(&self) -> bool {
+        RELEASES.contains(&self.minor()) || UNTRIED.contains(&self.minor()) && allows_untried()
+    }
+
+    /// `1.95` of `1.95.0`. A nightly's and a beta's are not those of the release: `1.97.0-nightly`
+    /// stays as it is.
+    pub fn minor(&self) -> &str {
+        match self.release.rsplit_once('.') {
+            Some((minor, patch)) if patch.bytes().all(|byte| byte.is_ascii_digit()) => minor,
+            _ => &self.release,
+        }
+    }
+
+    /// Whether this is a nightly no older than the newest release that is known.
+    fn is_new_nightly(&self) -> bool {
+        let number = |release: &str| release.split('.').nth(1)?.parse::<u32>().ok();
+        let newest = RELEASES.iter().filter_map(|release| number(release)).max();
+        self.release.ends_with("-nightly") && number(&self.release) >= newest
+    }
+
+    /// Whether rust-lang built it: others add words of their own.
+    fn is_original(&self) -> bool {
+        let commit = self.commit.get(..9).unwrap_or(&self.commit);
+        self.text == format!("{} ({commit} {})", self.release, self.date)
     }
 }
 
 impl Toolchain {
-    /// The pinned compiler: the active one if it is that, else rustup's copy of the release.
+    /// The active compiler if its release is known, else rustup's copy of one that is.
+    ///
+    /// The active one is that of the cargo which started this program (`rust-toolchain.toml` and
+    /// `RUSTUP_TOOLCHAIN` decide which), else what `rustc` in `PATH` is.
     pub fn find() -> Result<Toolchain> {
         let mut seen = BTreeSet::new();
         let mut tried = Vec::new();
+        let mut first = None;
         for (origin, sysroot) in candidates() {
             let rustc = sysroot.join("bin/rustc");
             if !seen.insert(rustc.clone()) {
                 continue;
             }
             match probe(&rustc) {
-                Ok(version) if version.is_pinned() => {
+                Ok(version) if version.is_known() => {
                     tracing::debug!(sysroot = %sysroot.display(), origin, "found the compiler");
                     return Ok(Toolchain::new(sysroot, version));
                 }
+                // A nightly's own crates come from rustup only.
+                Ok(version)
+                    if allows_untried()
+                        && version.is_new_nightly()
+                        && has_rustc_dev(&sysroot, &version.host) =>
+                {
+                    tracing::debug!(sysroot = %sysroot.display(), origin, "found a nightly");
+                    return Ok(Toolchain::new(sysroot, version));
+                }
                 Ok(version) => {
-                    tried.push(format!("  - {} ({origin}): {}", rustc.display(), version.text))
+                    tried.push(format!("  - {} ({origin}): {}", rustc.display(), version.text));
+                    first.get_or_insert(version.text);
                 }
                 Err(problem) => {
                     tried.push(format!("  - {} ({origin}): {problem}", rustc.display()))
@@ -97,7 +142,15 @@ impl Toolchain {
         if tried.is_empty() {
             tried.push("  - no rustc in PATH, none of rustup's".to_owned());
         }
-        Err(Error::Compiler { release: RELEASE, commit: COMMIT, tried: tried.join("\n") })
+        Err(Error::Compiler {
+            found: first.map_or_else(
+                || "there is no rustc".to_owned(),
+                |version| format!("rustc {version} is not supported"),
+            ),
+            releases: RELEASES.join(", "),
+            install: RELEASE,
+            tried: tried.join("\n"),
+        })
     }
 
     fn new(sysroot: PathBuf, version: Version) -> Toolchain {
@@ -106,15 +159,27 @@ impl Toolchain {
             rustc: sysroot.join("bin/rustc"),
             // rust-lang's own toolchains always have a cargo; a hand-made one may lean on PATH.
             cargo: if cargo.is_file() { cargo } else { "cargo".into() },
+            libraries: libraries_of(&sysroot),
             sysroot,
             version,
         }
     }
 
-    /// Names the compiler in the cache: `1.95.0-59807616e-x86_64-unknown-linux-gnu`.
+    /// Names the compiler in the cache: `1.95.0-59807616e-x86_64-unknown-linux-gnu`. A build by
+    /// somebody else of the same commit has another name.
     pub fn key(&self) -> String {
-        let commit = &self.version.commit;
-        format!("{}-{}-{}", self.version.release, &commit[..commit.len().min(9)], self.version.host)
+        let commit = self.version.commit.get(..9).unwrap_or(&self.version.commit);
+        let mut key = format!("{}-{commit}", self.version.release);
+        if !self.version.is_original() {
+            let mut hasher = Hasher::default();
+            hasher.field(self.version.text.as_bytes());
+            // The file's name has a hash of what was built, and how.
+            let library = self.driver_library();
+            let name = library.as_deref().and_then(Path::file_name).unwrap_or_default();
+            hasher.field(name.as_encoded_bytes());
+            key.push_str(&format!("-{}", &hasher.finish()[..8]));
+        }
+        format!("{key}-{}", self.version.host)
     }
 
     /// Names this copy of the compiler: programs linked to it find it by an absolute path.
@@ -124,14 +189,14 @@ impl Toolchain {
         format!("{}-{}", self.key(), &hasher.finish()[..8])
     }
 
-    /// Where its shared libraries lie.
-    pub fn lib(&self) -> PathBuf {
-        self.sysroot.join("lib")
-    }
-
     /// `librustc_driver-*.so`, the compiler as a library.
     pub fn driver_library(&self) -> Option<PathBuf> {
-        find_in(&self.lib(), "librustc_driver-", ".so")
+        find_in(&self.libraries, "librustc_driver-", ".so")
+    }
+
+    /// Whether the crates of the compiler itself are part of the installation.
+    pub fn has_rustc_dev(&self) -> bool {
+        has_rustc_dev(&self.sysroot, &self.version.host)
     }
 
     /// The name under which rustup knows it, if it does.
@@ -159,6 +224,38 @@ pub fn find_in(directory: &Path, prefix: &str, suffix: &str) -> Option<PathBuf> 
         .min()
 }
 
+/// Whether compilers that were not tried are allowed.
+fn allows_untried() -> bool {
+    std::env::var_os(ALLOW_UNTRIED).is_some_and(|value| !value.is_empty())
+}
+
+/// Whether rustup's component `rustc-dev` is there. Both kinds of file: an interrupted or partial
+/// installation is none.
+fn has_rustc_dev(sysroot: &Path, host: &str) -> bool {
+    let libraries = sysroot.join("lib/rustlib").join(host).join("lib");
+    find_in(&libraries, "librustc_middle-", ".rmeta").is_some()
+        && find_in(&libraries, "librustc_driver-", ".so").is_some()
+}
+
+/// Where the shared libraries of an installation lie: in `lib`, or where the distribution has them,
+/// which the loader knows. Asked in this way, it lists what a program loads and does not start it.
+fn libraries_of(sysroot: &Path) -> PathBuf {
+    let own = sysroot.join("lib");
+    if find_in(&own, "librustc_driver-", ".so").is_some() {
+        return own;
+    }
+    let mut rustc = Command::new(sysroot.join("bin/rustc"));
+    rustc.env("LD_TRACE_LOADED_OBJECTS", "1");
+    let listing = command::capture(rustc, "to find the compiler's libraries", "");
+    let listing = listing.unwrap_or_default();
+    let library = listing.lines().find_map(|line| {
+        let (name, rest) = line.trim().split_once(" => ")?;
+        let path = Path::new(rest.split(" (").next()?);
+        name.starts_with("librustc_driver-").then(|| path.parent())?
+    });
+    library.map_or(own, Path::to_owned)
+}
+
 /// Roots of installed compilers, the likeliest first. Lazy, as the later ones cost processes.
 fn candidates() -> impl Iterator<Item = (&'static str, PathBuf)> {
     let of_cargo = || {
@@ -170,18 +267,18 @@ fn candidates() -> impl Iterator<Item = (&'static str, PathBuf)> {
         move || std::mem::take(&mut first).then(of_cargo)
     })
     .flatten()
-    .chain(std::iter::once_with(rustup_copies).flatten().map(|sysroot| ("rustup's", sysroot)))
     .chain(std::iter::once_with(active).flatten().map(|sysroot| ("the active one", sysroot)))
+    .chain(std::iter::once_with(rustup_copies).flatten().map(|sysroot| ("rustup's", sysroot)))
 }
 
 /// `ROOT` of `ROOT/bin/cargo`, unless that is rustup's proxy.
 fn sysroot_above(tool: &Path) -> Option<PathBuf> {
     let root = tool.parent()?.parent()?;
     root.join("bin/rustc").is_file().then_some(())?;
-    find_in(&root.join("lib"), "librustc_driver-", ".so").map(|_| root.to_owned())
+    find_in(&libraries_of(root), "librustc_driver-", ".so").map(|_| root.to_owned())
 }
 
-/// rustup's copies of the release. Its directories are read rather than rustup asked: that takes no
+/// rustup's copies of known releases. Its directories are read rather than rustup asked: that takes no
 /// time and downloads nothing.
 fn rustup_copies() -> Vec<PathBuf> {
     let home = std::env::var_os("RUSTUP_HOME")
@@ -194,7 +291,10 @@ fn rustup_copies() -> Vec<PathBuf> {
         .filter(|entry| {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            name.starts_with(RELEASE) || name.starts_with("stable")
+            let of_known = RELEASES.iter().any(|release| {
+                name.strip_prefix(*release).is_some_and(|rest| rest.starts_with('.'))
+            });
+            of_known || name.starts_with("stable")
         })
         .map(|entry| entry.path())
         .filter_map(|path| path.canonicalize().ok())
@@ -235,30 +335,71 @@ mod tests {
         assert_eq!(version.host, "x86_64-unknown-linux-gnu");
         assert_eq!(version.llvm, "22.1.2");
         assert_eq!(version.date, "2026-04-14");
-        assert!(version.is_pinned());
+        assert!(version.is_known() && version.is_original());
     }
 
     #[test]
-    fn another_build_of_the_release_is_refused() {
-        assert!(!Version::parse(&OUTPUT.replace("59807616e1fa", "unknown")).is_pinned());
-        assert!(!Version::parse(&OUTPUT.replace("1.95.0", "1.96.0")).is_pinned());
-        assert!(!Version::parse("").is_pinned());
+    fn other_releases_are_refused_and_nightlies_are_no_releases() {
+        let version = |release: &str| Version::parse(&OUTPUT.replace("1.95.0", release));
+        assert!(version("1.95.1").is_known());
+        for release in ["1.94.0", "1.97.1", "1.195.0", "1.95.0-nightly", "1.97.0-beta.3", "95", ""]
+        {
+            assert!(!version(release).is_known(), "{release}");
+        }
+        assert!(!Version::parse("").is_known());
+        assert!(version("1.197.0-nightly").is_new_nightly());
+        assert!(!version("1.94.0-nightly").is_new_nightly() && !version("1.97.0").is_new_nightly());
+    }
+
+    #[test]
+    fn another_build_of_the_same_commit_has_a_place_of_its_own() {
+        let toolchain = |output: &str| Toolchain {
+            rustc: PathBuf::new(),
+            cargo: PathBuf::new(),
+            sysroot: PathBuf::new(),
+            libraries: PathBuf::new(),
+            version: Version::parse(output),
+        };
+        let ours = toolchain(OUTPUT).key();
+        assert_eq!(ours, "1.95.0-59807616e-x86_64-unknown-linux-gnu");
+        let theirs = OUTPUT.replace("14)\nbinary", "14) (built from a source tarball)\nbinary");
+        let theirs = toolchain(&theirs).key();
+        assert!(theirs.starts_with("1.95.0-59807616e-") && theirs != ours, "{theirs}");
+    }
+
+    /// The list above and the modules of the plugin name the same releases.
+    #[test]
+    fn the_releases_are_those_that_have_a_module() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../codegen/src/rustc");
+        let mut modules: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .filter_map(|entry| {
+                let name = entry.unwrap().file_name().into_string().unwrap();
+                Some(name.strip_prefix('v')?.strip_suffix(".rs")?.replace('_', "."))
+            })
+            .collect();
+        modules.sort();
+        assert_eq!(modules, [RELEASES, UNTRIED].concat());
     }
 
     #[test]
     fn the_error_names_the_release_and_the_command() {
-        let error =
-            Error::Compiler { release: RELEASE, commit: COMMIT, tried: "  - x: 1.96.0".into() };
+        let error = Error::Compiler {
+            found: "rustc 1.94.0 is not supported".into(),
+            releases: RELEASES.join(", "),
+            install: RELEASE,
+            tried: "  - x: 1.94.0".into(),
+        };
         let text = error.to_string();
         assert!(
             text.contains("rustup toolchain install 1.95.0")
-                && text.contains(COMMIT)
-                && text.contains("1.96.0")
+                && text.contains("works with rustc 1.95:")
+                && text.contains("1.94.0")
         );
     }
 
     #[test]
-    fn the_pinned_compiler_is_found_here() {
+    fn the_active_compiler_is_found_here() {
         let toolchain = Toolchain::find().unwrap();
         assert!(toolchain.driver_library().is_some());
         assert_eq!(toolchain.key(), format!("1.95.0-59807616e-{}", toolchain.version.host));

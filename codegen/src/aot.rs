@@ -67,7 +67,7 @@ pub(crate) fn track(sess: &Session) {
     if note(TARGETS).is_some()
         && let Some(library) = note(STAGE2)
     {
-        sess.psess.file_depinfo.borrow_mut().insert(Symbol::intern(&library));
+        crate::rustc::files(sess).borrow_mut().insert(Symbol::intern(&library));
         note(DISABLE_PASSES);
     }
 }

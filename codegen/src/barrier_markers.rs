@@ -37,6 +37,7 @@ use schism_passes::frontend::{lower_unroll_markers, mark_convergent};
 use schism_passes::spec::builtins;
 
 use crate::runtime_items;
+use crate::rustc::as_written;
 
 /// Inserts markers after the calls of a function that may reach a barrier.
 pub(crate) fn insert<'tcx>(
@@ -152,7 +153,9 @@ impl<'tcx> Search<'_, 'tcx> {
             ty::Adt(adt, arguments) => {
                 self.items.contains(&adt.did())
                     || (!self.is_std(adt.did())
-                        && adt.all_fields().any(|field| self.may(field.ty(self.tcx, arguments))))
+                        && adt
+                            .all_fields()
+                            .any(|field| self.may(as_written(field.ty(self.tcx, arguments)))))
             }
             _ => false,
         };

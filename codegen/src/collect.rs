@@ -17,7 +17,6 @@ use rustc_hir::attrs::Linkage;
 use rustc_hir::def::DefKind;
 use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags;
 use rustc_middle::mir::interpret::{AllocId, GlobalAlloc, Scalar};
-use rustc_middle::mir::mono::{CodegenUnit, CollectionMode, MonoItem, MonoItemData, Visibility};
 use rustc_middle::mir::visit::Visitor;
 use rustc_middle::mir::{
     AssertKind, Body, CastKind, ConstOperand, ConstValue, Location, Rvalue, SourceInfo, Terminator,
@@ -35,6 +34,7 @@ use crate::call_map::{CallMap, Edges, How, Item, ItemIndex, ItemKind};
 use crate::encoded_mir;
 use crate::formatters::Formatters;
 use crate::panics::Panics;
+use crate::rustc::{CodegenUnit, CollectionMode, MonoItem, MonoItemData, Visibility, as_written};
 use crate::threads::ThreadLocals;
 use crate::{barrier_markers, runtime_items, spec_constants, stdpar};
 
@@ -359,7 +359,7 @@ impl<'tcx> Walk<'tcx> {
         let tcx = self.tcx;
         let index = self.map.add(|map| {
             let declared = declared_static(tcx, def_id);
-            let ty = tcx.type_of(declared).instantiate_identity();
+            let ty = as_written(tcx.type_of(declared).instantiate_identity());
             let item = Item {
                 path: crate::kernels::path_of(tcx, declared),
                 span: tcx.def_span(declared),
@@ -623,7 +623,7 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
             }
             TerminatorKind::Drop { place, .. } => {
                 let ty = self.resolve(place.ty(self.body, tcx).ty);
-                let glue = Instance::resolve_drop_in_place(tcx, ty);
+                let glue = crate::rustc::drop_glue(tcx, ty);
                 if ty.is_trait() {
                     self.walk.threads.unknown_call();
                 }

@@ -3,7 +3,6 @@
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
-use rustc_middle::mir::mono::{CodegenUnit, CodegenUnitNameBuilder};
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::def_id::LOCAL_CRATE;
 use rustc_span::{DUMMY_SP, Span, Symbol};
@@ -23,6 +22,7 @@ use crate::aot::{self, Missing};
 use crate::call_map::{CallMap, Origin};
 use crate::kernels::KernelInfo;
 use crate::runtime_items::IS_DEVICE;
+use crate::rustc::{CodegenUnit, CodegenUnitNameBuilder};
 use crate::spec_constants::SpecConstant;
 use crate::stdpar::explain;
 use crate::stdpar::refuse::{self, Pipelines};

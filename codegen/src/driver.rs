@@ -74,7 +74,7 @@ impl rustc_driver::Callbacks for Driver {
         if carries_bodies(&config.opts) {
             config.opts.unstable_opts.always_encode_mir = true;
         }
-        config.make_codegen_backend = Some(Box::new(|_, _| crate::glue::backend()));
+        crate::rustc::use_backend(config, crate::glue::backend);
     }
 
     fn after_analysis<'tcx>(&mut self, _: &Compiler, tcx: TyCtxt<'tcx>) -> Compilation {

@@ -15,6 +15,8 @@ use rustc_span::def_id::DefId;
 use rustc_span::sym;
 use schism_passes::{Kind, Trait, TypeDescription, TypePart};
 
+use crate::rustc::{as_written, to_normalize};
+
 /// The maximum number of descriptions: types may contain ever larger ones.
 const MOST: usize = 4096;
 
@@ -59,9 +61,9 @@ impl<'tcx> Formatters<'tcx> {
         };
         let of = tcx.impl_of_assoc(def_id)?;
         let by = *self.traits.get(&tcx.impl_opt_trait_id(of)?)?;
-        let implemented = tcx.impl_trait_ref(of).instantiate(tcx, instance.args);
+        let implemented = as_written(tcx.impl_trait_ref(of).instantiate(tcx, instance.args));
         let env = ty::TypingEnv::fully_monomorphized();
-        let ty = tcx.normalize_erasing_regions(env, implemented.self_ty());
+        let ty = tcx.normalize_erasing_regions(env, to_normalize(implemented.self_ty()));
         (tcx.item_name(def_id).as_str() == "fmt").then_some((ty, by))
     }
 

@@ -1,50 +1,41 @@
 //! The backend for rustc: every method is forwarded to rustc's LLVM backend.
 //!
-//! This module contains all uses of the pinned compiler's backend traits. The types of the LLVM
-//! backend are private to rustc; they are named by projection from its public traits, so its values
-//! pass through unchanged, and containers with the backend in their type are rebuilt field by
-//! field.
+//! This module has what is the same for every release of rustc; the implementations of the
+//! backend traits are in [`crate::rustc`], a module for each release. The types of the LLVM backend
+//! are private to rustc; they are named by projection from its public traits, so its values pass
+//! through unchanged.
 
-use std::any::Any;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock};
 
 use rustc_codegen_llvm::LlvmCodegenBackend;
-use rustc_codegen_ssa::back::lto::{SerializedModule, ThinModule, ThinShared};
-use rustc_codegen_ssa::back::write::{
-    CodegenContext, FatLtoInput, ModuleConfig, OngoingCodegen, SharedEmitter,
-    TargetMachineFactoryFn,
-};
 use rustc_codegen_ssa::traits::{
     CodegenBackend, ExtraBackendMethods, ModuleBufferMethods, WriteBackendMethods,
 };
-use rustc_codegen_ssa::{CodegenResults, CompiledModule, ModuleCodegen, TargetConfig};
-use rustc_data_structures::fx::FxIndexMap;
-use rustc_data_structures::profiling::SelfProfilerRef;
+use rustc_codegen_ssa::{CompiledModule, ModuleCodegen};
 use rustc_data_structures::steal::Steal;
-use rustc_errors::DiagCtxtHandle;
-use rustc_metadata::EncodedMetadata;
-use rustc_metadata::creader::MetadataLoaderDyn;
 use rustc_middle::dep_graph::{WorkProduct, WorkProductId};
 use rustc_middle::middle::exported_symbols::SymbolExportKind;
 use rustc_middle::mir::Body;
-use rustc_middle::mir::mono::CodegenUnit;
 use rustc_middle::ty::TyCtxt;
 use rustc_middle::util::Providers;
 use rustc_session::Session;
-use rustc_session::config::{CrateType, OptLevel, OutputFilenames, PrintRequest};
+use rustc_session::config::OutputFilenames;
 use rustc_span::Symbol;
 use rustc_span::def_id::LocalDefId;
 
 use crate::device::{self, DeviceHalf, Purpose};
+use crate::rustc::CodegenUnit;
 use crate::{
     barrier_markers, check, diagnostics, encoded_mir, host, imports, object, stdpar, track,
     work_products as saved,
 };
 
-type Llvm = LlvmCodegenBackend;
-type LlvmModule = <Llvm as WriteBackendMethods>::Module;
-type LlvmBuffer = <Llvm as WriteBackendMethods>::ModuleBuffer;
+/// rustc's LLVM backend.
+pub(crate) type Llvm = LlvmCodegenBackend;
+/// An LLVM module with what belongs to it.
+pub(crate) type LlvmModule = <Llvm as WriteBackendMethods>::Module;
+/// Bitcode.
+pub(crate) type LlvmBuffer = <Llvm as WriteBackendMethods>::ModuleBuffer;
 
 /// The device half of the crate that this process compiles, from `codegen_crate` to `join_codegen`.
 /// rustc compiles one crate per process; rustdoc may compile many, one after the other, so it is
@@ -70,8 +61,9 @@ pub(crate) fn backend() -> Box<dyn CodegenBackend> {
     Box::new(SchismBackend(llvm()))
 }
 
+/// The plugin's backend, around rustc's.
 #[derive(Clone)]
-struct SchismBackend(Llvm);
+pub(crate) struct SchismBackend(pub(crate) Llvm);
 
 /// A value of the LLVM backend, whose type has no public constructor.
 fn llvm() -> Llvm {
@@ -110,305 +102,74 @@ fn report(sess: &Session, half: &DeviceHalf) {
     }
 }
 
-impl CodegenBackend for SchismBackend {
-    /// The name of the backend that generates the host's code: crates can see it.
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
+/// Puts the plugin's queries in front of rustc's own.
+pub(crate) fn provide(providers: &mut Providers) {
+    CODEGEN_UNIT.get_or_init(|| providers.queries.codegen_unit);
+    providers.queries.codegen_unit = |tcx, name| match device::codegen_unit(tcx, name) {
+        Some(unit) => unit,
+        None => (CODEGEN_UNIT.get().expect("set when ours was"))(tcx, name),
+    };
+    encoded_mir::provide(providers);
+    check::provide(providers);
+    track::provide(providers);
+    stdpar::provide(providers);
+    MIR.get_or_init(|| providers.queries.mir_drops_elaborated_and_const_checked);
+    providers.queries.mir_drops_elaborated_and_const_checked = |tcx, def_id| {
+        barrier_markers::insert(tcx, def_id, (MIR.get().expect("set when ours was"))(tcx, def_id))
+    };
+}
 
-    fn init(&self, sess: &Session) {
-        self.0.init(sess);
-    }
+/// Makes the device half. The host half is lowered by now, and other threads optimise it meanwhile.
+pub(crate) fn make_device_half(tcx: TyCtxt<'_>) {
+    let half = device::make(tcx, Purpose::Build, |unit| lower(tcx, unit));
+    *DEVICE_HALF.lock().expect("no thread panics while it holds the lock") = half;
+    *EXPORTERS.lock().expect("no thread panics while it holds the lock") = imports::exporters(tcx);
+}
 
-    fn print(&self, request: &PrintRequest, out: &mut String, sess: &Session) {
-        self.0.print(request, out, sess);
+/// The device half of the crate, with its diagnostics reported. After an error, rustc ends before
+/// it writes any output.
+pub(crate) fn take_device_half(sess: &Session) -> Option<DeviceHalf> {
+    let half = DEVICE_HALF.lock().expect("no thread panics while it holds the lock").take();
+    if let Some(half) = &half {
+        report(sess, half);
     }
+    half
+}
 
-    fn target_config(&self, sess: &Session) -> TargetConfig {
-        self.0.target_config(sess)
-    }
+/// The symbols that a program of the crate must link besides rustc's.
+pub(crate) fn take_exporters() -> Vec<(String, SymbolExportKind)> {
+    let mut exporters = EXPORTERS.lock().expect("no thread panics while it holds the lock");
+    let names = std::mem::take(&mut *exporters).into_iter();
+    names.map(|name| (name, SymbolExportKind::Data)).collect()
+}
 
-    fn supported_crate_types(&self, sess: &Session) -> Vec<CrateType> {
-        self.0.supported_crate_types(sess)
-    }
-
-    fn print_passes(&self) {
-        self.0.print_passes();
-    }
-
-    fn print_version(&self) {
-        self.0.print_version();
-    }
-
-    fn replaced_intrinsics(&self) -> Vec<Symbol> {
-        self.0.replaced_intrinsics()
-    }
-
-    fn thin_lto_supported(&self) -> bool {
-        self.0.thin_lto_supported()
-    }
-
-    fn has_zstd(&self) -> bool {
-        self.0.has_zstd()
-    }
-
-    fn metadata_loader(&self) -> Box<MetadataLoaderDyn> {
-        self.0.metadata_loader()
-    }
-
-    fn provide(&self, providers: &mut Providers) {
-        self.0.provide(providers);
-        CODEGEN_UNIT.get_or_init(|| providers.queries.codegen_unit);
-        providers.queries.codegen_unit = |tcx, name| match device::codegen_unit(tcx, name) {
-            Some(unit) => unit,
-            None => (CODEGEN_UNIT.get().expect("set when ours was"))(tcx, name),
-        };
-        encoded_mir::provide(providers);
-        check::provide(providers);
-        track::provide(providers);
-        stdpar::provide(providers);
-        MIR.get_or_init(|| providers.queries.mir_drops_elaborated_and_const_checked);
-        providers.queries.mir_drops_elaborated_and_const_checked = |tcx, def_id| {
-            barrier_markers::insert(
-                tcx,
-                def_id,
-                (MIR.get().expect("set when ours was"))(tcx, def_id),
-            )
-        };
-    }
-
-    fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
-        let ongoing =
-            rustc_codegen_ssa::base::codegen_crate(self.clone(), tcx, host::target_cpu(tcx.sess));
-        // The host half is lowered by now, and other threads optimise it while this one makes the
-        // device half.
-        let half = device::make(tcx, Purpose::Build, |unit| lower(tcx, unit));
-        *DEVICE_HALF.lock().expect("no thread panics while it holds the lock") = half;
-        *EXPORTERS.lock().expect("no thread panics while it holds the lock") =
-            imports::exporters(tcx);
-        Box::new(ongoing)
-    }
-
-    fn join_codegen(
-        &self,
-        ongoing_codegen: Box<dyn Any>,
-        sess: &Session,
-        outputs: &OutputFilenames,
-    ) -> (CodegenResults, FxIndexMap<WorkProductId, WorkProduct>) {
-        let ongoing = ongoing_codegen
-            .downcast::<OngoingCodegen<SchismBackend>>()
-            .expect("codegen_crate of this backend returned it");
-        let half = DEVICE_HALF.lock().expect("no thread panics while it holds the lock").take();
-        // Errors first: after an error, rustc ends before it writes any output.
-        if let Some(half) = &half {
-            report(sess, half);
+/// Writes the object with the crate's container, and keeps it for the next incremental session.
+pub(crate) fn write_device_half(
+    sess: &Session,
+    outputs: &OutputFilenames,
+    half: Option<DeviceHalf>,
+) -> (Option<CompiledModule>, Option<(WorkProductId, WorkProduct)>) {
+    match half {
+        None | Some(DeviceHalf::Failed(_)) => (None, None),
+        Some(DeviceHalf::Made { record, keep_as, .. }) => {
+            let module = object::write(sess, outputs, &record);
+            let product = keep_as.zip(module.as_ref());
+            let product = product.and_then(|(name, module)| saved::keep(sess, &name, module));
+            (module, product)
         }
-        let (mut results, mut work_products) = ongoing.join(sess);
-        let exporters = std::mem::take(
-            &mut *EXPORTERS.lock().expect("no thread panics while it holds the lock"),
-        );
-        for symbols in results.crate_info.linked_symbols.values_mut() {
-            let exporters = exporters.iter().map(|name| (name.clone(), SymbolExportKind::Data));
-            symbols.extend(exporters);
+        Some(DeviceHalf::Saved { object: earlier, crate_id }) => {
+            let module = object::copy(sess, outputs, &earlier, &crate_id);
+            (module, Some(earlier.again()))
         }
-        let module = match half {
-            None | Some(DeviceHalf::Failed(_)) => return (results, work_products),
-            Some(DeviceHalf::Made { record, keep_as, .. }) => {
-                let module = object::write(sess, outputs, &record);
-                let product = keep_as.zip(module.as_ref());
-                let product = product.and_then(|(name, module)| saved::keep(sess, &name, module));
-                work_products.extend(product);
-                module
-            }
-            Some(DeviceHalf::Saved { object: earlier, crate_id }) => {
-                let module = object::copy(sess, outputs, &earlier, &crate_id);
-                work_products.extend([earlier.again()]);
-                module
-            }
-        };
-        results.modules.extend(module);
-        sess.dcx().abort_if_errors();
-        (results, work_products)
-    }
-
-    fn link(
-        &self,
-        sess: &Session,
-        results: CodegenResults,
-        metadata: EncodedMetadata,
-        outputs: &OutputFilenames,
-    ) {
-        self.0.link(sess, results, metadata, outputs);
     }
 }
 
-impl ExtraBackendMethods for SchismBackend {
-    fn codegen_allocator<'tcx>(
-        &self,
-        tcx: TyCtxt<'tcx>,
-        module_name: &str,
-        methods: &[rustc_ast::expand::allocator::AllocatorMethod],
-    ) -> LlvmModule {
-        let mut module = self.0.codegen_allocator(tcx, module_name, methods);
-        stdpar::heap::put_behind_allocator(tcx, &mut module);
-        module
-    }
-
-    fn compile_codegen_unit(
-        &self,
-        tcx: TyCtxt<'_>,
-        cgu_name: Symbol,
-    ) -> (ModuleCodegen<LlvmModule>, u64) {
-        let (mut module, cost) = self.0.compile_codegen_unit(tcx, cgu_name);
-        host::patch(tcx, cgu_name, &mut module.module_llvm);
-        (module, cost)
-    }
-
-    fn target_machine_factory(
-        &self,
-        sess: &Session,
-        opt_level: OptLevel,
-        target_features: &[String],
-    ) -> TargetMachineFactoryFn<Self> {
-        self.0.target_machine_factory(sess, opt_level, target_features)
-    }
-
-    fn spawn_named_thread<F, T>(
-        time_trace: bool,
-        name: String,
-        f: F,
-    ) -> std::io::Result<std::thread::JoinHandle<T>>
-    where
-        F: FnOnce() -> T,
-        F: Send + 'static,
-        T: Send + 'static,
-    {
-        Llvm::spawn_named_thread(time_trace, name, f)
-    }
-
-    fn supports_parallel(&self) -> bool {
-        self.0.supports_parallel()
-    }
-}
-
-impl WriteBackendMethods for SchismBackend {
-    type Module = LlvmModule;
-    type TargetMachine = <Llvm as WriteBackendMethods>::TargetMachine;
-    type ModuleBuffer = LlvmBuffer;
-    /// The LLVM backend's own shared data; the outer copy only carries names and sizes.
-    type ThinData = Arc<ThinShared<Llvm>>;
-
-    fn run_and_optimize_fat_lto(
-        cgcx: &CodegenContext,
-        prof: &SelfProfilerRef,
-        shared_emitter: &SharedEmitter,
-        tm_factory: TargetMachineFactoryFn<Self>,
-        exported_symbols_for_lto: &[String],
-        each_linked_rlib_for_lto: &[PathBuf],
-        modules: Vec<FatLtoInput<Self>>,
-    ) -> ModuleCodegen<LlvmModule> {
-        let modules = modules
-            .into_iter()
-            .map(|input| match input {
-                FatLtoInput::Serialized { name, buffer } => {
-                    FatLtoInput::Serialized { name, buffer }
-                }
-                FatLtoInput::InMemory(module) => FatLtoInput::InMemory(module),
-            })
-            .collect();
-        Llvm::run_and_optimize_fat_lto(
-            cgcx,
-            prof,
-            shared_emitter,
-            tm_factory,
-            exported_symbols_for_lto,
-            each_linked_rlib_for_lto,
-            modules,
-        )
-    }
-
-    fn run_thin_lto(
-        cgcx: &CodegenContext,
-        prof: &SelfProfilerRef,
-        dcx: DiagCtxtHandle<'_>,
-        exported_symbols_for_lto: &[String],
-        each_linked_rlib_for_lto: &[PathBuf],
-        modules: Vec<(String, LlvmBuffer)>,
-        cached_modules: Vec<(SerializedModule<LlvmBuffer>, WorkProduct)>,
-    ) -> (Vec<ThinModule<Self>>, Vec<WorkProduct>) {
-        let (modules, products) = Llvm::run_thin_lto(
-            cgcx,
-            prof,
-            dcx,
-            exported_symbols_for_lto,
-            each_linked_rlib_for_lto,
-            modules,
-            cached_modules,
-        );
-        let Some(first) = modules.first() else { return (Vec::new(), products) };
-        let inner = Arc::clone(&first.shared);
-        // rustc asks the outer modules for their names, and for the length of their bitcode as an
-        // estimate of cost. Untouched zero pages have that length and take no memory.
-        let sizes = inner
-            .thin_buffers
-            .iter()
-            .map(|buffer| buffer.data().len())
-            .chain(inner.serialized_modules.iter().map(|module| module.data().len()));
-        let shared = Arc::new(ThinShared::<Self> {
-            thin_buffers: Vec::new(),
-            serialized_modules: sizes
-                .map(|size| SerializedModule::FromRlib(vec![0; size]))
-                .collect(),
-            module_names: inner.module_names.clone(),
-            data: inner,
-        });
-        let modules = modules
-            .into_iter()
-            .map(|module| ThinModule { shared: Arc::clone(&shared), idx: module.idx })
-            .collect();
-        (modules, products)
-    }
-
-    fn print_pass_timings(&self) {
-        self.0.print_pass_timings();
-    }
-
-    fn print_statistics(&self) {
-        self.0.print_statistics();
-    }
-
-    fn optimize(
-        cgcx: &CodegenContext,
-        prof: &SelfProfilerRef,
-        shared_emitter: &SharedEmitter,
-        module: &mut ModuleCodegen<LlvmModule>,
-        config: &ModuleConfig,
-    ) {
-        Llvm::optimize(cgcx, prof, shared_emitter, module, config);
-    }
-
-    fn optimize_thin(
-        cgcx: &CodegenContext,
-        prof: &SelfProfilerRef,
-        shared_emitter: &SharedEmitter,
-        tm_factory: TargetMachineFactoryFn<Self>,
-        thin: ThinModule<Self>,
-    ) -> ModuleCodegen<LlvmModule> {
-        let thin = ThinModule { shared: Arc::clone(&thin.shared.data), idx: thin.idx };
-        Llvm::optimize_thin(cgcx, prof, shared_emitter, tm_factory, thin)
-    }
-
-    fn codegen(
-        cgcx: &CodegenContext,
-        prof: &SelfProfilerRef,
-        shared_emitter: &SharedEmitter,
-        module: ModuleCodegen<LlvmModule>,
-        config: &ModuleConfig,
-    ) -> CompiledModule {
-        Llvm::codegen(cgcx, prof, shared_emitter, module, config)
-    }
-
-    fn serialize_module(module: LlvmModule, is_thin: bool) -> LlvmBuffer {
-        Llvm::serialize_module(module, is_thin)
-    }
+/// Lowers a codegen unit, and gives launch sites their descriptors.
+pub(crate) fn compile_codegen_unit(
+    tcx: TyCtxt<'_>,
+    unit: Symbol,
+) -> (ModuleCodegen<LlvmModule>, u64) {
+    let (mut module, cost) = llvm().compile_codegen_unit(tcx, unit);
+    host::patch(tcx, unit, &mut module.module_llvm);
+    (module, cost)
 }

@@ -4,24 +4,14 @@
 //! optimisation. Units of crates that do not see the runtime are not examined.
 
 use rustc_middle::ty::{Instance, TyCtxt};
-use rustc_session::Session;
 use rustc_span::Symbol;
-use schism_llvm::{Linkage, ModuleRef, Value, Visibility, host_cpu};
+use schism_llvm::{Linkage, ModuleRef, Value, Visibility};
 
 use crate::runtime_items::{self, IS_DEVICE};
 use crate::{device, kernels, object, stdpar};
 
 /// The version of the descriptor's layout, shared with the runtime.
 const DESCRIPTOR_ABI: u64 = 1;
-
-/// The CPU that rustc generates host code for, by LLVM's name.
-pub(crate) fn target_cpu(sess: &Session) -> String {
-    let name = sess.opts.cg.target_cpu.as_deref().unwrap_or(&sess.target.cpu);
-    if name != "native" {
-        return name.to_owned();
-    }
-    host_cpu().0
-}
 
 /// Patches the module of one codegen unit.
 pub(crate) fn patch<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
@@ -70,7 +60,7 @@ pub(crate) fn keep_order_of_calls<M>(tcx: TyCtxt<'_>, module: &mut M) {
 pub(crate) fn live_module_or_end<'m, M>(tcx: TyCtxt<'_>, module: &'m mut M) -> ModuleRef<'m> {
     live_module(module).unwrap_or_else(|| {
         tcx.dcx().fatal(
-            "schism: the LLVM module of a codegen unit is not where rustc 1.95.0 keeps it; \
+            "schism: the LLVM module of a codegen unit is not where this rustc keeps it; \
              this plugin belongs to another compiler",
         )
     })

@@ -29,6 +29,7 @@ use crate::kernels::{self, KernelInfo};
 use crate::layout;
 use crate::object;
 use crate::runtime_items::{self, RuntimeItems};
+use crate::rustc::{as_written, to_normalize};
 
 /// A function of this crate that kernels of others may call.
 pub(crate) struct Export<'tcx> {
@@ -155,10 +156,13 @@ fn entries<'tcx>(tcx: TyCtxt<'tcx>, list: DefId) -> Vec<Listed<'tcx>> {
         if !matches!(tcx.def_kind(*function), rustc_hir::def::DefKind::AssocFn) {
             continue;
         }
-        let signature = tcx.fn_sig(*function).instantiate_identity();
+        let signature = as_written(tcx.fn_sig(*function).instantiate_identity());
         let output = tcx.instantiate_bound_regions_with_erased(signature).output();
         let env = ty::TypingEnv::fully_monomorphized();
-        let ty::Tuple(types) = *tcx.normalize_erasing_regions(env, output).kind() else { continue };
+        let ty::Tuple(types) = *tcx.normalize_erasing_regions(env, to_normalize(output)).kind()
+        else {
+            continue;
+        };
         for ty in types {
             match *ty.kind() {
                 ty::FnDef(def_id, args) => entries.push(Listed { def_id, args, span }),

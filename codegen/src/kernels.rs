@@ -6,13 +6,13 @@
 
 use rustc_data_structures::fx::FxIndexMap;
 use rustc_hir::def::DefKind;
-use rustc_middle::mir::mono::{CodegenUnit, MonoItem};
 use rustc_middle::ty::print::{with_no_trimmed_paths, with_no_visible_paths};
 use rustc_middle::ty::{self, Instance, Ty, TyCtxt, TypeVisitableExt};
 use rustc_span::def_id::DefId;
 use rustc_span::{RemapPathScopeComponents, Span};
 
 use crate::runtime_items::RuntimeItems;
+use crate::rustc::{CodegenUnit, MonoItem};
 use crate::{layout, stdpar};
 
 /// One kernel of the crate.

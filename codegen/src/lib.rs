@@ -31,8 +31,8 @@
 //! it has the same items whatever the number of codegen units, so the same input gives the same
 //! container; and functions of other crates whose MIR is available are lowered into it, too.
 //!
-//! [`glue`] is the only module that knows rustc's backend traits: a port to another compiler starts
-//! there. [`diagnostics`] reports what the passes refuse as rustc's own errors.
+//! [`rustc`] has all that differs between releases of rustc: a port to another one is a module there.
+//! [`glue`] is what its implementations of the backend traits share. [`diagnostics`] reports what the passes refuse as rustc's own errors.
 
 #![feature(rustc_private)]
 
@@ -78,6 +78,7 @@ mod llvm_symbols;
 mod object;
 mod panics;
 mod runtime_items;
+mod rustc;
 mod spec_constants;
 mod std_bodies;
 mod stdpar;

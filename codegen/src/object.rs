@@ -12,7 +12,7 @@
 //! unit, so link-time optimisation, which replaces those, keeps it.
 
 use std::ffi::{CStr, CString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -23,6 +23,7 @@ use rustc_session::Session;
 use rustc_session::config::OutputFilenames;
 
 use crate::device::Record;
+use crate::rustc;
 use crate::work_products::SavedObject;
 
 /// The section of containers.
@@ -78,8 +79,7 @@ fn put(
     at: impl FnOnce(&Path) -> Result<(), String>,
 ) -> Option<CompiledModule> {
     let name = format!("schism-{crate_id}");
-    let path: PathBuf =
-        outputs.temp_path_ext_for_cgu("hcf.o", &name, sess.invocation_temp.as_deref());
+    let path = rustc::object_path(sess, outputs, &name);
     match at(&path) {
         Ok(()) => Some(CompiledModule {
             name,

@@ -9,6 +9,7 @@ use schism_passes::frontend::message_template;
 use schism_passes::{Kind, PanicFunction, PanicMessage, PanicValue, Trait};
 
 use crate::formatters::Formatters;
+use crate::rustc::as_written;
 
 /// Messages that functions make of their arguments: path, message, and another one for when the
 /// last argument is present.
@@ -138,7 +139,7 @@ fn message<'tcx>(
     {
         return None;
     }
-    let signature = tcx.fn_sig(def_id).instantiate(tcx, instance.args);
+    let signature = as_written(tcx.fn_sig(def_id).instantiate(tcx, instance.args));
     let signature = tcx.instantiate_bound_regions_with_erased(signature);
     if !signature.output().is_never() {
         return None;

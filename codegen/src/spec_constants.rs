@@ -16,6 +16,7 @@ use rustc_span::def_id::DefId;
 use schism_hcf::SpecPart;
 
 use crate::runtime_items::RuntimeItems;
+use crate::rustc::as_written;
 use crate::{collect, kernels};
 
 /// The maximum number of values in one static. The container has some lines for each.
@@ -49,7 +50,7 @@ pub(crate) fn of_static(
     if collect::is_nested_static(tcx, def_id) {
         return None;
     }
-    let ty = tcx.type_of(def_id).instantiate_identity();
+    let ty = as_written(tcx.type_of(def_id).instantiate_identity());
     let env = ty::TypingEnv::fully_monomorphized();
     if ty.is_freeze(tcx, env) || tcx.is_mutable_static(def_id) {
         return None;

@@ -77,7 +77,7 @@ fn rlibs(tcx: TyCtxt<'_>) -> Vec<PathBuf> {
 /// A file name that changes with the compiler, the plugin and the rlibs.
 fn key(tcx: TyCtxt<'_>, rlibs: &[PathBuf]) -> String {
     use std::hash::Hash;
-    let mut hasher = rustc_data_structures::stable_hasher::StableHasher::new();
+    let mut hasher = crate::rustc::stable_hasher::StableHasher::new();
     tcx.sess.cfg_version.hash(&mut hasher);
     env!("CARGO_PKG_VERSION").hash(&mut hasher);
     HEADER.hash(&mut hasher);

@@ -15,13 +15,13 @@
 //!   does by system calls and assembly does not matter.
 
 use rustc_data_structures::fx::{FxHashMap, FxHashSet};
-use rustc_middle::mir::mono::MonoItem;
 use rustc_middle::mir::{Body, SourceInfo};
 use rustc_middle::ty::{self, Instance, InstanceKind, Ty, TyCtxt};
 use rustc_span::def_id::{CrateNum, DefId};
 
 use crate::collect::is_std;
 use crate::runtime_items;
+use crate::rustc::{MonoItem, as_written};
 
 /// The standard library's type behind `thread_local!`. Its methods call the function that it
 /// contains, which belongs to the declaring crate, and is found where the variable is named.
@@ -165,7 +165,9 @@ impl<'tcx> ThreadLocals<'tcx> {
         let tcx = self.tcx;
         let function = tcx.typeck_root_def_id(function);
         let Some(of) = tcx.inherent_impl_of_assoc(function) else { return false };
-        let ty::Adt(adt, _) = *tcx.type_of(of).instantiate_identity().kind() else { return false };
+        let ty::Adt(adt, _) = *as_written(tcx.type_of(of).instantiate_identity()).kind() else {
+            return false;
+        };
         is_std(tcx.crate_name(adt.did().krate))
             && crate::kernels::own_path_of(tcx, adt.did()) == LOCAL_KEY
     }

@@ -7,25 +7,16 @@
 //! through a crate that reexports the runtime's items. The compiler knows this after name
 //! resolution, which is before it writes the dependency information.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use rustc_ast as ast;
-use rustc_data_structures::steal::Steal;
-use rustc_middle::ty::{ResolverAstLowering, ResolverGlobalCtxt, TyCtxt};
 use rustc_middle::util::Providers;
 use rustc_session::Session;
 use rustc_span::Symbol;
 
-use crate::{aot, device, runtime_items, stdpar};
-
-/// The result of name resolution.
-type Resolved<'tcx> =
-    (&'tcx Steal<(ResolverAstLowering, Arc<ast::Crate>)>, &'tcx ResolverGlobalCtxt);
-
-type Provider = for<'tcx> fn(TyCtxt<'tcx>, ()) -> Resolved<'tcx>;
+use crate::{aot, device, runtime_items, rustc, stdpar};
 
 /// rustc's own provider of `resolver_for_lowering_raw`, behind ours.
-static RESOLVER: OnceLock<Provider> = OnceLock::new();
+static RESOLVER: OnceLock<rustc::ResolverProvider> = OnceLock::new();
 
 /// Installs the provider of this module.
 pub(crate) fn provide(providers: &mut Providers) {
@@ -47,6 +38,6 @@ pub(crate) fn provide(providers: &mut Providers) {
 pub(crate) fn variable(sess: &Session, name: &str) -> Option<String> {
     let value = std::env::var(name).ok();
     let symbol = value.as_deref().map(Symbol::intern);
-    sess.psess.env_depinfo.borrow_mut().insert((Symbol::intern(name), symbol));
+    rustc::variables(sess).borrow_mut().insert((Symbol::intern(name), symbol));
     value
 }

@@ -14,11 +14,12 @@ use std::time::SystemTime;
 
 use rustc_codegen_ssa::CompiledModule;
 use rustc_data_structures::fingerprint::Fingerprint;
-use rustc_data_structures::stable_hasher::StableHasher;
 use rustc_middle::dep_graph::{WorkProduct, WorkProductId};
 use rustc_middle::ty::TyCtxt;
 use rustc_session::Session;
 use rustc_span::Symbol;
+
+use crate::rustc::stable_hasher::StableHasher;
 
 /// The suffix of the file's name.
 const EXTENSION: &str = "o";

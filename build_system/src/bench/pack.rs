@@ -61,7 +61,7 @@ pub fn write(folder: &Path, ready: &Ready, contents: &Contents<'_>) -> Result<Ex
     copy(contents.stage2, &folder.join(STAGE2))?;
     let this = std::env::current_exe().at("find", DRIVER)?;
     copy(&this, &folder.join(DRIVER))?;
-    let lib = ready.toolchain.lib();
+    let lib = ready.toolchain.libraries.clone();
     let llvm = find_in(&lib, "libLLVM.so.", "").ok_or_else(|| Error::Missing {
         what: "the compiler's installation".to_owned(),
         path: lib.join("libLLVM.so"),

@@ -26,7 +26,7 @@ pub fn fetch(home: &Home, toolchain: &Toolchain) -> Result<Package, Vec<String>>
     let release = &toolchain.version.release;
     let mut tried = Vec::new();
     let apt = Apt { root: home.apt() };
-    let system = system_sources(Path::new("/etc/apt"));
+    let system = system_mirrors();
     if system.is_empty() {
         return Err(vec![
             "no package mirror in /etc/apt/sources.list or /etc/apt/sources.list.d".to_owned(),
@@ -56,10 +56,18 @@ pub fn fetch(home: &Home, toolchain: &Toolchain) -> Result<Package, Vec<String>>
 
 /// A mirror in the system's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Mirror {
-    uri: String,
-    suite: String,
-    signed_by: Option<String>,
+pub struct Mirror {
+    /// Its address.
+    pub uri: String,
+    /// The suite that the system takes from it.
+    pub suite: String,
+    /// The file with its key, if the list names one.
+    pub signed_by: Option<String>,
+}
+
+/// The distribution's own mirrors, as the system's lists name them.
+pub fn system_mirrors() -> Vec<Mirror> {
+    system_sources(Path::new("/etc/apt"))
 }
 
 /// Suites that may hold the release: a stable distribution has an older compiler, its development

@@ -5,15 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::environment;
 use crate::progress;
-use crate::toolchain::{Toolchain, find_in};
-
-/// Whether the toolchain has the component.
-pub fn is_installed(toolchain: &Toolchain) -> bool {
-    let libraries = toolchain.lib().join("rustlib").join(&toolchain.version.host).join("lib");
-    // Both kinds of file: an interrupted or partial installation is none.
-    find_in(&libraries, "librustc_middle-", ".rmeta").is_some()
-        && find_in(&libraries, "librustc_driver-", ".so").is_some()
-}
+use crate::toolchain::Toolchain;
 
 /// Asks rustup for the component. `Err` says why there is none.
 pub fn install(toolchain: &Toolchain) -> Result<(), String> {
@@ -38,7 +30,7 @@ pub fn install(toolchain: &Toolchain) -> Result<(), String> {
     let output = command
         .output()
         .map_err(|error| format!("rustup component add rustc-dev: cannot start rustup: {error}"))?;
-    if output.status.success() && is_installed(toolchain) {
+    if output.status.success() && toolchain.has_rustc_dev() {
         return Ok(());
     }
     let words = String::from_utf8_lossy(&output.stderr);

@@ -27,7 +27,8 @@ pub fn check(root: &Path, pinned: Option<&str>, toolchain: &Toolchain, origin: &
         progress::step(
             "Unchecked",
             &format!(
-                "no digest is known for the source of rustc {release}: {origin} is taken at its word"
+                "no digest is known for the source of rustc {release}: {origin} is taken at its \
+                 word, and the crates' ids are compared with the installed compiler's"
             ),
         );
         return Ok(());

@@ -1,11 +1,12 @@
 //! The compiler's own crates (`rustc-dev`), which the plugin is compiled against.
 //!
 //! Three ways, in this order: the component that is installed; the component that rustup can
-//! install, unless the user turned its downloads off; the crates rebuilt from the release's source.
-//! See [`rebuild`] for why the last is sound.
+//! install, unless the user turned its downloads off; the crates rebuilt from the source. See
+//! [`rebuild`] for why the last is sound, and [`debian`] for a distribution's own builds.
 
 mod apt;
 mod component;
+mod debian;
 mod digest;
 mod rebuild;
 mod shims;
@@ -15,6 +16,7 @@ mod stub;
 use std::fmt;
 use std::path::PathBuf;
 
+pub use apt::{Mirror, system_mirrors};
 pub use rebuild::INSTALL_CC;
 pub use shims::run_if_asked as run_shim_if_asked;
 
@@ -53,7 +55,7 @@ impl fmt::Display for Origin {
 
 /// What is there already, without making anything.
 pub fn present(home: &Home, toolchain: &Toolchain) -> Option<RustcDev> {
-    if component::is_installed(toolchain) {
+    if toolchain.has_rustc_dev() {
         return Some(RustcDev { search: None, origin: Origin::Component });
     }
     let place = home.rustc_dev(&toolchain.key());

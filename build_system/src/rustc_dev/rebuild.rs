@@ -12,6 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use super::debian;
 use super::shims::Shims;
 use super::source::Source;
 use super::stub;
@@ -26,6 +27,15 @@ use crate::toolchain::{Toolchain, find_in};
 pub const INSTALL_CC: &str =
     "Install a C compiler and linker, as every Rust program needs one (apt install gcc libc6-dev).";
 
+/// How rust-lang's releases are configured, as far as it goes into the ids.
+const PROFILE: &[(&str, &str)] = &[
+    ("CODEGEN_UNITS", "1"),
+    ("DEBUG", "0"),
+    ("DEBUG_ASSERTIONS", "false"),
+    ("OVERFLOW_CHECKS", "false"),
+    ("STRIP", "false"),
+];
+
 /// How often progress is told.
 const INTERVAL: Duration = Duration::from_secs(15);
 
@@ -34,7 +44,7 @@ pub fn rebuild(toolchain: &Toolchain, source: &Source, work: &Path, out: &Path) 
     let Some(driver) = toolchain.driver_library() else {
         return Err(Error::Missing {
             what: "the installation of rustc".to_owned(),
-            path: toolchain.lib().join("librustc_driver-*.so"),
+            path: toolchain.libraries.join("librustc_driver-*.so"),
         });
     };
     let shims = Shims::make(&work.join("shims"))?;
@@ -67,6 +77,12 @@ fn compile(
     target: &Path,
 ) -> Result<()> {
     let version = &toolchain.version;
+    let profile = if debian::is_source(&source.root) {
+        debian::vendor(toolchain, &source.root)?;
+        debian::PROFILE
+    } else {
+        PROFILE
+    };
     let mut fetch = Command::new(&toolchain.cargo);
     environment::isolate(&mut fetch, toolchain);
     fetch.current_dir(&source.root).env("RUSTC_BOOTSTRAP", "1");
@@ -87,13 +103,7 @@ fn compile(
         .env("CARGO_INCREMENTAL", "0")
         .env("CARGO_TERM_COLOR", "never");
     // What follows is how the release was built, as far as it goes into the ids.
-    for (name, value) in [
-        ("CODEGEN_UNITS", "1"),
-        ("DEBUG", "0"),
-        ("DEBUG_ASSERTIONS", "false"),
-        ("OVERFLOW_CHECKS", "false"),
-        ("STRIP", "false"),
-    ] {
+    for (name, value) in profile {
         cargo.env(format!("CARGO_PROFILE_RELEASE_{name}"), value);
     }
     cargo
@@ -180,8 +190,13 @@ mod tests {
         std::fs::write(work.join("Cargo.lock"), "version = 4\n").unwrap();
         let echo = PathBuf::from("/bin/echo");
         let version = Version::parse("host: here\nrelease: 1.0.0\nLLVM version: 1.0.0\n");
-        let toolchain =
-            Toolchain { rustc: echo.clone(), cargo: echo, sysroot: work.clone(), version };
+        let toolchain = Toolchain {
+            rustc: echo.clone(),
+            cargo: echo,
+            sysroot: work.clone(),
+            libraries: work.clone(),
+            version,
+        };
         let source = Source { root: work.clone(), origin: String::new() };
         let shims = Shims::make(&work.join("shims")).unwrap();
         compile(&toolchain, &source, &work, &shims, &work.join("target")).unwrap();

@@ -52,14 +52,18 @@ impl Shims {
     pub fn install(&self, command: &mut Command, toolchain: &Toolchain) {
         let version = &toolchain.version;
         let major = version.llvm.split('.').next().unwrap_or_default();
+        // rust-lang's toolchains have their own; a distribution's compiler has the system's.
+        let own = format!("LLVM-{major}-rust-{}-stable", version.release);
+        let is_there = toolchain.libraries.join(format!("lib{own}.so")).is_file();
+        let llvm = if is_there { own } else { format!("LLVM-{major}") };
         command
             .env("RUSTC_WRAPPER", self.directory.join(RUSTC))
             .env("LLVM_CONFIG", self.directory.join(LLVM_CONFIG))
             .env(format!("CXX_{}", version.host.replace('-', "_")), self.directory.join(CXX))
             .env("LLVM_LINK_SHARED", "1")
             .env(LLVM_VERSION, &version.llvm)
-            .env(LLVM_LIBRARY, format!("-lLLVM-{major}-rust-{}-stable", version.release))
-            .env(LLVM_LIBDIR, toolchain.lib());
+            .env(LLVM_LIBRARY, format!("-l{llvm}"))
+            .env(LLVM_LIBDIR, &toolchain.libraries);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{apt, digest};
+use super::{apt, debian, digest};
 use crate::command;
 use crate::error::{Error, FileContext, Result};
 use crate::home::Home;
@@ -14,6 +14,9 @@ use crate::toolchain::Toolchain;
 /// What the compiler's workspace needs of the whole source, which is fifty times as big.
 const NEEDED: &[&str] =
     &["compiler", "library/proc_macro", "Cargo.toml", "Cargo.lock", "git-commit-hash"];
+
+/// What is needed besides of a distribution's source, which names no commit.
+const NEEDED_OF_DISTRIBUTION: &[&str] = &["src/version", debian::PATCHES];
 
 /// What of that is of no use: workspaces of their own.
 const LEFT_OUT: &[&str] = &["compiler/rustc_codegen_cranelift", "compiler/rustc_codegen_gcc"];
@@ -51,6 +54,14 @@ pub fn find(
         }
         None => tried.push("  - SCHISM_RUSTC_SRC: not set".to_owned()),
     }
+    // Where the distribution's package has it. rustup's component of the same name has no compiler.
+    let beside = toolchain.sysroot.join("lib/rustlib/src/rust");
+    if beside.join("compiler/rustc/Cargo.toml").is_file() && debian::is_source(&beside) {
+        let origin = beside.canonicalize().unwrap_or_else(|_| beside.clone());
+        let origin = format!("the package rust-src, {}", origin.display());
+        return unpack(&beside, &root, toolchain, pinned, origin).map(Some);
+    }
+    tried.push(format!("  - the package rust-src: no compiler's source in {}", beside.display()));
     match apt::fetch(home, toolchain) {
         Ok(package) => {
             let source = unpack(&package.archive, &root, toolchain, pinned, package.description)?;
@@ -98,14 +109,17 @@ fn unpack(
             "Install tar and xz (apt install tar xz-utils).",
         )?;
     }
-    let hash = draft.path().join("git-commit-hash");
-    let found = std::fs::read_to_string(&hash)
-        .unwrap_or_else(|_| "an unknown release (no git-commit-hash in it)".to_owned());
-    if found.trim() != toolchain.version.commit {
+    let version = &toolchain.version;
+    let (kind, found, needed) = if debian::is_source(draft.path()) {
+        ("release", read(draft.path(), "src/version"), &version.release)
+    } else {
+        ("commit", read(draft.path(), "git-commit-hash"), &version.commit)
+    };
+    if found != *needed {
         return Err(Error::WrongSource {
             path: from.to_owned(),
-            found: found.trim().to_owned(),
-            needed: toolchain.version.commit.clone(),
+            found: format!("{kind} {found}"),
+            needed: format!("{kind} {needed}"),
         });
     }
     digest::check(draft.path(), pinned, toolchain, &origin)?;
@@ -116,8 +130,15 @@ fn unpack(
     Ok(Source { root: root.to_owned(), origin })
 }
 
+/// What a file of the source says of its release.
+fn read(root: &Path, file: &str) -> String {
+    let text = std::fs::read_to_string(root.join(file));
+    text.map_or_else(|_| format!("unknown (no {file} in it)"), |text| text.trim().to_owned())
+}
+
 fn copy_needed(from: &Path, to: &Path) -> Result<()> {
-    for path in NEEDED {
+    let more = if debian::is_source(from) { NEEDED_OF_DISTRIBUTION } else { &[] };
+    for path in NEEDED.iter().chain(more) {
         let (source, target) = (from.join(path), to.join(path));
         if !source.exists() {
             continue; // the check of the commit, or cargo, says it better

@@ -129,6 +129,10 @@ fn another_compiler_is_refused_with_the_command_that_helps() {
             said.contains("rustup toolchain install 1.95.0") && said.contains("1.96.0"),
             "{verb}: {said}"
         );
+        // Which it is, which work, what to type: in one sentence.
+        let sentence = "rustc 1.96.0 (59807616e 2026-04-14) is not supported; schism works with \
+                        rustc 1.95: `rustup toolchain install 1.95.0` installs one";
+        assert!(said.contains(sentence), "{verb}: {said}");
     }
 }
 
@@ -253,4 +257,46 @@ fn wait_until(mut condition: impl FnMut() -> bool) {
         assert!(started.elapsed() < Duration::from_secs(30), "it did not happen");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// What is active in the user's folder is used, not the release that happens to be installed too.
+#[test]
+fn the_active_compiler_comes_before_rustups_other_ones() {
+    let machine = Machine::new("active");
+    std::fs::create_dir_all(machine.path("home/.rustup/toolchains")).unwrap();
+    let other = machine.path("home/.rustup/toolchains/1.95.0-x86_64-unknown-linux-gnu");
+    let status = std::process::Command::new("cp")
+        .arg("-R")
+        .args([machine.path("toolchain"), other])
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let before = machine.run("doctor");
+    assert!(String::from_utf8_lossy(&before.stdout).contains("rustc 1.95.0"));
+    machine.rustc_says(&VERSION.replace("1.95.0", "1.97.1"));
+    assert!(String::from_utf8_lossy(&machine.run("doctor").stdout).contains("rustc 1.95.0"));
+    let after = machine.schism("doctor").env("SCHISM_UNTRIED_RUSTC", "1").output().unwrap();
+    let report = String::from_utf8_lossy(&after.stdout);
+    assert!(report.contains("rustc 1.97.1"), "{report}");
+    assert!(report.contains("releases that work: 1.95"), "{report}");
+}
+
+/// The plugin of one compiler is not the other's: each has its own place, and both stay.
+#[test]
+fn each_compiler_has_a_plugin_of_its_own() {
+    let machine = Machine::new("two-compilers");
+    let set_up = || {
+        let mut command = machine.schism("setup");
+        command.env("SCHISM_UNTRIED_RUSTC", "1").status().unwrap().success()
+    };
+    assert!(set_up());
+    let built = machine.plugin_builds();
+    machine.rustc_says(&VERSION.replace("1.95.0", "1.97.1"));
+    assert!(set_up());
+    assert_eq!(machine.plugin_builds(), built + 1);
+    machine.rustc_says(VERSION);
+    assert!(set_up());
+    machine.rustc_says(&VERSION.replace("1.95.0", "1.97.1"));
+    assert!(set_up());
+    assert_eq!(machine.plugin_builds(), built + 1, "both are found again");
 }

@@ -36,8 +36,9 @@ fn main() {
     let library = library.unwrap_or_else(|error| {
         fail(&format!(
             "cannot load {}: {error}\nhelp: run `cargo schism setup`; the plugin needs rustc \
-             1.95.0 where it was when the plugin was built",
-            plugin.display()
+             {} where it was when the plugin was built",
+            plugin.display(),
+            env!("SCHISM_RELEASE")
         ))
     });
     // SAFETY: the plugin beside this program was built with it and defines this symbol as

@@ -26,6 +26,7 @@ use rustc_middle::util::Providers;
 use rustc_span::def_id::{CrateNum, DefId, LOCAL_CRATE, StableCrateId};
 use rustc_span::{ErrorGuaranteed, Symbol};
 
+use crate::rustc::{as_written, to_normalize};
 use crate::track;
 
 /// The crate with the replacements.
@@ -263,7 +264,7 @@ fn split_well<'tcx>(tcx: TyCtxt<'tcx>, args: GenericArgsRef<'tcx>) -> bool {
             .flat_map(|id| tcx.all_impls(id))
             .filter(|implementation| implementation.krate != rayon);
         foreign.into_iter().all(|implementation| {
-            let of = tcx.type_of(implementation).instantiate_identity();
+            let of = as_written(tcx.type_of(implementation).instantiate_identity());
             match of.ty_adt_def() {
                 Some(adt) => !mentions(args, adt.did()),
                 None => false,
@@ -324,10 +325,11 @@ impl<'tcx> Types<'tcx> {
                     stack.extend(signature.inputs_and_output);
                 }
                 ty::FnDef(function, args) => {
-                    let signature = self.tcx.fn_sig(function).instantiate(self.tcx, args);
+                    let signature =
+                        as_written(self.tcx.fn_sig(function).instantiate(self.tcx, args));
                     let signature = self.tcx.instantiate_bound_regions_with_erased(signature);
                     for ty in signature.inputs_and_output {
-                        match self.tcx.try_normalize_erasing_regions(env, ty) {
+                        match self.tcx.try_normalize_erasing_regions(env, to_normalize(ty)) {
                             Ok(ty) => stack.push(ty),
                             Err(_) => return false,
                         }

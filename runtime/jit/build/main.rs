@@ -1,4 +1,4 @@
-//! Links the pinned toolchain's own LLVM, so that no LLVM is downloaded or built, and compiles to
+//! Links the compiler's own LLVM, so that no LLVM is downloaded or built, and compiles to
 //! bitcode what stage 2 links to kernels: the device library, and the code that copies messages on
 //! GPUs.
 
@@ -12,23 +12,23 @@ use llvm::Llvm;
 
 fn main() {
     println!("cargo::rerun-if-changed=build");
-    let sysroot = std::env::var_os("DEP_SCHISM_PASSES_SYSROOT").expect("schism-passes tells it");
-    let sysroot = PathBuf::from(sysroot);
-    let lib = sysroot.join("lib");
-    println!("cargo::rustc-link-search=native={}", lib.display());
-    println!("cargo::rustc-link-lib=dylib=LLVM-22-rust-1.95.0-stable");
+    let [sysroot, library] = ["SYSROOT", "LIBRARY"].map(|name| {
+        let path = std::env::var_os(format!("DEP_SCHISM_PASSES_{name}"));
+        PathBuf::from(path.expect("schism-passes tells it"))
+    });
+    let folder = library.parent().unwrap_or(Path::new("/"));
+    let file = library.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    println!("cargo::rustc-link-search=native={}", folder.display());
+    println!("cargo::rustc-link-lib=dylib:+verbatim={file}");
     // Identifies the compiler of kernels: cached kernels belong to one build of this library.
     println!("cargo::rustc-link-arg-cdylib=-Wl,--build-id=sha1");
     // An installation may put LLVM beside the library; otherwise it is where the toolchain has it.
     println!("cargo::rustc-link-arg=-Wl,-rpath,$ORIGIN");
-    println!("cargo::rustc-link-arg=-Wl,-rpath,{}", lib.display());
-    let llvm = Llvm::open(&lib.join(LLVM), &library::OPTIONS);
+    println!("cargo::rustc-link-arg=-Wl,-rpath,{}", folder.display());
+    let llvm = Llvm::open(&library, &library::OPTIONS);
     device_library(&sysroot.join("bin/rustc"), &llvm);
     recorder(&sysroot.join("bin/rustc"));
 }
-
-/// The file of the toolchain's LLVM. The one that the linker gets only names it.
-const LLVM: &str = "libLLVM.so.22.1-rust-1.95.0-stable";
 
 /// How the device library is compiled: for no processor in particular, in the form in which rustc
 /// hands it to LLVM. Functions that are not inlined yet can still be replaced by a device's own.

@@ -1,0 +1,350 @@
+//! What is so in rustc 1.95 and the releases after it that have no module of their own.
+
+use std::any::Any;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustc_codegen_ssa::back::lto::{SerializedModule, ThinModule, ThinShared};
+use rustc_codegen_ssa::back::write::{
+    CodegenContext, FatLtoInput, ModuleConfig, OngoingCodegen, SharedEmitter,
+    TargetMachineFactoryFn,
+};
+use rustc_codegen_ssa::traits::{
+    CodegenBackend, ExtraBackendMethods, ModuleBufferMethods, WriteBackendMethods,
+};
+use rustc_codegen_ssa::{CodegenResults, CompiledModule, ModuleCodegen, TargetConfig};
+use rustc_data_structures::fx::{FxIndexMap, FxIndexSet};
+use rustc_data_structures::profiling::SelfProfilerRef;
+pub(crate) use rustc_data_structures::stable_hasher;
+use rustc_data_structures::steal::Steal;
+use rustc_data_structures::sync::Lock;
+use rustc_errors::DiagCtxtHandle;
+use rustc_metadata::EncodedMetadata;
+use rustc_metadata::creader::MetadataLoaderDyn;
+use rustc_middle::dep_graph::{WorkProduct, WorkProductId};
+pub(crate) use rustc_middle::mir::mono;
+use rustc_middle::ty::{Instance, ResolverAstLowering, ResolverGlobalCtxt, Ty, TyCtxt};
+use rustc_middle::util::Providers;
+use rustc_session::Session;
+use rustc_session::config::{CrateType, OptLevel, OutputFilenames, PrintRequest};
+use rustc_span::Symbol;
+use schism_llvm::host_cpu;
+
+use crate::glue::{self, Llvm, LlvmBuffer, LlvmModule, SchismBackend};
+use crate::stdpar;
+
+impl CodegenBackend for SchismBackend {
+    /// The name of the backend that generates the host's code: crates can see it.
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn init(&self, sess: &Session) {
+        self.0.init(sess);
+    }
+
+    fn print(&self, request: &PrintRequest, out: &mut String, sess: &Session) {
+        self.0.print(request, out, sess);
+    }
+
+    fn target_config(&self, sess: &Session) -> TargetConfig {
+        self.0.target_config(sess)
+    }
+
+    fn supported_crate_types(&self, sess: &Session) -> Vec<CrateType> {
+        self.0.supported_crate_types(sess)
+    }
+
+    fn print_passes(&self) {
+        self.0.print_passes();
+    }
+
+    fn print_version(&self) {
+        self.0.print_version();
+    }
+
+    fn replaced_intrinsics(&self) -> Vec<Symbol> {
+        self.0.replaced_intrinsics()
+    }
+
+    fn thin_lto_supported(&self) -> bool {
+        self.0.thin_lto_supported()
+    }
+
+    fn has_zstd(&self) -> bool {
+        self.0.has_zstd()
+    }
+
+    fn metadata_loader(&self) -> Box<MetadataLoaderDyn> {
+        self.0.metadata_loader()
+    }
+
+    fn provide(&self, providers: &mut Providers) {
+        self.0.provide(providers);
+        glue::provide(providers);
+    }
+
+    fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
+        let ongoing =
+            rustc_codegen_ssa::base::codegen_crate(self.clone(), tcx, target_cpu(tcx.sess));
+        glue::make_device_half(tcx);
+        Box::new(ongoing)
+    }
+
+    fn join_codegen(
+        &self,
+        ongoing_codegen: Box<dyn Any>,
+        sess: &Session,
+        outputs: &OutputFilenames,
+    ) -> (CodegenResults, FxIndexMap<WorkProductId, WorkProduct>) {
+        let ongoing = ongoing_codegen
+            .downcast::<OngoingCodegen<SchismBackend>>()
+            .expect("codegen_crate of this backend returned it");
+        let half = glue::take_device_half(sess);
+        let (mut results, mut work_products) = ongoing.join(sess);
+        let exporters = glue::take_exporters();
+        for symbols in results.crate_info.linked_symbols.values_mut() {
+            symbols.extend(exporters.iter().cloned());
+        }
+        let (module, product) = glue::write_device_half(sess, outputs, half);
+        work_products.extend(product);
+        results.modules.extend(module);
+        sess.dcx().abort_if_errors();
+        (results, work_products)
+    }
+
+    fn link(
+        &self,
+        sess: &Session,
+        results: CodegenResults,
+        metadata: EncodedMetadata,
+        outputs: &OutputFilenames,
+    ) {
+        self.0.link(sess, results, metadata, outputs);
+    }
+}
+
+impl ExtraBackendMethods for SchismBackend {
+    fn codegen_allocator<'tcx>(
+        &self,
+        tcx: TyCtxt<'tcx>,
+        module_name: &str,
+        methods: &[rustc_ast::expand::allocator::AllocatorMethod],
+    ) -> LlvmModule {
+        let mut module = self.0.codegen_allocator(tcx, module_name, methods);
+        stdpar::heap::put_behind_allocator(tcx, &mut module);
+        module
+    }
+
+    fn compile_codegen_unit(
+        &self,
+        tcx: TyCtxt<'_>,
+        cgu_name: Symbol,
+    ) -> (ModuleCodegen<LlvmModule>, u64) {
+        glue::compile_codegen_unit(tcx, cgu_name)
+    }
+
+    fn target_machine_factory(
+        &self,
+        sess: &Session,
+        opt_level: OptLevel,
+        target_features: &[String],
+    ) -> TargetMachineFactoryFn<Self> {
+        self.0.target_machine_factory(sess, opt_level, target_features)
+    }
+
+    fn spawn_named_thread<F, T>(
+        time_trace: bool,
+        name: String,
+        f: F,
+    ) -> std::io::Result<std::thread::JoinHandle<T>>
+    where
+        F: FnOnce() -> T,
+        F: Send + 'static,
+        T: Send + 'static,
+    {
+        Llvm::spawn_named_thread(time_trace, name, f)
+    }
+
+    fn supports_parallel(&self) -> bool {
+        self.0.supports_parallel()
+    }
+}
+
+impl WriteBackendMethods for SchismBackend {
+    type Module = LlvmModule;
+    type TargetMachine = <Llvm as WriteBackendMethods>::TargetMachine;
+    type ModuleBuffer = LlvmBuffer;
+    /// The LLVM backend's own shared data; the outer copy only carries names and sizes.
+    type ThinData = Arc<ThinShared<Llvm>>;
+
+    fn run_and_optimize_fat_lto(
+        cgcx: &CodegenContext,
+        prof: &SelfProfilerRef,
+        shared_emitter: &SharedEmitter,
+        tm_factory: TargetMachineFactoryFn<Self>,
+        exported_symbols_for_lto: &[String],
+        each_linked_rlib_for_lto: &[PathBuf],
+        modules: Vec<FatLtoInput<Self>>,
+    ) -> ModuleCodegen<LlvmModule> {
+        let modules = modules
+            .into_iter()
+            .map(|input| match input {
+                FatLtoInput::Serialized { name, buffer } => {
+                    FatLtoInput::Serialized { name, buffer }
+                }
+                FatLtoInput::InMemory(module) => FatLtoInput::InMemory(module),
+            })
+            .collect();
+        Llvm::run_and_optimize_fat_lto(
+            cgcx,
+            prof,
+            shared_emitter,
+            tm_factory,
+            exported_symbols_for_lto,
+            each_linked_rlib_for_lto,
+            modules,
+        )
+    }
+
+    fn run_thin_lto(
+        cgcx: &CodegenContext,
+        prof: &SelfProfilerRef,
+        dcx: DiagCtxtHandle<'_>,
+        exported_symbols_for_lto: &[String],
+        each_linked_rlib_for_lto: &[PathBuf],
+        modules: Vec<(String, LlvmBuffer)>,
+        cached_modules: Vec<(SerializedModule<LlvmBuffer>, WorkProduct)>,
+    ) -> (Vec<ThinModule<Self>>, Vec<WorkProduct>) {
+        let (modules, products) = Llvm::run_thin_lto(
+            cgcx,
+            prof,
+            dcx,
+            exported_symbols_for_lto,
+            each_linked_rlib_for_lto,
+            modules,
+            cached_modules,
+        );
+        let Some(first) = modules.first() else { return (Vec::new(), products) };
+        let inner = Arc::clone(&first.shared);
+        // rustc asks the outer modules for their names, and for the length of their bitcode as an
+        // estimate of cost. Untouched zero pages have that length and take no memory.
+        let sizes = inner
+            .thin_buffers
+            .iter()
+            .map(|buffer| buffer.data().len())
+            .chain(inner.serialized_modules.iter().map(|module| module.data().len()));
+        let shared = Arc::new(ThinShared::<Self> {
+            thin_buffers: Vec::new(),
+            serialized_modules: sizes
+                .map(|size| SerializedModule::FromRlib(vec![0; size]))
+                .collect(),
+            module_names: inner.module_names.clone(),
+            data: inner,
+        });
+        let modules = modules
+            .into_iter()
+            .map(|module| ThinModule { shared: Arc::clone(&shared), idx: module.idx })
+            .collect();
+        (modules, products)
+    }
+
+    fn print_pass_timings(&self) {
+        self.0.print_pass_timings();
+    }
+
+    fn print_statistics(&self) {
+        self.0.print_statistics();
+    }
+
+    fn optimize(
+        cgcx: &CodegenContext,
+        prof: &SelfProfilerRef,
+        shared_emitter: &SharedEmitter,
+        module: &mut ModuleCodegen<LlvmModule>,
+        config: &ModuleConfig,
+    ) {
+        Llvm::optimize(cgcx, prof, shared_emitter, module, config);
+    }
+
+    fn optimize_thin(
+        cgcx: &CodegenContext,
+        prof: &SelfProfilerRef,
+        shared_emitter: &SharedEmitter,
+        tm_factory: TargetMachineFactoryFn<Self>,
+        thin: ThinModule<Self>,
+    ) -> ModuleCodegen<LlvmModule> {
+        let thin = ThinModule { shared: Arc::clone(&thin.shared.data), idx: thin.idx };
+        Llvm::optimize_thin(cgcx, prof, shared_emitter, tm_factory, thin)
+    }
+
+    fn codegen(
+        cgcx: &CodegenContext,
+        prof: &SelfProfilerRef,
+        shared_emitter: &SharedEmitter,
+        module: ModuleCodegen<LlvmModule>,
+        config: &ModuleConfig,
+    ) -> CompiledModule {
+        Llvm::codegen(cgcx, prof, shared_emitter, module, config)
+    }
+
+    fn serialize_module(module: LlvmModule, is_thin: bool) -> LlvmBuffer {
+        Llvm::serialize_module(module, is_thin)
+    }
+}
+
+/// The CPU that rustc generates host code for, by LLVM's name.
+fn target_cpu(sess: &Session) -> String {
+    let name = sess.opts.cg.target_cpu.as_deref().unwrap_or(&sess.target.cpu);
+    if name != "native" {
+        return name.to_owned();
+    }
+    host_cpu().0
+}
+
+/// The function that drops a value of a type.
+pub(crate) fn drop_glue<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>) -> Instance<'tcx> {
+    Instance::resolve_drop_in_place(tcx, ty)
+}
+
+/// Where the object of a codegen unit goes.
+pub(crate) fn object_path(sess: &Session, outputs: &OutputFilenames, unit: &str) -> PathBuf {
+    outputs.temp_path_ext_for_cgu("hcf.o", unit, sess.invocation_temp.as_deref())
+}
+
+/// Variables of the environment that the crate depends on.
+pub(crate) fn variables(sess: &Session) -> &Lock<FxIndexSet<(Symbol, Option<Symbol>)>> {
+    &sess.psess.env_depinfo
+}
+
+/// What a definition says after its parameters are replaced, as it says it.
+pub(crate) fn as_written<T>(value: T) -> T {
+    value
+}
+
+/// What is to be normalised.
+pub(crate) fn to_normalize<T>(value: T) -> T {
+    value
+}
+
+/// Files besides the sources that the crate depends on.
+pub(crate) fn files(sess: &Session) -> &Lock<FxIndexSet<Symbol>> {
+    &sess.psess.file_depinfo
+}
+
+/// The provider of `resolver_for_lowering_raw`.
+pub(crate) type ResolverProvider = for<'tcx> fn(
+    TyCtxt<'tcx>,
+    (),
+) -> (
+    &'tcx Steal<(ResolverAstLowering, Arc<rustc_ast::Crate>)>,
+    &'tcx ResolverGlobalCtxt,
+);
+
+/// Has the compiler generate code with a backend.
+pub(crate) fn use_backend(
+    config: &mut rustc_interface::Config,
+    backend: fn() -> Box<dyn CodegenBackend>,
+) {
+    config.make_codegen_backend = Some(Box::new(move |_, _| backend()));
+}
