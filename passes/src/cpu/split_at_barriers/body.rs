@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use schism_llvm::{Block, Builder, Opcode, Value};
 
 use super::refusal::Refusal;
-use super::waits;
+use super::waits::{BARRIER, waits};
 use crate::ir::cfg::Cfg;
 use crate::ir::clone::is_duplicable;
 use crate::ir::graph::reverse_post_order;
@@ -222,9 +222,8 @@ impl<'m> Body<'m> {
 
     /// The operation of sub-groups at the end of a block.
     pub(super) fn sub_group_operation(&self, block: usize) -> Option<Value<'m>> {
-        self.barrier[block].filter(|call| {
-            call.direct_callee().is_some_and(|callee| callee.name() != super::BARRIER)
-        })
+        self.barrier[block]
+            .filter(|call| call.direct_callee().is_some_and(|callee| callee.name() != BARRIER))
     }
 
     /// The block of an instruction of the body.

@@ -22,8 +22,8 @@
 
 use schism_llvm::{Block, Builder, IntPredicate, Value};
 
-use super::MEET;
 use super::emit::Emitter;
+use super::waits::MEET;
 use crate::spec::builtins::{
     BALLOT, REDUCE_ADD, REDUCE_LEAST, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR,
     SUB_GROUP_SIZE,

@@ -98,6 +98,7 @@ mod refusal;
 mod region;
 mod sub_groups;
 mod uniformity;
+mod waits;
 
 use std::collections::HashSet;
 
@@ -113,17 +114,12 @@ use liveness::Kept;
 use memory::Memory;
 use refusal::Refusal;
 use uniformity::Varying;
+use waits::{MEET, waits};
 
 pub use interface::{AGREE, GROUP_MEMORY, RUN_DIVERGED, RUN_NO_MEMORY};
 
 /// The loop function.
 const LOOP: &str = "schism.loop";
-
-/// What a barrier of the loop function calls, with the group.
-const BARRIER: &str = "schism.meet.__schism_barrier";
-
-/// Begins the names of the functions that group operations of the loop function call.
-const MEET: &str = "schism.meet.";
 
 /// The functions of the process at which work-items wait on stacks of their own.
 const WAITS: [&str; 2] = ["__schism_cpu_barrier", "__schism_cpu_sub_group"];
@@ -240,11 +236,6 @@ fn check_callers(module: ModuleRef<'_>, function: Value<'_>) -> Result<(), Refus
         }
     }
     Ok(())
-}
-
-/// Whether an instruction is a barrier or an operation of sub-groups.
-fn waits(instruction: Value<'_>) -> bool {
-    instruction.direct_callee().is_some_and(|callee| callee.name().starts_with(MEET))
 }
 
 /// Removes what inlined functions promised of their parameters: that two accesses of one work-item

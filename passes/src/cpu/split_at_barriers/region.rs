@@ -8,7 +8,7 @@ use super::body::{Body, Next};
 use super::emit::{Emitter, Item, leave};
 use super::interface::{AGREE, RUN_DIVERGED};
 use super::uniformity::Varying;
-use super::waits;
+use super::waits::waits;
 use crate::ir::graph::{Dominators, reverse_post_order};
 
 /// A region that is being copied.
