@@ -2,7 +2,7 @@
 //!
 //! [`generate`] writes a loop over work-items with branches, `switch`es, loops with breaks, private
 //! arrays, loads at any index, divisions and index checks, in any depth. [`check`] vectorises it
-//! for 4, 8 and 16 lanes and compares all that is left in memory.
+//! for 4, 8, 16 and 32 lanes and compares all that is left in memory.
 
 use std::fmt::Write;
 
@@ -536,7 +536,7 @@ pub fn check(seed: u64) -> Result<bool, String> {
         Err(what) => return fail(0, what),
     };
     let mut is_made = false;
-    for lanes in [4, 8, 16] {
+    for lanes in [4, 8, 16, 32] {
         let line = format!("lanes: 256 {lanes}");
         let result =
             opt::read(source.as_bytes(), &[line]).and_then(|input| opt::run(&input, "vectorize"));
