@@ -9,6 +9,7 @@
 //! those with it in their name. With `--resident` the host reads results only before and after what
 //! is measured.
 
+mod formulas;
 mod image;
 mod launch;
 mod measure;

@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::measure::{Bench, checksum, sample};
+use crate::formulas::{iterations, normal};
+use crate::measure::{Bench, sample};
 use crate::random::Random;
 
 /// Measures them.
@@ -10,20 +11,6 @@ pub fn run(bench: &Bench) {
     mandelbrot(bench);
     black_scholes(bench);
     prefix_sums(bench);
-}
-
-/// Iterations until a point leaves.
-fn iterations(x: f64, y: f64, most: u32) -> u32 {
-    let (mut a, mut b) = (0.0, 0.0);
-    for count in 0..most {
-        let (aa, bb) = (a * a, b * b);
-        if aa + bb > 4.0 {
-            return count;
-        }
-        b = 2.0 * a * b + y;
-        a = aa - bb + x;
-    }
-    most
 }
 
 /// A picture of the set, as large as its benchmark says.
@@ -50,10 +37,7 @@ impl Picture {
         }
         let mut pixels = vec![0_u32; self.width * self.height];
         bench.measure(name, || {
-            pixels
-                .par_iter_mut()
-                .enumerate()
-                .for_each(|(index, pixel)| *pixel = self.pixel(index));
+            pixels.par_iter_mut().enumerate().for_each(|(index, pixel)| *pixel = self.pixel(index));
             sample(&pixels, u64::from)
         });
         bench.measure(&by_rows, || {
@@ -80,17 +64,6 @@ struct Contract {
     price: f64,
     strike: f64,
     years: f64,
-}
-
-/// The normal distribution, by Abramowitz and Stegun's 26.2.17.
-fn normal(x: f64) -> f64 {
-    let k = 1.0 / (1.0 + 0.231_641_9 * x.abs());
-    let series = k
-        * (0.319_381_530
-            + k * (-0.356_563_782
-                + k * (1.781_477_937 + k * (-1.821_255_978 + k * 1.330_274_429))));
-    let tail = 0.398_942_280_401 * (-0.5 * x * x).exp() * series;
-    if x < 0.0 { tail } else { 1.0 - tail }
 }
 
 fn call_price(contract: &Contract) -> f64 {

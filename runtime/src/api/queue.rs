@@ -412,19 +412,10 @@ impl Queue {
         S: IntoSource<R::Mode<Blocking>>,
         F: for<'g> Fn(R::Item<'g>, <S::Source as Source>::Item<'g>) + Send + Sync + Capture,
     {
-        let shape = range.shape()?;
-        let mut lengths = shape.lengths();
-        sources.check(&mut lengths)?;
-        self.check_memory(&lengths, type_name::<F>)?;
-        let mut placement = Placement::new();
-        let ready = sources.prepare(&mut placement);
-        // SAFETY: the launch starts here; it runs once, over a range of the sources' length, with
-        // the memory that they have asked for.
-        let kernel = unsafe { ForEachIn::<R, _, _>::new(S::start(ready), kernel) };
-        let kernel = At::<R::Origin, _>::new(kernel);
-        let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
-        // SAFETY: the kernel lives in this frame, and is `Sync`.
-        unsafe { self.run(raw, &shape, placement.bytes()) }
+        self.launch_in(range, sources, kernel, |raw, shape, bytes| {
+            // SAFETY: the kernel lives until this returns, is `Sync`, and allows the shape.
+            unsafe { self.run(raw, shape, bytes) }
+        })
     }
 
     /// As [`for_each_in`](Self::for_each_in), but returns at once where the device itself keeps
@@ -447,6 +438,28 @@ impl Queue {
             return self.for_each_in(range, sources, kernel).map(|()| None);
         }
         self.refuse_inside_kernels()?;
+        self.launch_in(range, sources, kernel, |raw, shape, bytes| {
+            // SAFETY: the kernel lives until this returns, is `Sync`, and allows the shape; the
+            // caller's promise.
+            unsafe { self.submit(raw, shape, bytes) }
+        })
+    }
+
+    /// Checks the sources of a launch over a range, and calls `launch` once: with the kernel, which
+    /// lives until that returns, its shape, and the bytes of local memory that the sources take.
+    #[inline(always)]
+    fn launch_in<const D: usize, R, S, F, T>(
+        &self,
+        range: R,
+        sources: S,
+        kernel: F,
+        launch: impl FnOnce(RawKernel, &LaunchShape, usize) -> Result<T, LaunchError>,
+    ) -> Result<T, LaunchError>
+    where
+        R: LaunchRange<D>,
+        S: IntoSource<R::Mode<Blocking>>,
+        F: for<'g> Fn(R::Item<'g>, <S::Source as Source>::Item<'g>) + Send + Sync + Capture,
+    {
         let shape = range.shape()?;
         let mut lengths = shape.lengths();
         sources.check(&mut lengths)?;
@@ -458,8 +471,7 @@ impl Queue {
         let kernel = unsafe { ForEachIn::<R, _, _>::new(S::start(ready), kernel) };
         let kernel = At::<R::Origin, _>::new(kernel);
         let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
-        // SAFETY: the kernel lives in this frame, and is `Sync`; the caller's promise.
-        unsafe { self.submit(raw, &shape, placement.bytes()) }
+        launch(raw, &shape, placement.bytes())
     }
 
     /// Locks the queue, runs a launch, and waits for its end.
