@@ -169,6 +169,12 @@ fn main() {
     // Ends early although it has no end.
     let first = rayon::iter::repeat(3).map(|x| x + 1).any(|x| x == 4);
     show("repeat for ever", 1, first);
+    // What one thread begins with has no end within a lifetime: the other finds what ends it.
+    let two_threads = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let octillion = || (0..10_u128.pow(27)).into_par_iter();
+    let middle = 10_u128.pow(27) / 2;
+    let found = two_threads.install(|| octillion().find_any(|i| *i >= middle).is_some());
+    show("in the second half", 2, found);
     let text = text_of(500);
     let text = &text;
     let threads: Vec<u64> = std::thread::scope(|scope| {

@@ -16,7 +16,7 @@ use crate::kernel::group::local::Placement;
 use crate::kernel::offset::At;
 use crate::kernel::spec_const::SpecConst;
 use crate::launch::adaptivity::Adaptivity;
-use crate::launch::desc::LaunchDesc;
+use crate::launch::desc::{HostThreads, LaunchDesc};
 use crate::launch::elementwise::{ForEach, ForEachIn, ParallelFor};
 use crate::launch::erased::RawKernel;
 use crate::launch::failure;
@@ -489,8 +489,8 @@ impl Queue {
         unsafe { self.queue.run(&self.describe(&kernel, shape, dynamic)) }
     }
 
-    /// As [`run`](Self::run), for a kernel that uses addresses of the host's as they are, and on at
-    /// most as many threads of the host.
+    /// As [`run`](Self::run), for a kernel that uses addresses of the host's as they are, and on
+    /// these threads of the host.
     ///
     /// # Safety
     /// As for [`submit`](Self::submit), inside a call of the backend's `with_host_memory`.
@@ -498,11 +498,11 @@ impl Queue {
         &self,
         kernel: RawKernel,
         shape: &LaunchShape,
-        most_threads: usize,
+        threads: HostThreads,
     ) -> Result<(), LaunchError> {
         self.refuse_inside_kernels()?;
         let described = self.describe(&kernel, shape, 0);
-        let launch = LaunchDesc { host_addresses: true, most_threads, ..described };
+        let launch = LaunchDesc { host_addresses: true, threads, ..described };
         // SAFETY: the caller's promises.
         unsafe { self.queue.run(&launch) }
     }
@@ -575,7 +575,7 @@ impl Queue {
             timed,
             demanded,
             host_addresses,
-            most_threads: usize::MAX,
+            threads: HostThreads::ANY,
         }
     }
 

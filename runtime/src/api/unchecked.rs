@@ -10,6 +10,7 @@ use crate::code::captured;
 use crate::data::shared_heap;
 use crate::error::LaunchError;
 use crate::kernel::abi::Kernel;
+use crate::launch::desc::HostThreads;
 use crate::launch::erased::RawKernel;
 use crate::launch::shape::LaunchRange;
 use crate::util::trace;
@@ -113,10 +114,10 @@ pub unsafe fn run_unchecked<K: Kernel<1>>(
     items: usize,
 ) -> Result<(), LaunchError> {
     // SAFETY: the caller's promises.
-    unsafe { run_on_threads(queue, kernel, items, usize::MAX) }
+    unsafe { run_on_threads(queue, kernel, items, HostThreads::ANY) }
 }
 
-/// As [`run_unchecked`], on at most `threads` threads where the device is the host.
+/// As [`run_unchecked`], on these threads where the device is the host.
 ///
 /// # Errors
 /// [`LaunchError`].
@@ -127,7 +128,7 @@ pub unsafe fn run_on_threads<K: Kernel<1>>(
     queue: &Queue,
     kernel: &K,
     items: usize,
-    threads: usize,
+    threads: HostThreads,
 ) -> Result<(), LaunchError> {
     let shape = items.shape()?;
     let raw = RawKernel::new::<K, 1>(kernel, type_name::<K>);

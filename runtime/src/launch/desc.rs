@@ -25,8 +25,23 @@ pub(crate) struct LaunchDesc<'a> {
     pub(crate) demanded: bool,
     /// Addresses of the host's in the closure are used as they are.
     pub(crate) host_addresses: bool,
-    /// At most as many threads of the host run it.
-    pub(crate) most_threads: usize,
+    /// Which threads run it, if the device is the host.
+    pub(crate) threads: HostThreads,
+}
+
+/// Which threads of the host run a launch.
+#[derive(Clone, Copy, Debug)]
+pub struct HostThreads {
+    /// At most as many.
+    pub most: usize,
+    /// All of them begin at once, because a work-item may end only when others have run. Otherwise
+    /// the calling thread begins alone, and calls the others when there is enough to do.
+    pub at_once: bool,
+}
+
+impl HostThreads {
+    /// As many as there is work for.
+    pub const ANY: Self = Self { most: usize::MAX, at_once: false };
 }
 
 /// The work-groups of a launch.

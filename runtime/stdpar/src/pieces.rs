@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer};
-use schism::__private::{Kernel, run_on_threads, with_host_memory};
+use schism::__private::{HostThreads, Kernel, run_on_threads, with_host_memory};
 use schism::{Item, LaunchError, Queue};
 
 /// Pieces for each thread: enough for uneven ones to even out, and few enough for splitting and
@@ -18,6 +18,10 @@ const MOST_PIECES: usize = 1 << 14;
 pub trait Piece {
     /// What becomes of it.
     type Result;
+
+    /// Whether it may have no end of its own, and run until another piece of the pipeline has found
+    /// what is searched for.
+    const IS_ENDLESS: bool;
 
     /// Runs it as a loop.
     fn run(self) -> Self::Result;
@@ -37,6 +41,9 @@ where
     C: Consumer<P::Item>,
 {
     type Result = C::Result;
+
+    /// A pipeline that has been counted ends.
+    const IS_ENDLESS: bool = false;
 
     #[inline(always)]
     fn run(self) -> C::Result {
@@ -192,6 +199,7 @@ where
             states: states.as_mut_ptr(),
             parts: threads.clamp(1, count.max(1)),
         };
+        let threads = HostThreads { most: threads, at_once: W::IS_ENDLESS };
         // SAFETY: the kernel, and what it points to, live until the launch is over. Work-items
         // touch their own piece, result and state; pieces may go to other threads, and results may
         // come from there: both are `Send`.

@@ -17,7 +17,7 @@ use std::mem::{MaybeUninit, needs_drop, size_of};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rayon::slice::ParallelSliceMut;
-use schism::__private::{Kernel, run_on_threads, with_host_memory};
+use schism::__private::{HostThreads, Kernel, run_on_threads, with_host_memory};
 use schism::{Item, LaunchError, Queue};
 
 /// Whether elements can be sorted by kernels. They are moved as bytes, and those that are left when
@@ -334,7 +334,7 @@ where
         is_bad: &is_bad,
     };
     // This may start rayon's threads.
-    let threads = rayon::current_num_threads();
+    let threads = HostThreads { most: rayon::current_num_threads(), at_once: false };
     match with_host_memory(queue, || launch.run(queue, &mut states, threads)) {
         Ok(sorted) => sorted,
         Err(error) => Sorted::Refused(error),
@@ -360,7 +360,7 @@ where
     T: Send,
     F: Fn(&T, &T) -> bool + Sync,
 {
-    fn run(self, queue: &Queue, states: &mut [u8], threads: usize) -> Sorted {
+    fn run(self, queue: &Queue, states: &mut [u8], threads: HostThreads) -> Sorted {
         let Self { own, other, len, parts, sizes, .. } = self;
         let blocks = Blocks {
             slice: own,
@@ -422,7 +422,7 @@ where
         from: *const T,
         to: *mut T,
         run: usize,
-        threads: usize,
+        threads: HostThreads,
     ) -> Result<bool, LaunchError> {
         let is_less = std::ptr::from_ref(self.is_less);
         let Self { begins, len, .. } = *self;

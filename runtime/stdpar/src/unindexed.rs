@@ -24,6 +24,8 @@ where
 {
     type Result = C::Result;
 
+    const IS_ENDLESS: bool = true;
+
     #[inline(always)]
     fn run(self) -> C::Result {
         let Self { producer, consumer } = self;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use schism_jit_abi::{CpuChunk, PanicRecord, RUN_DIVERGED, RUN_NO_MEMORY, RUN_OK};
 
 use crate::hal::host::kernel::CpuKernel;
+use crate::hal::host::pace::LatestPace;
 use crate::hal::host::stack::overflow::Runs;
 use crate::launch::erased::{NativeBody, RawKernel};
 use crate::launch::failure::{Failure, Panic};
@@ -24,6 +25,14 @@ impl Body {
         match self {
             Self::Native(_) => None,
             Self::Cpu(kernel) => kernel.stack(),
+        }
+    }
+
+    /// How fast its work-items ran last, where somebody notes it.
+    pub(super) fn latest_pace(&self) -> Option<&LatestPace> {
+        match self {
+            Self::Native(_) => None,
+            Self::Cpu(kernel) => Some(&kernel.latest_pace),
         }
     }
 

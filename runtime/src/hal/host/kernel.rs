@@ -21,6 +21,7 @@ use crate::code::{disk_cache, toolchain_id};
 use crate::error::ImageError;
 use crate::hal::host::aot::HostTarget;
 use crate::hal::host::math;
+use crate::hal::host::pace::LatestPace;
 use crate::hal::{CodeLoader, address_window};
 use crate::util::warn_once;
 
@@ -52,6 +53,8 @@ pub(crate) struct CpuKernel {
     aggregates: Box<[(usize, Addresses)]>,
     /// For the trace.
     pub(crate) version: Box<str>,
+    /// How fast its work-items, or groups of them, ran last.
+    pub(super) latest_pace: LatestPace,
 }
 
 impl CpuObject {
@@ -205,7 +208,8 @@ impl CpuKernel {
             .collect();
         let stack = stack.map(bytes);
         let version = version.into();
-        Ok(Self { code, flags, stack, local_memory, pointers, aggregates, version })
+        let latest_pace = LatestPace::default();
+        Ok(Self { code, flags, stack, local_memory, pointers, aggregates, version, latest_pace })
     }
 
     /// Bytes of code and constants.

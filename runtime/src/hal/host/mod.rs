@@ -9,6 +9,7 @@ pub(crate) mod in_order;
 pub(crate) mod kernel;
 pub(crate) mod math;
 pub(crate) mod memory;
+pub(crate) mod pace;
 pub(crate) mod pool;
 pub(crate) mod queue;
 pub(crate) mod run;

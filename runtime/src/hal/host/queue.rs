@@ -117,7 +117,7 @@ impl HostQueue {
             (std::time::Instant::now(), version)
         });
         // SAFETY: the caller's promises.
-        let dispatch = unsafe { work_sharing::run(work, executor.pool(), launch.most_threads) }
+        let dispatch = unsafe { work_sharing::run(work, executor.pool(), launch.threads) }
             .map_err(|failure| {
                 self.failed(kernel, work.extent.dimensions, launch.range.offset, failure)
             })?;

@@ -1,8 +1,9 @@
 //! Distribution of a launch over the cores (work sharing).
 //!
 //! The calling thread starts alone. Most small launches end there, without waking another thread.
-//! When it has run for [`ALONE`], or knows that much is left, the rest becomes a job from which all
-//! threads take intervals of linear ids: large ones first, smaller ones towards the end, so that
+//! When it has run for [`ALONE`], or knows that much is left, the rest becomes a job. A launch is a
+//! job from its first work-item on if the kernel's last launch says that it is worth it, or if
+//! somebody asks for it. From a job all threads take intervals of linear ids: large ones first, smaller ones towards the end, so that
 //! uneven work ends at the same time everywhere (guided self-scheduling).
 //!
 //! The job never waits for a helper that has not begun: the caller takes intervals too, and at the
@@ -16,7 +17,9 @@ use std::time::{Duration, Instant};
 
 use rayon_core::ThreadPool;
 
+use crate::hal::host::pace::{LatestPace, Pace};
 use crate::hal::host::run::Work;
+use crate::launch::desc::HostThreads;
 use crate::launch::failure::{Failure, Inside};
 use crate::util::fork;
 
@@ -51,9 +54,8 @@ pub(crate) struct Dispatch {
     pub(crate) helpers: usize,
 }
 
-/// Runs all work-items on at most `most_threads` threads, the caller's among them, and returns
-/// when none is running any more. After a panic, work-items that
-/// have not begun are skipped.
+/// Runs all work-items on these threads, the caller's among them, and returns when none is running
+/// any more. After a panic, work-items that have not begun are skipped.
 ///
 /// # Safety
 /// `work.closure` is alive until this returns, and of the type that the body expects. There is at
@@ -61,14 +63,17 @@ pub(crate) struct Dispatch {
 pub(crate) unsafe fn run(
     work: &Work,
     pool: &'static ThreadPool,
-    most_threads: usize,
+    host_threads: HostThreads,
 ) -> Result<Dispatch, Failure> {
     let items = work.extent.items;
-    let threads = pool.current_num_threads().min(most_threads);
+    let threads = pool.current_num_threads().min(host_threads.most);
     let generation = fork::generation();
     let inside = Inside::enter();
-    // SAFETY: the caller's promises; `alone` runs each work-item at most once.
-    let (begun, intervals, pace) = unsafe { alone(work, threads)? };
+    let (begun, intervals, pace) = match together(work, threads, host_threads.at_once) {
+        Some(pace) => (0, 0, pace),
+        // SAFETY: the caller's promises; `alone` runs each work-item at most once.
+        None => unsafe { alone(work, threads)? },
+    };
     if begun == items {
         return Ok(Dispatch { intervals, helpers: 0 });
     }
@@ -97,23 +102,15 @@ pub(crate) unsafe fn run(
     failure.map_or(Ok(dispatch), Err)
 }
 
-/// The measured speed so far.
-#[derive(Clone, Copy, Debug)]
-struct Pace {
-    items: usize,
-    time: Duration,
-}
-
-impl Pace {
-    fn items_in(self, time: Duration) -> usize {
-        let items = self.items as f64 * time.as_secs_f64() / self.time.as_secs_f64().max(1e-9);
-        items as usize
+/// The pace to begin with, if all threads are to begin at once.
+fn together(work: &Work, threads: usize, at_once: bool) -> Option<Pace> {
+    if threads == 1 || work.extent.items == 1 {
+        return None;
     }
-
-    fn time_of(self, items: usize) -> Duration {
-        let seconds = self.time.as_secs_f64() * items as f64 / self.items as f64;
-        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
-    }
+    let latest = work.body.latest_pace().and_then(LatestPace::get);
+    let known = latest.filter(|pace| pace.time_of(work.extent.items) >= WORTH_HELP);
+    // Intervals of one work-item, as long as nothing is known of them.
+    known.or_else(|| at_once.then_some(Pace { items: 1, time: GRAIN }))
 }
 
 /// Runs the caller's start. Returns how many work-items have run, in how many intervals, and the
@@ -218,6 +215,9 @@ impl Job {
             }
             let pace = Pace { items: end - begin, time: start.elapsed() };
             self.grain.store(pace.items_in(GRAIN).max(1), Ordering::Relaxed);
+            if let Some(latest) = self.work.body.latest_pace() {
+                latest.set(pace);
+            }
             self.finish(end - begin);
         }
     }
