@@ -40,6 +40,18 @@ impl Sizes {
     pub(crate) const fn blocks(self, len: usize) -> usize {
         len.div_ceil(self.block)
     }
+
+    /// The same with runs of half the length, if with these the elements would end in the other
+    /// buffer: insertion moves them there, and each merge moves them to and fro.
+    const fn ending_in_slice(self, len: usize) -> Self {
+        let merges = (self.block / self.run).ilog2();
+        let passes = self.blocks(len).next_power_of_two().ilog2();
+        if (merges + passes).is_multiple_of(2) {
+            Self { run: self.run / 2, block: self.block }
+        } else {
+            self
+        }
+    }
 }
 
 /// For threads: blocks that stay in a cache.
@@ -137,19 +149,39 @@ unsafe fn insert<T, F: Fn(&T, &T) -> bool>(from: *const T, to: *mut T, len: usiz
 /// Merges the elements from `left` to `left_end` with those from `right` to `right_end`. Of equal
 /// ones, the left one comes first.
 ///
+/// It merges from both ends at once, for as long as both runs have elements for that: what is taken
+/// at one end does not depend on what is taken at the other, so a processor does both together.
+///
 /// # Safety
 /// Both are elements that nobody writes, and `to` is memory for all of them, which nobody else uses.
 #[inline(always)]
 unsafe fn merge<T, F: Fn(&T, &T) -> bool>(
     mut left: *const T,
     mut right: *const T,
-    right_end: *const T,
-    left_end: *const T,
+    mut right_end: *const T,
+    mut left_end: *const T,
     mut to: *mut T,
     is_less: &F,
 ) {
-    // SAFETY: no pointer passes its end, and `to` advances once for each element.
+    // SAFETY: no pointer passes its end. `to` advances, and `to_end` goes back, once for each
+    // element. With two elements in each run, none is taken at both ends, whatever the order.
     unsafe {
+        let lengths = left_end.offset_from_unsigned(left) + right_end.offset_from_unsigned(right);
+        let mut to_end = to.add(lengths);
+        while left_end.offset_from_unsigned(left) >= 2 && right_end.offset_from_unsigned(right) >= 2
+        {
+            let takes_right = is_less(&*right, &*left);
+            let leaves_right = is_less(&*right_end.sub(1), &*left_end.sub(1));
+            to.write(if takes_right { right.read() } else { left.read() });
+            right = right.add(usize::from(takes_right));
+            left = left.add(usize::from(!takes_right));
+            to = to.add(1);
+            let last = if leaves_right { left_end.sub(1) } else { right_end.sub(1) };
+            to_end = to_end.sub(1);
+            to_end.write(last.read());
+            left_end = left_end.sub(usize::from(leaves_right));
+            right_end = right_end.sub(usize::from(!leaves_right));
+        }
         while left < left_end && right < right_end {
             let takes_right = is_less(&*right, &*left);
             to.write(if takes_right { right.read() } else { left.read() });
@@ -309,6 +341,7 @@ where
     F: Fn(&T, &T) -> bool + Sync,
 {
     let len = slice.len();
+    let sizes = sizes.ending_in_slice(len);
     let parts = sizes.blocks(len);
     let mut spare: Vec<MaybeUninit<T>> = Vec::new();
     let (mut states, mut begins): (Vec<u8>, Vec<usize>) = (Vec::new(), Vec::new());
@@ -407,6 +440,7 @@ where
             is_in_slice = !is_in_slice;
             run = run.saturating_mul(2);
         }
+        // A pass has not merged all, or the only block is a short one.
         if !is_in_slice {
             // SAFETY: all elements are there.
             unsafe { own.copy_from_nonoverlapping(other, len) };
@@ -459,5 +493,27 @@ where
         HostSlice(slice).par_sort_by(order);
     } else {
         HostSlice(slice).par_sort_unstable_by(order);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sort_ends_in_the_slice() {
+        for sizes in [FOR_THREADS, FOR_WIDE] {
+            for len in [2, 31, 32, 33, 1000, 4096, 4097, 9000, 1 << 20, (1 << 20) + 1] {
+                let Sizes { run, block } = sizes.ending_in_slice(len);
+                assert_eq!(block, sizes.block);
+                let mut length = run;
+                let mut is_in_slice = false;
+                while length < block || length < len {
+                    length *= 2;
+                    is_in_slice = !is_in_slice;
+                }
+                assert!(is_in_slice, "{len} in {block}, {run}");
+            }
+        }
     }
 }
