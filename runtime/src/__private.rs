@@ -13,6 +13,7 @@ pub use crate::kernel::abi::{
 pub use crate::kernel::group::{Access, LocalSite, local_array};
 pub use crate::kernel::spec_const::SpecConst;
 pub use crate::kernel::specialized::Specialized;
+pub use crate::kernel::unroll::independent_iterations;
 pub use crate::launch::desc::HostThreads;
 
 /// Prints a message; `dprint!` expands to this.

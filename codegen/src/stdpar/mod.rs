@@ -11,6 +11,7 @@
 //! [`inject`] puts the crate in sight. [`refuse`] takes out kernels that no device can have: nobody
 //! has asked for one in particular, so that is no error; [`explain`] says it where a build asks.
 
+mod each;
 pub(crate) mod explain;
 pub(crate) mod heap;
 pub(crate) mod inject;
@@ -43,6 +44,9 @@ const FUNCTIONS: [(&str, &str); 2] =
 /// The producers whose pipelines stay with rayon, in the module with what only the host runs.
 const HOST: &str = "host";
 const HOST_PRODUCER: &str = "HostProducer";
+
+/// The module of rayon's with what `find_first` and `find_last` are made of.
+const SEARCHES_IN_ORDER: &str = "find_first_last";
 
 /// The crate whose pipelines these are.
 const RAYON: &str = "rayon";
@@ -223,6 +227,8 @@ pub(crate) fn may_be_kernel<'tcx>(tcx: TyCtxt<'tcx>, marker: Instance<'tcx>) -> 
     let Some(args) = pipeline_of(tcx, kernel) else { return true };
     let mut types = Types { tcx, seen: FxHashSet::default(), left: MOST_TYPES };
     args.types().all(|ty| types.are_data(ty))
+        // Of the two that run pieces, there is one.
+        && each::is_kernel(tcx, kernel) == each::is_possible(tcx, kernel)
         && (!is_copied(tcx, kernel) || split_well(tcx, args))
         && (!sorts::is_kernel(tcx, kernel) || sorts::may_be_copied(tcx, args))
 }
@@ -240,12 +246,21 @@ pub(crate) fn is_secondary<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
     is_copied(tcx, kernel) || sorts::is_secondary(tcx, kernel) || sorts::is_inside(tcx, kernel)
 }
 
-/// Whether a kernel that is made of a pipeline is of a certain module.
-fn is_in_module<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>, module: &str) -> bool {
-    kernel.ty_adt_def().is_some_and(|adt| {
+/// Whether a type of a pipeline is of a certain module.
+fn is_in_module<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, module: &str) -> bool {
+    ty.ty_adt_def().is_some_and(|adt| {
         tcx.opt_parent(adt.did())
             .and_then(|parent| tcx.opt_item_name(parent))
             .is_some_and(|name| name.as_str() == module)
+    })
+}
+
+/// Whether a pipeline looks for the first or the last item of some. Rayon splits it again and again
+/// while it runs, so that it ends soon however long it is. Pieces that are made before do not.
+pub(crate) fn is_search_in_order<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    kernel.walk().filter_map(|part| part.as_type()).any(|ty| {
+        ty.ty_adt_def().is_some_and(|adt| tcx.crate_name(adt.did().krate).as_str() == RAYON)
+            && is_in_module(tcx, ty, SEARCHES_IN_ORDER)
     })
 }
 

@@ -194,6 +194,11 @@ pub(crate) fn by_what_they_reach<'tcx>(
 ) -> Vec<(String, &'static str)> {
     let pipelines = kernels.iter().filter(|kernel| stdpar::is_pipeline(tcx, kernel.entry));
     let refused = pipelines.filter_map(|kernel| {
+        if stdpar::is_search_in_order(tcx, kernel.entry.args.type_at(0)) {
+            let why =
+                "it looks for the first or the last item, and rayon splits it until that is found";
+            return Some((kernel.info.name.clone(), why));
+        }
         let why = match collect::formats_and_nests(tcx, kernel.entry) {
             (_, true) => "there is another parallel iterator in it, which may be a kernel",
             (true, false) => "it formats",

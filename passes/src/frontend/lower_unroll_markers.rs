@@ -17,6 +17,10 @@
 //! !1 = !{!"llvm.loop.unroll.count", i32 4}
 //! ```
 //!
+//! `schism::__private::independent_iterations` has a marker of the same kind, which becomes the
+//! property `schism.independent_iterations`: it says that iterations may be computed in any order,
+//! and [`vectorize`](crate::vectorize) does so.
+//!
 //! A marker is inline assembly without an instruction ([`MARK`]). LLVM removes it as soon as it
 //! simplifies code, since its result is unused; so this pass runs before LLVM's passes, over the
 //! IR that rustc has made, and nothing has been inlined yet.
@@ -25,7 +29,7 @@
 //! function belongs to the loops around the direct calls of that function, as it would after
 //! inlining: `schism::unroll` itself, and closures that an iterator calls, are such functions. A
 //! marker that is in no loop there either has no effect. Of several hints for a loop `disable`
-//! counts before `full`, and that before the greatest count.
+//! counts before `full`, that before the greatest count, and each of them before independence.
 //!
 //! **What the loop gets.** All latches get the same node, as LLVM expects. Other properties of the
 //! loop stay. What rebuilds loops later keeps the metadata on the latches: a clone of a loop has
@@ -44,17 +48,25 @@ use crate::ir::metadata;
 /// What the text of a marker begins with; `full`, `disable` or the count follows.
 pub const MARK: &str = "/* schism: unroll ";
 
+/// What the text of a marker of independent iterations begins with.
+const INDEPENDENT: &str = "/* schism: independent iterations ";
+
 /// What a marker asks for; the first one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Hint {
     Disable,
     Full,
     Count(Reverse<u32>),
+    /// Iterations have nothing to do with each other.
+    Independent,
 }
 
 impl Hint {
     /// What the text of inline assembly asks for, if it is a marker's.
     fn of_text(text: &str) -> Option<Self> {
+        if text.starts_with(INDEPENDENT) {
+            return Some(Self::Independent);
+        }
         match text.strip_prefix(MARK)?.split(' ').next()? {
             "disable" | "1" => Some(Self::Disable),
             "full" => Some(Self::Full),
@@ -62,12 +74,13 @@ impl Hint {
         }
     }
 
-    /// LLVM's property, and its number.
+    /// The loop's property, and its number.
     const fn property(self) -> (&'static str, Option<u32>) {
         match self {
             Self::Disable => (metadata::UNROLL_DISABLE, None),
             Self::Full => ("llvm.loop.unroll.full", None),
             Self::Count(Reverse(count)) => (metadata::UNROLL_COUNT, Some(count)),
+            Self::Independent => (metadata::INDEPENDENT_ITERATIONS, None),
         }
     }
 }
@@ -163,6 +176,9 @@ mod tests {
             assert_eq!(Hint::of_text(other), None, "{other}");
         }
         assert!(Hint::Disable < Hint::Full && Some(Hint::Full) < count);
+        let independent = Hint::of_text("/* schism: independent iterations ${0:q} */");
+        assert_eq!(independent, Some(Hint::Independent));
+        assert!(count < independent);
         assert!(count < Some(Hint::Count(Reverse(8))));
     }
 }

@@ -14,6 +14,10 @@ pub(crate) const UNROLL_DISABLE: &str = "llvm.loop.unroll.disable";
 /// The property of loops that are unrolled by a number of iterations.
 pub(crate) const UNROLL_COUNT: &str = "llvm.loop.unroll.count";
 
+/// The property of loops whose iterations may be computed in any order, and several at once: none
+/// reads what another one writes, but for the loop's own variables.
+pub(crate) const INDEPENDENT_ITERATIONS: &str = "schism.independent_iterations";
+
 /// The property of loops that LLVM does not vectorise, as they are vectorised already.
 pub(crate) const IS_VECTORIZED: &str = "llvm.loop.isvectorized";
 

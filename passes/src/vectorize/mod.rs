@@ -53,6 +53,10 @@
 //! The loop's form: one latch, a counter in steps of one, no other value that goes from one
 //! work-item to the next.
 //!
+//! **Loops of work-items.** A work-item may have a loop whose iterations are independent: one of
+//! a parallel iterator's pieces, marked by `schism.independent_iterations`. Then that loop is
+//! vectorised in the same way, its iterations for work-items, and the loop around it is not.
+//!
 //! **Floating-point numbers.** A lane computes what the scalar loop computes, operation for
 //! operation, so its results have the same bits.
 //!
@@ -92,6 +96,10 @@ const PREPARE: &str = "lower-expect,sroa,early-cse<memssa>,instcombine<no-verify
      simplifycfg,loop-mssa(loop-rotate,licm),loop(loop-unroll-full),sroa,early-cse<memssa>,\
      instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),loop-simplify,lcssa";
 
+/// What independent iterations need besides: one counter, which all that counts with it becomes, and
+/// of which the values after the loop are computed.
+const PREPARE_ITERATIONS: &str = "loop(indvars),early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa";
+
 /// Runs the pass over the module, and says what became of each loop over work-items.
 ///
 /// # Errors
@@ -104,6 +112,10 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
             continue;
         }
         function.run_passes(PREPARE)?;
+        let iterations = latches_with(function, metadata::INDEPENDENT_ITERATIONS);
+        if !iterations.is_empty() {
+            function.run_passes(PREPARE_ITERATIONS)?;
+        }
         // What is made for one loop leaves the blocks of the others as they are.
         for latch in latches_of(function) {
             let remark = match plan_of(function, latch, lanes) {
@@ -126,10 +138,17 @@ fn plan_of<'m>(function: Value<'m>, latch: Block<'m>, lanes: &Lanes) -> Result<P
     Ok(plan)
 }
 
-/// The latches of a function's loops over work-items.
+/// The latches of a function's loops that are to be vectorised: over independent iterations, or
+/// else over work-items.
 fn latches_of(function: Value<'_>) -> Vec<Block<'_>> {
+    let iterations = latches_with(function, metadata::INDEPENDENT_ITERATIONS);
+    if iterations.is_empty() { latches_with(function, MARK) } else { iterations }
+}
+
+/// The latches of loops with a property.
+fn latches_with<'m>(function: Value<'m>, property: &str) -> Vec<Block<'m>> {
     let marked = |block: &Block<'_>| {
-        block.terminator().is_some_and(|end| end.is_branch() && metadata::has(end, MARK))
+        block.terminator().is_some_and(|end| end.is_branch() && metadata::has(end, property))
     };
     function.blocks().into_iter().filter(marked).collect()
 }

@@ -1,12 +1,12 @@
-//! How often the compiler unrolls a loop of a kernel.
+//! What the compiler is told of a loop of a kernel: how often to unroll it, and what it may assume.
 //!
 //! A marker is inline assembly without an instruction, whose result nobody uses. Compilers remove
 //! such assembly before they optimise the loop around it, so the host pays nothing. In the device
 //! half stage 1 finds it first (`schism_passes::frontend::lower_unroll_markers`).
 
-/// Marks the place. The text and its first word, which says how often, are what stage 1 looks for.
+/// Marks the place. The text is what stage 1 looks for.
 macro_rules! marker {
-    ($how:literal $(, $name:ident = const $constant:expr)?) => {
+    ($what:literal $(, $name:ident = const $constant:expr)?) => {
         // Miri runs no assembly.
         #[cfg(not(miri))]
         {
@@ -14,7 +14,7 @@ macro_rules! marker {
             // SAFETY: a comment, which leaves its only register, memory and flags as they are.
             unsafe {
                 core::arch::asm!(
-                    concat!("/* schism: unroll ", $how, " {unused} */"),
+                    concat!("/* schism: ", $what, " {unused} */"),
                     $($name = const $constant,)?
                     unused = inlateout(reg) 0_usize => _unused,
                     options(pure, nomem, nostack, preserves_flags),
@@ -80,7 +80,7 @@ macro_rules! marker {
 #[inline(always)]
 pub fn unroll<const COUNT: u32>() {
     const { assert!(COUNT > 0, "a loop cannot be unrolled by 0 iterations") };
-    marker!("{count}", count = const COUNT);
+    marker!("unroll {count}", count = const COUNT);
 }
 
 /// Asks the compiler to unroll the loop around this call completely, so that no loop is left.
@@ -108,7 +108,7 @@ pub fn unroll<const COUNT: u32>() {
 /// ```
 #[inline(always)]
 pub fn unroll_full() {
-    marker!("full");
+    marker!("unroll full");
 }
 
 /// Asks the compiler not to unroll the loop around this call.
@@ -136,5 +136,16 @@ pub fn unroll_full() {
 /// ```
 #[inline(always)]
 pub fn no_unroll() {
-    marker!("disable");
+    marker!("unroll disable");
+}
+
+/// Says of the loop around this call that its iterations have nothing to do with each other: they
+/// may be computed in any order, and several at once.
+///
+/// # Safety
+/// That is so, but for what the loop's own variables hold: no iteration reads what another one
+/// writes, through whatever pointers.
+#[inline(always)]
+pub unsafe fn independent_iterations() {
+    marker!("independent iterations");
 }

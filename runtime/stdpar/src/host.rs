@@ -13,8 +13,9 @@ use schism::{ImageError, LaunchError, Queue};
 
 use crate::choose::{self, Prepared, Way};
 use crate::device;
+use crate::each;
 use crate::grid;
-use crate::pieces::{Failed, Indexed, Launch, Piece, Pieces};
+use crate::pieces::{self, Failed, Indexed, Launch, LaunchOf, Piece, Pieces};
 use crate::report::{self, Place};
 use crate::sort::{self, Sorted};
 use crate::unindexed::{self, Unindexed};
@@ -26,10 +27,23 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    let descriptor = descriptor::<Pieces<Indexed<P, C>>, 1>().addr();
+    let descriptor = descriptor_of::<P, C>();
     reported(std::any::type_name::<(P, C)>, descriptor, Some(len), || {
         placed(descriptor, len, producer, consumer)
     })
+}
+
+/// The address of the descriptor that stands for an indexed pipeline; 0 if it has no kernel.
+#[inline(always)]
+fn descriptor_of<P, C>() -> usize
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    match each::descriptor_of::<P, C>() {
+        0 => descriptor::<Pieces<Indexed<P, C>>, 1>().addr(),
+        of_each => of_each,
+    }
 }
 
 /// Runs an unindexed pipeline where it is to run.
@@ -139,7 +153,11 @@ where
             let with_rayon = |Indexed { len, producer, consumer }: Indexed<P, C>| {
                 with_rayon(len, producer, consumer)
             };
-            on_device(launch, run, names, descriptor, &queue, &with_rayon)
+            let kernel = match each::descriptor_of::<P, C>() {
+                0 => pieces::launch::<Indexed<P, C>>,
+                _ => each::launch::<P, C>,
+            };
+            on_device(launch, kernel, run, names, descriptor, &queue, &with_rayon)
         }
     }
 }
@@ -202,7 +220,8 @@ where
             let with_rayon = |Unindexed { producer, consumer }: Unindexed<P, C>| {
                 unindexed_with_rayon(producer, consumer)
             };
-            on_device(launch, run, names, descriptor, &queue, &with_rayon)
+            let kernel = pieces::launch::<Unindexed<P, C>>;
+            on_device(launch, kernel, run, names, descriptor, &queue, &with_rayon)
         }
     }
 }
@@ -274,6 +293,7 @@ fn not_begun(run: choose::Run, names: Names, descriptor: usize, error: &LaunchEr
 /// Runs pieces as a kernel; if that cannot begin, with rayon, each by `with_rayon`.
 fn on_device<W, R>(
     launch: Launch<W, R>,
+    kernel: LaunchOf<W>,
     run: choose::Run,
     names: Names,
     descriptor: usize,
@@ -285,7 +305,7 @@ where
     R: Reducer<W::Result>,
 {
     let pieces = launch.pieces();
-    let failed = match launch.run(queue) {
+    let failed = match launch.run(queue, kernel) {
         Ok(result) => {
             run.end_on_device(names.0, pieces, queue);
             return (result, Place::Kernel);
@@ -340,7 +360,10 @@ where
     C: Consumer<P::Item>,
 {
     if !is_grid::<P, C>() {
-        return prepare::<Pieces<Indexed<P, C>>>(pipeline);
+        return match each::descriptor_of::<P, C>() {
+            0 => prepare::<Pieces<Indexed<P, C>>>(pipeline),
+            _ => prepare::<each::Each<Indexed<P, C>>>(pipeline),
+        };
     }
     let name: fn() -> &'static str = std::any::type_name::<P>;
     let Some(queue) = device::queue() else {

@@ -9,7 +9,8 @@
 //!
 //! A launch splits both on the host, with rayon's own methods, into pieces (`pieces.rs`,
 //! `unindexed.rs`). A work-item of the kernel takes one piece and folds it, and the host joins the
-//! results with rayon's own reducers, in rayon's order. So each producer, consumer, item and result
+//! results with rayon's own reducers, in rayon's order. Where items have nothing to do with each
+//! other, a work-item computes several of them at once ([`each`]). So each producer, consumer, item and result
 //! is moved as often as in rayon, and dropped once.
 //!
 //! `choose.rs` decides where a pipeline runs, by `policy.rs`; where it is not a kernel, [`host`]
@@ -17,6 +18,7 @@
 
 mod choose;
 mod device;
+pub mod each;
 pub mod grid;
 pub mod host;
 mod pieces;

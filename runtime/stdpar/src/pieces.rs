@@ -95,6 +95,14 @@ pub struct Pieces<W: Piece> {
 impl<W: Piece> Kernel<1> for Pieces<W> {
     #[inline(always)]
     fn run(&self, item: Item<1>) {
+        self.run_by(item, W::run);
+    }
+}
+
+impl<W: Piece> Pieces<W> {
+    /// Runs the piece of a work-item by `run`.
+    #[inline(always)]
+    pub(crate) fn run_by(&self, item: Item<1>, run: impl FnOnce(W) -> W::Result) {
         let index = piece_of(item.x(), item.size(), self.parts);
         // SAFETY: a launch has as many work-items as there are pieces, results and states, and each
         // touches its own. The piece is there, and nobody takes it again: the state says so before
@@ -102,12 +110,34 @@ impl<W: Piece> Kernel<1> for Pieces<W> {
         unsafe {
             self.states.add(index).write(TAKEN);
             let piece = self.pieces.add(index).read().assume_init();
-            let result = piece.run();
+            let result = run(piece);
             self.results.add(index).write(MaybeUninit::new(result));
             self.states.add(index).write(DONE);
         }
     }
 }
+
+/// Launches the kernel with a work-item for each of `count` pieces.
+///
+/// # Errors
+/// [`LaunchError`].
+///
+/// # Safety
+/// What the kernel points to lives until the launch is over, and is used by nobody else. There are
+/// as many pieces, results and states.
+pub(crate) unsafe fn launch<W: Piece>(
+    queue: &Queue,
+    pieces: Pieces<W>,
+    count: usize,
+    threads: HostThreads,
+) -> Result<(), LaunchError> {
+    // SAFETY: the caller's promises.
+    unsafe { run_on_threads(queue, &pieces, count, threads) }
+}
+
+/// A function such as [`launch`].
+pub(crate) type LaunchOf<W> =
+    unsafe fn(&Queue, Pieces<W>, usize, HostThreads) -> Result<(), LaunchError>;
 
 /// How the results of a pipeline are joined: in the order in which a stack machine does it.
 pub(crate) enum Join<R> {
@@ -183,8 +213,12 @@ where
         self.pieces.len()
     }
 
-    /// Runs the pieces as a kernel, and joins their results.
-    pub(crate) fn run(self, queue: &Queue) -> Result<W::Result, Box<Failed<W, R>>> {
+    /// Runs the pieces as a kernel, by `launch`, and joins their results.
+    pub(crate) fn run(
+        self,
+        queue: &Queue,
+        launch: LaunchOf<W>,
+    ) -> Result<W::Result, Box<Failed<W, R>>> {
         let Self { pieces, joins } = self;
         let count = pieces.len();
         let mut states: Vec<State> = vec![UNTOUCHED; count];
@@ -204,8 +238,7 @@ where
         // touch their own piece, result and state; pieces may go to other threads, and results may
         // come from there: both are `Send`.
         let outcome =
-            with_host_memory(queue, || unsafe { run_on_threads(queue, &kernel, count, threads) })
-                .flatten();
+            with_host_memory(queue, || unsafe { launch(queue, kernel, count, threads) }).flatten();
         let error = match outcome {
             Ok(()) => {
                 // SAFETY: each work-item has run to its end, so each result is there, and each

@@ -127,7 +127,11 @@ pub(super) fn apply(plan: &Plan<'_>) {
         restart.delete();
     }
     let scalar_latch = region.cfg.blocks[region.latch].end();
-    metadata::replace(scalar_latch, super::region::MARK, metadata::IS_VECTORIZED, 1);
+    for mark in [super::region::MARK, metadata::INDEPENDENT_ITERATIONS] {
+        if metadata::has(scalar_latch, mark) {
+            metadata::replace(scalar_latch, mark, metadata::IS_VECTORIZED, 1);
+        }
+    }
 }
 
 impl<'m> Emit<'_, 'm> {
