@@ -1,22 +1,48 @@
-//! Pipelines whose items have nothing to do with each other: `for_each` and `collect`, with `map` and
-//! its like in between, of producers that give an item by its number.
+//! Pipelines whose items have nothing to do with each other, of producers that give an item by its
+//! number: `for_each` and `collect`, with `map` and its like in between, and sums and products of
+//! floating-point numbers, whose items also have a sum of several to go to.
 //!
-//! They have a kernel of their own, of the module [`MODULE`], in the place of the general one: the
-//! loop over the items of a piece is marked there, and several of them are computed at once. Whether
-//! a pipeline is such a one is told by the names of rayon's types. Some that are not in the lists
-//! keep something from one item to the next: in a folder, or where a folder points to. Of others,
-//! nobody gains: chunks of a slice are next to each other in memory, and items at the same place of
-//! two chunks are not.
+//! They have a kernel of their own, of the module [`MODULE`], in the place of the general one: a loop
+//! over items is marked there, and several of them are computed at once. Whether a pipeline is such a
+//! one is told by the names of rayon's types. Some that are not in the lists keep something from one
+//! item to the next: in a folder, or where a folder points to. Of others, nobody gains: chunks of a
+//! slice are next to each other in memory, and items at the same place of two chunks are not. Sums
+//! of integers are left to LLVM, which may change their order.
 
-use rustc_middle::ty::{GenericArgsRef, Ty, TyCtxt};
+use rustc_middle::ty::{self, Ty, TyCtxt};
 
 use crate::stdpar::{RAYON, is_in_module, own_args};
 
-/// The module with the kernel.
+/// The module with the kernels.
 const MODULE: &str = "each";
 
 /// The type of a piece that has been counted.
 const COUNTED: &str = "Indexed";
+
+/// A kernel of the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Each,
+    Sums,
+}
+
+impl Form {
+    /// The kernel's name.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Each => "Each",
+            Self::Sums => "Sums",
+        }
+    }
+
+    /// The consumers of its pipelines.
+    const fn consumers(self) -> &'static [Known] {
+        match self {
+            Self::Each => &OF_EACH,
+            Self::Sums => &OF_SUMS,
+        }
+    }
+}
 
 /// A type of rayon's: its module, its name, and how many of its first parameters are of its kind.
 type Known = (&'static str, &'static str, usize);
@@ -39,7 +65,7 @@ const PRODUCERS: [Known; 15] = [
     ("len", "MaxLenProducer", 1),
 ];
 
-const CONSUMERS: [Known; 8] = [
+const OF_EACH: [Known; 8] = [
     ("for_each", "ForEachConsumer", 0),
     ("noop", "NoopConsumer", 0),
     ("consumer", "CollectConsumer", 0),
@@ -50,30 +76,48 @@ const CONSUMERS: [Known; 8] = [
     ("update", "UpdateConsumer", 1),
 ];
 
-/// Whether a kernel that is made of a pipeline is of the module.
-pub(super) fn is_kernel<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+const OF_SUMS: [Known; 9] = [
+    (SUM, "SumConsumer", 0),
+    (PRODUCT, "ProductConsumer", 0),
+    ("map", "MapConsumer", 1),
+    ("copied", "CopiedConsumer", 1),
+    ("cloned", "ClonedConsumer", 1),
+    ("inspect", "InspectConsumer", 1),
+    ("update", "UpdateConsumer", 1),
+    ("filter", "FilterConsumer", 1),
+    ("filter_map", "FilterMapConsumer", 1),
+];
+
+/// The modules of consumers that are for floating-point numbers alone.
+const SUM: &str = "sum";
+const PRODUCT: &str = "product";
+
+/// The form of a kernel that is made of a pipeline; `None` if it is another module's.
+pub(super) fn form_of_kernel<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> Option<Form> {
+    let name = tcx.opt_item_name(kernel.ty_adt_def()?.did())?;
+    let forms = [Form::Each, Form::Sums].into_iter();
     is_in_module(tcx, kernel, MODULE)
+        .then(|| forms.clone().find(|form| form.name() == name.as_str()))
+        .flatten()
 }
 
-/// Whether the pipeline of a kernel is such a one. The kernel's parameter is the type of its
+/// The form that the pipeline of a kernel can have. The kernel's parameter is the type of its
 /// pieces.
-pub(super) fn is_possible<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
-    let Some(piece) = own_args(tcx, kernel).and_then(|args| args.types().next()) else {
-        return false;
-    };
-    let is_counted = piece.ty_adt_def().is_some_and(|adt| {
-        tcx.opt_item_name(adt.did()).is_some_and(|name| name.as_str() == COUNTED)
-    });
-    is_counted && own_args(tcx, piece).is_some_and(|args| are_known(tcx, args))
+pub(super) fn form_of_pipeline<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> Option<Form> {
+    let piece = own_args(tcx, kernel)?.types().next()?;
+    let is_counted =
+        tcx.opt_item_name(piece.ty_adt_def()?.did()).is_some_and(|name| name.as_str() == COUNTED);
+    let args = own_args(tcx, piece).filter(|_| is_counted)?;
+    if !is_known(tcx, args.type_at(0), &PRODUCERS) {
+        return None;
+    }
+    let mut forms = [Form::Each, Form::Sums].into_iter();
+    forms.find(|form| is_known(tcx, args.type_at(1), form.consumers()))
 }
 
-/// Whether a producer and a consumer are made of types in the lists alone.
-fn are_known<'tcx>(tcx: TyCtxt<'tcx>, args: GenericArgsRef<'tcx>) -> bool {
-    is_known(tcx, args.type_at(0), &PRODUCERS) && is_known(tcx, args.type_at(1), &CONSUMERS)
-}
-
+/// Whether a type is made of those in a list alone.
 fn is_known<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, all: &[Known]) -> bool {
-    let rustc_middle::ty::Adt(adt, args) = *ty.kind() else { return false };
+    let ty::Adt(adt, args) = *ty.kind() else { return false };
     if tcx.crate_name(adt.did().krate).as_str() != RAYON {
         return false;
     }
@@ -81,7 +125,8 @@ fn is_known<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, all: &[Known]) -> bool {
     let found = all
         .iter()
         .find(|&&(module, known, _)| known == name.as_str() && is_in_module(tcx, ty, module));
-    found.is_some_and(|&(_, _, inner)| {
-        args.types().take(inner).all(|inner| is_known(tcx, inner, all))
-    })
+    let Some(&(module, _, inner)) = found else { return false };
+    let is_of_floats = args.types().next().is_some_and(|ty| matches!(ty.kind(), ty::Float(_)));
+    args.types().take(inner).all(|inner| is_known(tcx, inner, all))
+        && (![SUM, PRODUCT].contains(&module) || is_of_floats)
 }

@@ -227,8 +227,8 @@ pub(crate) fn may_be_kernel<'tcx>(tcx: TyCtxt<'tcx>, marker: Instance<'tcx>) -> 
     let Some(args) = pipeline_of(tcx, kernel) else { return true };
     let mut types = Types { tcx, seen: FxHashSet::default(), left: MOST_TYPES };
     args.types().all(|ty| types.are_data(ty))
-        // Of the two that run pieces, there is one.
-        && each::is_kernel(tcx, kernel) == each::is_possible(tcx, kernel)
+        // Of those that run pieces, there is one.
+        && each::form_of_kernel(tcx, kernel) == each::form_of_pipeline(tcx, kernel)
         && (!is_copied(tcx, kernel) || split_well(tcx, args))
         && (!sorts::is_kernel(tcx, kernel) || sorts::may_be_copied(tcx, args))
 }

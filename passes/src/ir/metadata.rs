@@ -38,6 +38,14 @@ pub(crate) fn set_unroll(ends: &[Value<'_>], property: &str, number: Option<u32>
     tell(ends, &kept, property, number.map(u64::from));
 }
 
+/// Forgets what is told of a loop about unrolling.
+pub(crate) fn forget_unroll(end: Value<'_>) {
+    let Some(known) = end.named_kind_metadata(LOOP) else { return };
+    let kept: Vec<Metadata<'_>> =
+        properties(known).filter(|&one| !is_about(one, UNROLL)).map(Value::as_metadata).collect();
+    set(&[end], &kept);
+}
+
 /// Tells a property with a number in the place of another one, whose name is given. What else is
 /// told of the loop stays.
 pub(crate) fn replace(end: Value<'_>, old: &str, property: &str, number: u64) {
@@ -73,8 +81,15 @@ fn tell<'m>(ends: &[Value<'m>], kept: &[Metadata<'m>], property: &str, number: O
     let mut parts = vec![context.md_string(property)];
     parts.extend(number.map(|number| context.int_type(32).const_int(number, false).as_metadata()));
     let told = context.md_node(&parts);
+    set(ends, &[kept, &[told]].concat());
+}
+
+/// Gives the ends of a loop's latches one node with these properties.
+fn set<'m>(ends: &[Value<'m>], properties: &[Metadata<'m>]) {
+    let Some(first) = ends.first() else { return };
+    let context = first.ty().context();
     let itself = context.temporary_node();
-    let node = context.md_node(&[&[itself.metadata()], kept, &[told]].concat());
+    let node = context.md_node(&[&[itself.metadata()], properties].concat());
     itself.replace_with(node);
     for end in ends {
         end.set_metadata(context.metadata_kind(LOOP), node.as_value(context));

@@ -111,6 +111,10 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
         if latches_of(function).is_empty() {
             continue;
         }
+        // A loop that is unrolled is none any more.
+        for latch in latches_with(function, metadata::INDEPENDENT_ITERATIONS) {
+            metadata::set_unroll(&[latch.end()], metadata::UNROLL_DISABLE, None);
+        }
         function.run_passes(PREPARE)?;
         let iterations = latches_with(function, metadata::INDEPENDENT_ITERATIONS);
         if !iterations.is_empty() {
@@ -123,7 +127,12 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
                     emit::apply(&plan);
                     format!("vectorised: {} lanes", plan.lanes)
                 }
-                Err(refusal) => refusal.to_string(),
+                Err(refusal) => {
+                    if metadata::has(latch.end(), metadata::INDEPENDENT_ITERATIONS) {
+                        metadata::forget_unroll(latch.end());
+                    }
+                    refusal.to_string()
+                }
             };
             remarks.push(format!("{}: {remark}", function.name()));
         }

@@ -326,13 +326,16 @@ fn is_plain_struct(ty: Type<'_>) -> bool {
     ty.kind() == TypeKind::Struct && (0..ty.num_fields()).all(|at| is_scalar(ty.field_type(at)))
 }
 
-/// The vector loop leaves to the block behind the scalar one, with the same values.
+/// The vector loop leaves to the block behind the scalar one, with the same values. How far the loop
+/// has counted is known there.
 fn check_exit(region: &Region<'_>) -> Result<(), Refusal> {
     let (from, to) = region.exit;
     for phi in region.cfg.blocks[to].phis() {
         let value = phi.incoming(region.cfg.blocks[from]);
         let inside = value.is_some_and(|value| {
-            value.is_instruction() && region.contains(region.cfg.block_of(value))
+            value != region.counted
+                && value.is_instruction()
+                && region.contains(region.cfg.block_of(value))
         });
         if inside || value.is_none() {
             return Err(Refusal::Form("a value of the last work-item is used behind the loop"));

@@ -3,7 +3,8 @@
 //! Each lane needs its own. Where all accesses of a local are of one size, element after element,
 //! the lanes' elements are interleaved: an access at the same index in all lanes is one vector.
 //! Otherwise each lane has a whole copy, one behind the other. A local to which all lanes store the
-//! same, such as a table that each work-item makes, stays one for all of them.
+//! same, such as a table that each work-item makes, stays one for all of them. So does what a
+//! work-item has filled before a loop of independent iterations, each of which has a part of it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -150,6 +151,10 @@ impl<'m> Privates<'m> {
                 && !user.callee().is_some_and(|callee| is_called(callee, "lifetime.start"))
         };
         let used_before = pointers.iter().any(|pointer| pointer.users().iter().any(before));
+        if used_before && region.is_inside {
+            // It is the work-item's, and what an iteration uses of it no other one writes.
+            return Ok(());
+        }
         if used_before {
             // Filled in front of the loop, and only read in it: all lanes read the same.
             let reads = pointers.iter().all(|pointer| {

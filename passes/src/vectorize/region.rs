@@ -8,6 +8,7 @@ use schism_llvm::{Block, IntPredicate, Opcode, Value};
 use super::refusal::Refusal;
 use crate::analysis::trip_count::swapped;
 use crate::ir::cfg::Cfg;
+use crate::ir::metadata;
 
 /// The property of the loop over work-items.
 pub const MARK: &str = "schism.work_item_loop";
@@ -26,6 +27,10 @@ pub(super) struct Region<'m> {
     pub begin: Value<'m>,
     /// The value that no work-item has any more.
     pub end: Value<'m>,
+    /// What has that value where the loop ends: the counter, or the next work-item's.
+    pub counted: Value<'m>,
+    /// Whether it is a loop of independent iterations, in a work-item.
+    pub is_inside: bool,
     /// The edge by which the loop ends.
     pub exit: (usize, usize),
     /// The loops: the work-item loop is the first, and each comes behind the one that it is in.
@@ -120,12 +125,14 @@ impl<'m> Region<'m> {
             }
             let is_top = block == header && last.condition().operand(0) != next;
             if is_top || block == latch {
-                found = Some((end, (block, outside)));
+                let counted = if block == latch { next } else { item };
+                found = Some((end, counted, (block, outside)));
             }
         }
-        let Some((end, exit)) = found else {
+        let Some((end, counted, exit)) = found else {
             return Err(Refusal::Form("the loop does not end at a number of work-items"));
         };
+        let is_inside = metadata::has(cfg.blocks[latch].end(), metadata::INDEPENDENT_ITERATIONS);
         let mut region = Self {
             cfg,
             function,
@@ -135,6 +142,8 @@ impl<'m> Region<'m> {
             item,
             begin,
             end,
+            counted,
+            is_inside,
             exit,
             loops: Vec::new(),
             loop_of: HashMap::new(),

@@ -1,23 +1,31 @@
-//! Pieces whose items have nothing to do with each other, and the kernel that runs them so.
+//! Pieces whose items have nothing to do with each other, and the kernels that run them so.
 //!
 //! The loop over a piece's items counts, and takes each item out of a copy of the producer that is
-//! split there. Nothing goes from one item to the next but the place of the next result, so the
-//! loop is marked, and stage 2 computes several items at once, in the lanes of vectors.
+//! split there. Nothing goes from one item to the next, so the loop is marked, and stage 2 computes
+//! several items at once, in the lanes of vectors.
 //!
-//! This is for producers that give an item by its number, and for consumers that keep nothing of
-//! one item for the next: rayon's own `for_each` and `collect`, with `map` and its like in between.
-//! The compiler knows them by their names. It makes no kernels of others in this module, which it
-//! knows by its name, too; and where it makes one, it makes none of [`Pieces`].
+//! [`Each`] is for consumers that keep nothing of one item for the next but the place of the next
+//! result: rayon's own `for_each` and `collect`, with `map` and its like in between. [`Sums`] is for
+//! sums and products of floating-point numbers: item `i` goes to the sum `i % 16` of [`SUMS`], and these
+//! are joined at the end. So what a piece gives does not depend on the width of a machine's vectors.
+//!
+//! The compiler knows such producers and consumers by their names. It makes no kernels of others in
+//! this module, which it knows by its name, too; and where it makes one, it makes none of
+//! [`Pieces`].
 
+use std::array;
 use std::mem::{ManuallyDrop, forget};
 
-use rayon::iter::plumbing::{Consumer, Folder, Producer};
+use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer};
 use schism::__private::{HostThreads, Kernel, descriptor, independent_iterations, run_on_threads};
 use schism::{Item, LaunchError, Queue};
 
-use crate::pieces::{Indexed, Piece, Pieces};
+use crate::pieces::{Indexed, LaunchOf, Piece, Pieces};
 
-/// The kernel: a work-item for each piece.
+/// The sums of a piece.
+const SUMS: usize = 16;
+
+/// The kernel for independent items: a work-item for each piece.
 pub struct Each<W: Piece>(Pieces<W>);
 
 impl<P, C> Kernel<1> for Each<Indexed<P, C>>
@@ -27,28 +35,66 @@ where
 {
     #[inline(always)]
     fn run(&self, item: Item<1>) {
-        self.0.run_by(item, run);
+        self.0.run_by(item, run_each);
     }
 }
 
-/// The address of its descriptor; 0 if it is no kernel.
-#[inline(always)]
-pub(crate) fn descriptor_of<P, C>() -> usize
+/// The kernel for sums: a work-item for each piece.
+pub struct Sums<W: Piece>(Pieces<W>);
+
+impl<P, C> Kernel<1> for Sums<Indexed<P, C>>
 where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    descriptor::<Each<Indexed<P, C>>, 1>().addr()
+    #[inline(always)]
+    fn run(&self, item: Item<1>) {
+        self.0.run_by(item, run_sums);
+    }
 }
 
-/// Launches the kernel.
+/// A kernel of this module.
+pub(crate) struct Found<P, C>
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    /// The address of its descriptor.
+    pub(crate) descriptor: usize,
+    /// Launches it.
+    pub(crate) launch: LaunchOf<Indexed<P, C>>,
+    pub(crate) form: Form,
+}
+
+/// Which of the kernels of this module one is.
+pub(crate) enum Form {
+    Each,
+    Sums,
+}
+
+/// The kernel of this module that a pipeline has, if it has one.
+#[inline(always)]
+pub(crate) fn find<P, C>() -> Option<Found<P, C>>
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    let each = descriptor::<Each<Indexed<P, C>>, 1>().addr();
+    if each != 0 {
+        return Some(Found { descriptor: each, launch: launch_each::<P, C>, form: Form::Each });
+    }
+    let sums = descriptor::<Sums<Indexed<P, C>>, 1>().addr();
+    (sums != 0).then_some(Found { descriptor: sums, launch: launch_sums::<P, C>, form: Form::Sums })
+}
+
+/// Launches [`Each`].
 ///
 /// # Errors
 /// [`LaunchError`].
 ///
 /// # Safety
 /// As for [`pieces::launch`](crate::pieces::launch).
-pub(crate) unsafe fn launch<P, C>(
+unsafe fn launch_each<P, C>(
     queue: &Queue,
     pieces: Pieces<Indexed<P, C>>,
     count: usize,
@@ -62,32 +108,136 @@ where
     unsafe { run_on_threads(queue, &Each(pieces), count, threads) }
 }
 
+/// Launches [`Sums`].
+///
+/// # Errors
+/// [`LaunchError`].
+///
+/// # Safety
+/// As for [`pieces::launch`](crate::pieces::launch).
+unsafe fn launch_sums<P, C>(
+    queue: &Queue,
+    pieces: Pieces<Indexed<P, C>>,
+    count: usize,
+    threads: HostThreads,
+) -> Result<(), LaunchError>
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    // SAFETY: the caller's promises.
+    unsafe { run_on_threads(queue, &Sums(pieces), count, threads) }
+}
+
 /// Runs a piece, item by item.
 #[inline(always)]
-fn run<P, C>(piece: Indexed<P, C>) -> C::Result
+fn run_each<P, C>(piece: Indexed<P, C>) -> C::Result
 where
     P: Producer,
     C: Consumer<P::Item>,
 {
     let Indexed { len, producer, consumer } = piece;
-    // Its items are all taken out of copies.
-    let producer = ManuallyDrop::new(producer);
+    let items = Items(ManuallyDrop::new(producer));
     let mut folder = consumer.into_folder();
     let mut index = 0;
     while index < len {
         // SAFETY: rayon may have other threads run any of the items meanwhile, and consumers that
-        // keep something from one item to the next make no kernel.
+        // keep something from one item to the next make no such kernel.
         unsafe { independent_iterations() };
-        // SAFETY: of this copy's items, one is used, and no other copy's is the same; the others are
-        // forgotten. Rayon's own producers split into parts that have nothing in common.
-        let producer = unsafe { std::ptr::from_ref(&*producer).read() };
-        let (before, producer) = producer.split_at(index);
-        let (producer, after) = producer.split_at(1);
-        forget((before, after));
-        if let Some(item) = producer.into_iter().next() {
+        // SAFETY: each index comes once, and is below the length.
+        if let Some(item) = unsafe { items.take(index) } {
             folder = folder.consume(item);
         }
         index += 1;
     }
     folder.complete()
+}
+
+/// Runs a piece, some items beside each other.
+#[inline(always)]
+fn run_sums<P, C>(piece: Indexed<P, C>) -> C::Result
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    let Indexed { len, producer, consumer } = piece;
+    let items = Items(ManuallyDrop::new(producer));
+    let consumer = OfItems(ManuallyDrop::new(consumer));
+    let mut sums: [C::Result; SUMS] = array::from_fn(|_| consumer.folder().complete());
+    let mut add = |index: usize, number: usize| {
+        // SAFETY: each index comes once, and is below the length.
+        if let Some(item) = unsafe { items.take(index + number) } {
+            let own = consumer.folder().consume(item).complete();
+            let sum = &raw mut sums[number];
+            // SAFETY: the sum is there, and is there again right away: nothing panics here but what
+            // ends the process or the work-item, and floating-point numbers drop nothing.
+            unsafe { sum.write(consumer.reducer().reduce(sum.read(), own)) };
+        }
+    };
+    let mut index = 0;
+    while len - index >= SUMS {
+        let mut number = 0;
+        while number < SUMS {
+            // SAFETY: as in `run_each`; each iteration has a sum of its own.
+            unsafe { independent_iterations() };
+            add(index, number);
+            number += 1;
+        }
+        index += SUMS;
+    }
+    for number in 0..len - index {
+        add(index, number);
+    }
+    let mut sums = sums.into_iter();
+    let first = sums.next().expect("there are some");
+    sums.fold(first, |left, right| consumer.reducer().reduce(left, right))
+}
+
+/// The consumer of a sum, copies of which are for one item each. It is the same for all items, so it
+/// does not count where it is split.
+struct OfItems<C>(ManuallyDrop<C>);
+
+impl<C> OfItems<C> {
+    fn copy(&self) -> C {
+        // SAFETY: the listed consumers hold references and drop nothing.
+        unsafe { std::ptr::from_ref(&*self.0).read() }
+    }
+
+    #[inline(always)]
+    fn folder<T>(&self) -> C::Folder
+    where
+        C: Consumer<T>,
+    {
+        self.copy().into_folder()
+    }
+
+    #[inline(always)]
+    fn reducer<T>(&self) -> C::Reducer
+    where
+        C: Consumer<T>,
+    {
+        let (left, right, reducer) = self.copy().split_at(0);
+        forget((left, right));
+        reducer
+    }
+}
+
+/// The items of a piece, which are taken out of copies of the producer.
+struct Items<P>(ManuallyDrop<P>);
+
+impl<P: Producer> Items<P> {
+    /// Takes an item.
+    ///
+    /// # Safety
+    /// There is one with this number, and nobody has taken it.
+    #[inline(always)]
+    unsafe fn take(&self, index: usize) -> Option<P::Item> {
+        // SAFETY: of this copy's items, one is used, and no other copy's is the same; the others are
+        // forgotten. Rayon's own producers split into parts that have nothing in common.
+        let producer = unsafe { std::ptr::from_ref(&*self.0).read() };
+        let (before, producer) = producer.split_at(index);
+        let (producer, after) = producer.split_at(1);
+        forget((before, after));
+        producer.into_iter().next()
+    }
 }

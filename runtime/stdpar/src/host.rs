@@ -40,10 +40,8 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    match each::descriptor_of::<P, C>() {
-        0 => descriptor::<Pieces<Indexed<P, C>>, 1>().addr(),
-        of_each => of_each,
-    }
+    let general = || descriptor::<Pieces<Indexed<P, C>>, 1>().addr();
+    each::find::<P, C>().map_or_else(general, |found| found.descriptor)
 }
 
 /// Runs an unindexed pipeline where it is to run.
@@ -153,10 +151,7 @@ where
             let with_rayon = |Indexed { len, producer, consumer }: Indexed<P, C>| {
                 with_rayon(len, producer, consumer)
             };
-            let kernel = match each::descriptor_of::<P, C>() {
-                0 => pieces::launch::<Indexed<P, C>>,
-                _ => each::launch::<P, C>,
-            };
+            let kernel = each::find().map_or(pieces::launch as LaunchOf<_>, |found| found.launch);
             on_device(launch, kernel, run, names, descriptor, &queue, &with_rayon)
         }
     }
@@ -360,10 +355,14 @@ where
     C: Consumer<P::Item>,
 {
     if !is_grid::<P, C>() {
-        return match each::descriptor_of::<P, C>() {
-            0 => prepare::<Pieces<Indexed<P, C>>>(pipeline),
-            _ => prepare::<each::Each<Indexed<P, C>>>(pipeline),
-        };
+        let prepare = each::find::<P, C>().map_or(
+            prepare::<Pieces<Indexed<P, C>>> as fn(Prepared) -> bool,
+            |found| match found.form {
+                each::Form::Each => prepare::<each::Each<Indexed<P, C>>>,
+                each::Form::Sums => prepare::<each::Sums<Indexed<P, C>>>,
+            },
+        );
+        return prepare(pipeline);
     }
     let name: fn() -> &'static str = std::any::type_name::<P>;
     let Some(queue) = device::queue() else {

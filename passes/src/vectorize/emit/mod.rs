@@ -116,7 +116,7 @@ pub(super) fn apply(plan: &Plan<'_>) {
     let from = region.cfg.blocks[region.exit.0];
     for phi in exit.phis() {
         let value = phi.incoming(from).expect("a phi has a value for each edge");
-        phi.add_incoming(value, end);
+        phi.add_incoming(if value == region.counted { region.end } else { value }, end);
     }
     let restarts = emit.restarts;
     if restarts {
