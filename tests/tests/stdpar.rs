@@ -104,6 +104,11 @@ fn results_are_rayons() {
 /// Compares a program by plain rustc with the same by `--stdpar`, for each setting, and returns how
 /// many launches `always` makes.
 fn compare(lab: &Lab, name: &str, file: &str, manifest: &str) -> Option<usize> {
+    compare_in(lab, name, file, manifest).map(|(_, launches)| launches)
+}
+
+/// The same, with the project's folder.
+fn compare_in(lab: &Lab, name: &str, file: &str, manifest: &str) -> Option<(PathBuf, usize)> {
     let program = std::fs::read_to_string(lab::source(file)).expect("a file of the tests");
     let folder = project(lab, name, &program);
     std::fs::write(folder.join("Cargo.toml"), manifest).expect("a file can be written");
@@ -120,7 +125,8 @@ fn compare(lab: &Lab, name: &str, file: &str, manifest: &str) -> Option<usize> {
         assert_eq!(found, expected, "{name}, {setting}");
     }
     assert_eq!(kernels(&mut run(&folder, "release", &[("SCHISM_STDPAR", "never")])), 0);
-    Some(kernels(&mut run(&folder, "release", &[("SCHISM_STDPAR", "always")])))
+    let launches = kernels(&mut run(&folder, "release", &[("SCHISM_STDPAR", "always")]));
+    Some((folder, launches))
 }
 
 #[test]
@@ -133,6 +139,33 @@ fn unindexed_pipelines_are_kernels() {
             assert!(launches > 45, "{launches}");
         }
     }
+}
+
+/// Items are computed several at once, in as many lanes as somebody says or in none, with the same
+/// results.
+#[test]
+fn items_are_computed_several_at_once() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let name = "stdpar-lanes";
+    let Some((folder, launches)) = compare_in(lab, name, "stdpar/lanes.rs", MANIFEST) else {
+        return;
+    };
+    // Most of twenty-five pipelines, for seven lengths.
+    assert!(launches > 120, "{launches}");
+    let run_with = |lanes| {
+        let variables = [("SCHISM_STDPAR", "always"), ("SCHISM_CPU_LANES", lanes)];
+        text(&mut run(&folder, "release", &variables))
+    };
+    let expected = run_with("off");
+    for lanes in ["4", "8", "16", "32"] {
+        assert_eq!(run_with(lanes), expected, "{lanes} lanes");
+    }
+    // Loops of iterations are among what is vectorised.
+    let variables = [("SCHISM_STDPAR", "always"), ("SCHISM_TIME_PASSES", "1")];
+    let ran = output(&mut run(&folder, "release", &variables));
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    let vectorised = said.lines().filter(|line| line.contains(": vectorised: ")).count();
+    assert!(vectorised > 10, "{said}");
 }
 
 #[test]
