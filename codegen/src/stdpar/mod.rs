@@ -228,9 +228,14 @@ pub(crate) fn may_be_kernel<'tcx>(tcx: TyCtxt<'tcx>, marker: Instance<'tcx>) -> 
     let mut types = Types { tcx, seen: FxHashSet::default(), left: MOST_TYPES };
     args.types().all(|ty| types.are_data(ty))
         // Of those that run pieces, there is one.
-        && each::form_of_kernel(tcx, kernel) == each::form_of_pipeline(tcx, kernel)
+        && is_form_of_pipeline(tcx, kernel)
         && (!is_copied(tcx, kernel) || split_well(tcx, args))
         && (!sorts::is_kernel(tcx, kernel) || sorts::may_be_copied(tcx, args))
+}
+
+/// Whether a kernel that runs pieces has the form that is for its pipeline.
+fn is_form_of_pipeline<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    each::form_of_kernel(tcx, kernel) == each::form_of_pipeline(tcx, kernel)
 }
 
 /// The module with the kernels whose work-items get copies of the producer and the consumer.
@@ -243,7 +248,10 @@ pub(crate) fn is_copied<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
 
 /// Whether a kernel is one of several of the same pipeline, and not the one that is told of.
 pub(crate) fn is_secondary<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
-    is_copied(tcx, kernel) || sorts::is_secondary(tcx, kernel) || sorts::is_inside(tcx, kernel)
+    is_copied(tcx, kernel)
+        || !is_form_of_pipeline(tcx, kernel)
+        || sorts::is_secondary(tcx, kernel)
+        || sorts::is_inside(tcx, kernel)
 }
 
 /// Whether a type of a pipeline is of a certain module.
