@@ -103,7 +103,14 @@ impl Writer<'_> {
     }
 
     fn condition(&mut self) -> String {
-        match self.random.below(8) {
+        match self.random.below(9) {
+            // Divides the range, if each work-item comes to it.
+            8 => {
+                let number = pick(self.random, &["%item", "%item.behind"]);
+                let how = pick(self.random, &["ult", "ule", "ugt", "uge", "eq", "ne"]);
+                let limit = self.random.below(ITEMS + 9);
+                self.value(&format!("icmp {how} i64 {number}, {limit}"))
+            }
             0 => {
                 let (a, b) = (self.float(), self.float());
                 let how = pick(self.random, &["olt", "oge", "une", "ult", "ord"]);
@@ -437,6 +444,7 @@ items:
   br i1 %item.more, label %body, label %exit
 body:
   %item.narrow = trunc i64 %item to i32
+  %item.behind = add nuw i64 %item, 5
   %hash = mul i32 %item.narrow, -1640531527
   %hash.high = lshr i32 %hash, 20
   store i32 %hash.high, ptr %a

@@ -49,6 +49,9 @@
 //! vectorisation) and by Moll and Hack (partial control-flow linearisation). `private` gives
 //! lanes their own locals. `plan` says what is refused, `cost` what does not pay.
 //!
+//! Before, `split_range` divides loops where a condition on the work-item's number changes: what
+//! only the first work-items of a group do needs no masks.
+//!
 //! **What it relies on.** Work-items do not race, so the order of their accesses does not count.
 //! The loop's form: one latch, a counter in steps of one, no other value that goes from one
 //! work-item to the next.
@@ -78,6 +81,7 @@ mod refusal;
 mod region;
 mod shape;
 mod shapes;
+mod split_range;
 
 use inkwell::module::Module;
 use schism_llvm::{Block, IntoValue, Value};
@@ -120,6 +124,7 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
         if !iterations.is_empty() {
             function.run_passes(PREPARE_ITERATIONS)?;
         }
+        split_ranges(function)?;
         // What is made for one loop leaves the blocks of the others as they are.
         for latch in latches_of(function) {
             let remark = match plan_of(function, latch, lanes) {
@@ -138,6 +143,22 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
         }
     }
     Ok(remarks)
+}
+
+/// Divides loops where conditions on the work-item's number change, as long as there are such.
+fn split_ranges(function: Value<'_>) -> Result<(), String> {
+    const ROUNDS: usize = 3;
+    for _ in 0..ROUNDS {
+        let mut any = false;
+        for latch in latches_of(function) {
+            any |= split_range::run(function, latch);
+        }
+        if !any {
+            break;
+        }
+        function.run_passes(split_range::BEHIND)?;
+    }
+    Ok(())
 }
 
 /// A plan with its number of lanes.

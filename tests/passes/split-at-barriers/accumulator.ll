@@ -1,6 +1,12 @@
-; A sum of each work-item around a loop with barriers: it goes from one iteration to the next in memory.
+; A sum of each work-item around a loop with barriers: it goes from one iteration to the next in memory, and
+; stays in its place there.
 ; CHECK: i32 @schism.loop
-; CHECK: copy
+; CHECK: copy.item:
+; CHECK: store i32 7
+; CHECK: region.4.item:
+; CHECK: load i32, ptr %13
+; CHECK: store i32 %sum.next7, ptr %13
+; CHECK-NOT: copy
 ; CHECK: "schism-cut"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-unknown-linux-gnu"

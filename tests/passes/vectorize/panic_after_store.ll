@@ -13,7 +13,8 @@ item:
   %old = load i32, ptr %q, align 4
   %new = add i32 %old, 1
   store i32 %new, ptr %q, align 4
-  %inside = icmp ult i64 %x, %len
+  %index = zext i32 %old to i64
+  %inside = icmp ult i64 %index, %len
   br i1 %inside, label %next, label %panic
 panic:
   call void @schism.panic(i64 %x)

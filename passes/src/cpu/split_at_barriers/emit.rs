@@ -10,6 +10,7 @@ use super::liveness::Kept;
 use super::memory::Memory;
 use super::nest::Nest;
 use super::uniformity::{Varying, is_pure, is_skipped};
+use crate::ir::graph::reverse_post_order;
 
 /// The number of a work-item's end among the places where work-items go on.
 pub(super) const END: u64 = 0;
@@ -38,6 +39,8 @@ pub(super) struct Emitter<'a, 'm> {
     made: HashMap<usize, Block<'m>>,
     open: Vec<usize>,
     end: Block<'m>,
+    /// What phis of the first blocks of regions begin with, where that is computed in the region.
+    pub(super) entered_with: Values<'m>,
     /// What runs between operations of sub-groups and what follows them, by their blocks.
     pub(super) exchanges: HashMap<usize, Block<'m>>,
     /// The operands of the operation of sub-groups to which the work-items have come.
@@ -72,6 +75,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
             made: HashMap::new(),
             open: Vec::new(),
             end,
+            entered_with: Values::new(),
             exchanges: HashMap::new(),
             operands: [None; 2],
             numbers: None,
@@ -189,13 +193,17 @@ impl<'a, 'm> Emitter<'a, 'm> {
         // All are read before one is written.
         for phi in phis {
             let Some(value) = phi.incoming(body.blocks[from]) else { continue };
-            if self.analyses.varying.has(phi) {
+            if self.memory.is_one_array(phi, value) {
+                // It is there.
+            } else if self.analyses.varying.has(phi) {
                 own.push((phi, value));
             } else {
                 shared.push((phi, self.group_value(&builder, &mut known, value)));
             }
         }
-        if !own.is_empty() {
+        if !own.is_empty() && shared.is_empty() && self.is_only_entry(from, to) {
+            self.entered_with.extend(own);
+        } else if !own.is_empty() {
             let done = self.copy_own(edge, builder, known, &own);
             builder = Builder::at_end(done);
         }
@@ -205,6 +213,23 @@ impl<'a, 'm> Emitter<'a, 'm> {
         let target = self.enter(next);
         builder.br(target);
         edge
+    }
+
+    /// Whether a region begins with `to`, and only where `from` has run once for the group.
+    fn is_only_entry(&self, from: usize, to: usize) -> bool {
+        let body = self.analyses.body;
+        if self.analyses.shared[to] {
+            return false;
+        }
+        let successors: Vec<Vec<usize>> =
+            (0..body.blocks.len()).map(|block| body.inner_successors(block).to_vec()).collect();
+        let region = reverse_post_order(to, &successors);
+        body.predecessors[to].iter().all(|&other| {
+            let is_own = region.contains(&other)
+                && body.barrier[other].is_none()
+                && !self.analyses.shared[other];
+            other == from || is_own
+        })
     }
 
     /// Copies values of each work-item for phis. Returns the block behind that.

@@ -6,6 +6,7 @@ use schism_llvm::{Opcode, Value};
 
 use super::body::Body;
 use super::uniformity::{Varying, is_cheap};
+use super::waits::waits;
 
 /// How many instructions computing a value again may take.
 const CHEAP: usize = 8;
@@ -65,6 +66,42 @@ impl<'m> Kept<'m> {
     pub(super) fn all_across(&self, body: &Body<'m>) -> impl Iterator<Item = Value<'m>> {
         let all: HashSet<Value<'m>> = self.across.iter().flatten().copied().collect();
         in_order(body, all.into_iter()).into_iter()
+    }
+
+    /// The values that come to phis by edges, and can be in the phis' places: neither is needed
+    /// where the other one is. A sum that goes from one iteration to the next is not copied then.
+    pub(super) fn in_place_of_phis(
+        &self,
+        body: &Body<'m>,
+        varying: &Varying<'m>,
+    ) -> HashMap<Value<'m>, Value<'m>> {
+        let mut found: HashMap<Value<'m>, Value<'m>> = HashMap::new();
+        let phis = body.blocks.iter().flat_map(|block| block.phis());
+        for phi in phis.filter(|&phi| varying.has(phi)) {
+            let fits = |value: Value<'m>| {
+                value.opcode() != Some(Opcode::Phi)
+                    && body.block_of(value).is_some()
+                    && varying.has(value)
+                    && !self.is_again(value)
+                    && !waits(value)
+                    && !found.contains_key(&value)
+                    && !self.are_both_needed(body, phi, value)
+            };
+            let value =
+                phi.incoming_edges().into_iter().map(|(value, _)| value).find(|&it| fits(it));
+            if let Some(value) = value {
+                found.insert(value, phi);
+            }
+        }
+        found
+    }
+
+    /// Whether there is a place where a phi and a value that comes to it are needed.
+    fn are_both_needed(&self, body: &Body<'m>, phi: Value<'m>, value: Value<'m>) -> bool {
+        let home = body.block_of(phi);
+        let both = |set: &HashSet<Value<'m>>| set.contains(&phi) && set.contains(&value);
+        self.at_begin.iter().chain(&self.across).any(both)
+            || home.is_none_or(|home| self.at_begin[home].contains(&value))
     }
 
     /// The values in memory that a value is computed of.

@@ -40,6 +40,8 @@ pub(super) struct Memory<'m> {
     missing: Value<'m>,
     per_item: u64,
     arrays: HashMap<Value<'m>, Array<'m>>,
+    /// Values in the arrays of others.
+    in_place_of: HashMap<Value<'m>, Value<'m>>,
     /// The places of values that all work-items share.
     shared: HashMap<Value<'m>, Value<'m>>,
     /// The arrays of local variables.
@@ -48,7 +50,11 @@ pub(super) struct Memory<'m> {
 
 impl<'m> Memory<'m> {
     /// Takes the group's memory in front of the nest.
-    pub(super) fn take(body: &Body<'m>, group: Value<'m>) -> Self {
+    pub(super) fn take(
+        body: &Body<'m>,
+        group: Value<'m>,
+        in_place_of: HashMap<Value<'m>, Value<'m>>,
+    ) -> Self {
         let module = body.function.module();
         let context = module.context();
         let word = context.int_type(64);
@@ -84,6 +90,7 @@ impl<'m> Memory<'m> {
             missing,
             per_item: 0,
             arrays: HashMap::new(),
+            in_place_of,
             shared: HashMap::new(),
             locals: HashMap::new(),
         }
@@ -91,6 +98,7 @@ impl<'m> Memory<'m> {
 
     /// The array of a value.
     pub(super) fn array(&mut self, value: Value<'m>) -> Array<'m> {
+        let value = self.in_place_of.get(&value).copied().unwrap_or(value);
         if let Some(&array) = self.arrays.get(&value) {
             return array;
         }
@@ -102,6 +110,11 @@ impl<'m> Memory<'m> {
         let array = Array { base, ty, element };
         self.arrays.insert(value, array);
         array
+    }
+
+    /// Whether two values have one array.
+    pub(super) fn is_one_array(&self, phi: Value<'m>, value: Value<'m>) -> bool {
+        self.in_place_of.get(&value) == Some(&phi)
     }
 
     /// An array of 32-bit numbers.

@@ -203,7 +203,7 @@ fn cut(module: ModuleRef<'_>, function: Value<'_>) -> Result<bool, Refusal> {
     private::forget_lifetimes(function);
     forget_scopes(function);
     local_memory::make_plain(&body, group);
-    let memory = Memory::take(&body, group);
+    let memory = Memory::take(&body, group, kept.in_place_of_phis(&body, &varying));
     let analyses = Analyses {
         body: &body,
         varying: &varying,

@@ -158,7 +158,9 @@ impl<'m> Emitter<'_, 'm> {
                         new.add_incoming(value, region.copies[&from]);
                     }
                     if block == entry {
-                        let value = self.item_value(&mut region.item, instruction);
+                        let entered = self.entered_with.get(&instruction).copied();
+                        let value = entered.unwrap_or(instruction);
+                        let value = self.item_value(&mut region.item, value);
                         new.add_incoming(value, region.item.nest.item);
                     }
                     continue;
@@ -256,7 +258,8 @@ impl<'m> Emitter<'_, 'm> {
                 let comes_back = body.predecessors[home]
                     .iter()
                     .any(|&from| region.has(from) && body.barrier[from].is_none());
-                if is_entry && !comes_back && value.opcode() == Some(Opcode::Phi) {
+                let is_kept = is_entry && !self.entered_with.contains_key(&value);
+                if is_kept && !comes_back && value.opcode() == Some(Opcode::Phi) {
                     // It is what was loaded.
                     continue;
                 }

@@ -1,0 +1,249 @@
+//! Divides the range of a work-item loop where a condition on the work-item's number changes.
+//!
+//! Half of a tree's work-items have nothing to do:
+//! ```llvm
+//! item:
+//!   %x = phi i64 [ %begin, %start ], [ %x.after, %next ]
+//!   %local = sub nuw i64 %x, %first
+//!   %is = icmp ult i64 %local, %half
+//!   br i1 %is, label %add, label %next
+//! add:
+//!   …
+//! ```
+//! The loop runs as far as the condition holds, and needs neither a branch nor a mask there. A clone
+//! of it goes on from there; it has the other side only, and is removed if nothing is left in it:
+//! ```llvm
+//! start:
+//!   …                                              ; %split is %first + %half, but at most %end
+//!   %any = icmp ult i64 %begin, %split
+//!   br i1 %any, label %add, label %split.rest
+//! add:
+//!   %x = phi i64 [ %begin, %start ], [ %x.after, %add ]
+//!   …
+//!   %done = icmp uge i64 %x.after, %split
+//!   br i1 %done, label %split.rest, label %add
+//! split.rest:
+//! ```
+//! The same is done for index checks, and for borders of an image. Work-items run in the order in
+//! which they ran.
+//!
+//! **What it relies on.** The condition compares the counter, or what additions and subtractions
+//! that do not wrap make of it, with a value that is the same for all work-items. Each iteration
+//! evaluates it, unless it panics before: so what would wrap is not executed.
+
+use schism_llvm::{Block, Builder, IntPredicate, Opcode, Value};
+
+use super::region::Region;
+use crate::analysis::trip_count::swapped;
+use crate::ir::cfg::Cfg;
+use crate::ir::clone::{clone_blocks, is_cloneable};
+
+/// How many instructions a loop may have to be cloned.
+const SIZE: usize = 200;
+
+/// What is left to clean up behind: the side that a loop does not take, and loops without effect.
+pub(super) const BEHIND: &str = "simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
+     simplifycfg,loop-simplify,lcssa,loop(loop-deletion),simplifycfg,loop-simplify,lcssa";
+
+/// A condition on the work-item's number.
+struct Condition<'m> {
+    /// The comparison.
+    value: Value<'m>,
+    /// What of the work-item's number is compared.
+    of: Value<'m>,
+    with: Value<'m>,
+    predicate: IntPredicate,
+}
+
+/// Divides the loop with this latch at one condition. Returns whether there was one.
+pub(super) fn run<'m>(function: Value<'m>, latch: Block<'m>) -> bool {
+    let cfg = Cfg::of(function);
+    let latch = cfg.index[&latch];
+    let Ok(region) = Region::of(cfg, function, latch) else { return false };
+    let blocks = blocks_of(&region);
+    let all = || blocks.iter().flat_map(|block| block.instructions());
+    if all().count() > SIZE || !all().all(|one| is_cloneable(one) && stays_inside(&region, one)) {
+        return false;
+    }
+    let Some(condition) = find(&region) else { return false };
+    apply(&region, &condition);
+    true
+}
+
+fn blocks_of<'m>(region: &Region<'m>) -> Vec<Block<'m>> {
+    region.loops[0].blocks.iter().map(|&block| region.cfg.blocks[block]).collect()
+}
+
+fn is_inside<'m>(region: &Region<'m>, value: Value<'m>) -> bool {
+    value.is_instruction() && region.contains(region.cfg.block_of(value))
+}
+
+/// Whether what leaves the loop leaves it by phis, and not by its end, behind which there is
+/// another loop then.
+fn stays_inside<'m>(region: &Region<'m>, value: Value<'m>) -> bool {
+    let exit = region.cfg.blocks[region.exit.1];
+    value.users().into_iter().all(|user| {
+        is_inside(region, user) || user.opcode() == Some(Opcode::Phi) && user.block() != exit
+    })
+}
+
+/// The first condition that divides the range.
+fn find<'m>(region: &Region<'m>) -> Option<Condition<'m>> {
+    use IntPredicate::*;
+    region.loops[0].blocks.iter().copied().find_map(|block| {
+        let end = region.cfg.blocks[block].end();
+        let is_branch = end.is_conditional() && end.successor(0) != end.successor(1);
+        if !is_branch || block == region.exit.0 || !region.cfg.dominates(block, region.latch) {
+            return None;
+        }
+        let value = end.condition();
+        if value.opcode() != Some(Opcode::ICmp) || !is_inside(region, value) {
+            return None;
+        }
+        let predicate = value.icmp_predicate();
+        if !matches!(predicate, ULT | ULE | UGT | UGE | EQ | NE) {
+            return None;
+        }
+        let (a, b) = (value.operand(0), value.operand(1));
+        let divides = |of, with| counts(region, of) && !is_inside(region, with);
+        if divides(a, b) {
+            Some(Condition { value, of: a, with: b, predicate })
+        } else if divides(b, a) {
+            Some(Condition { value, of: b, with: a, predicate: swapped(predicate) })
+        } else {
+            None
+        }
+    })
+}
+
+/// Whether a value grows by one from one work-item to the next, and never wraps.
+fn counts<'m>(region: &Region<'m>, value: Value<'m>) -> bool {
+    if value == region.item {
+        return true;
+    }
+    if !is_inside(region, value) {
+        return false;
+    }
+    let same = |at: u32| !is_inside(region, value.operand(at));
+    match value.opcode() {
+        Some(Opcode::Add) if value.is_nuw() => {
+            (same(1) && counts(region, value.operand(0)))
+                || (same(0) && counts(region, value.operand(1)))
+        }
+        Some(Opcode::Sub) if value.is_nuw() => same(1) && counts(region, value.operand(0)),
+        _ => false,
+    }
+}
+
+/// What such a value is for the first work-item.
+fn first<'m>(region: &Region<'m>, builder: &Builder<'m>, value: Value<'m>) -> Value<'m> {
+    if value == region.item {
+        return region.begin;
+    }
+    if !is_inside(region, value) {
+        return value;
+    }
+    let [a, b] = [0, 1].map(|at| first(region, builder, value.operand(at)));
+    if value.opcode() == Some(Opcode::Add) { builder.add(a, b) } else { builder.sub(a, b) }
+}
+
+/// Makes two loops of one.
+fn apply<'m>(region: &Region<'m>, condition: &Condition<'m>) {
+    use IntPredicate::*;
+    let blocks = blocks_of(region);
+    let [preheader, header, from, exit] =
+        [region.preheader, region.header, region.exit.0, region.exit.1]
+            .map(|block| region.cfg.blocks[block]);
+    let (begin, end) = (region.begin, region.end);
+    let rest = region.function.append_block("split.rest");
+    rest.move_after(blocks[blocks.len() - 1]);
+    let old = preheader.end();
+    let builder = Builder::before(old);
+
+    // Where it changes. What is not evaluated may be poison.
+    let ty = region.item.ty();
+    let (zero, one) = (ty.const_int(0, false), ty.const_int(1, false));
+    let min = |a, b| builder.select(builder.icmp(ULT, a, b), a, b);
+    let down_to_zero = |a, b| builder.select(builder.icmp(ULT, b, a), builder.sub(a, b), zero);
+    let all = down_to_zero(end, begin);
+    let from_first = builder.freeze(first(region, &builder, condition.of));
+    let with = builder.freeze(condition.with);
+    let below = down_to_zero(with, from_first);
+    let count = match condition.predicate {
+        ULE | UGT => {
+            // There is a work-item, or the count is limited to none.
+            let last = builder.sub(all, one);
+            let up_to = builder.add(min(below, last), one);
+            builder.select(builder.icmp(ULE, from_first, with), up_to, zero)
+        }
+        _ => below,
+    };
+    let split = builder.add(begin, min(count, all)).with_name("split");
+    let any = builder.icmp(ULT, begin, split);
+    builder.cond_br(any, header, rest);
+    old.erase();
+
+    let cloned = clone_blocks(&blocks);
+    let other_header = cloned.block(header);
+    // Where the clone leaves, besides its end.
+    for &block in &blocks {
+        let mut outside: Vec<Block<'m>> = Vec::new();
+        for next in block.successors() {
+            if !cloned.blocks.contains_key(&next) && !outside.contains(&next) {
+                outside.push(next);
+            }
+        }
+        for next in outside {
+            for phi in next.phis() {
+                let edges = phi.incoming_edges().into_iter().filter(|(_, from)| *from == block);
+                for (value, _) in edges.collect::<Vec<_>>() {
+                    phi.add_incoming(cloned.value(value), cloned.block(block));
+                }
+            }
+        }
+    }
+    // The sides that the loops take.
+    let bit = condition.value.ty();
+    let sides = match condition.predicate {
+        ULT | ULE => (Some(true), Some(false)),
+        UGE | UGT => (Some(false), Some(true)),
+        EQ => (Some(false), None),
+        _ => (Some(true), None),
+    };
+    let decide = |value: Value<'m>, of: Value<'m>, side: Option<bool>| {
+        let known = match side {
+            Some(side) => bit.const_int(side.into(), false),
+            // It is at least as large: it is equal if it is not larger.
+            None => {
+                let predicate = if condition.predicate == EQ { ULE } else { UGT };
+                Builder::before(value).icmp(predicate, of, condition.with)
+            }
+        };
+        value.replace_uses(known);
+    };
+    decide(cloned.value(condition.value), cloned.value(condition.of), sides.1);
+    decide(condition.value, condition.of, sides.0);
+    // The end of the first loop.
+    let branch = from.end();
+    let exit_at = u32::from(branch.successor(0) != exit);
+    let comparison = branch.condition();
+    let counter = [0, 1].map(|at| comparison.operand(at)).into_iter().find(|&it| it != end);
+    let counter = counter.unwrap_or(region.item);
+    let predicate = if exit_at == 0 { UGE } else { ULT };
+    branch.set_operand(0, Builder::before(branch).icmp(predicate, counter, split));
+    branch.set_successor(exit_at, rest);
+    let brought: Vec<Option<Value<'m>>> =
+        exit.phis().into_iter().map(|phi| phi.incoming(from)).collect();
+    exit.forget_edge(from);
+    for (phi, value) in exit.phis().into_iter().zip(brought) {
+        phi.add_incoming(value.expect("a phi has a value for each edge"), rest);
+    }
+    // The beginning of the second one.
+    let builder = Builder::at_end(rest);
+    let more = builder.icmp(ULT, split, end);
+    builder.cond_br(more, other_header, exit);
+    other_header.forget_edge(preheader);
+    for phi in other_header.phis() {
+        phi.add_incoming(split, rest);
+    }
+}

@@ -1,0 +1,54 @@
+; A loop of each work-item begins where the group's loop ends: its counter begins with the work-item's number,
+; which is computed there, and not kept in memory.
+; CHECK: i32 @schism.loop
+; CHECK-NOT: __schism_cpu_group_memory
+; CHECK-NOT: copy
+; CHECK: "schism-cut"
+target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+target triple = "x86_64-unknown-linux-gnu"
+declare void @__schism_cpu_barrier(ptr) nounwind
+define internal void @schism.meet.__schism_barrier(ptr %group) alwaysinline convergent nounwind {
+  call void @__schism_cpu_barrier(ptr %group)
+  ret void
+}
+define i32 @schism.loop(ptr %p, ptr %q, i32 %n, i1 %c, i64 %x.begin, i64 %x.end, i64 %x.range, ptr %group, ptr noalias captures(none) %panic, ptr %context) {
+start:
+  br label %x.head
+x.head:
+  %x = phi i64 [ %x.begin, %start ], [ %x.after, %x.next ]
+  %x.more = icmp ult i64 %x, %x.end
+  br i1 %x.more, label %item, label %done
+item:
+  %local = sub nuw nsw i64 %x, %x.begin
+  %at = getelementptr inbounds i32, ptr %p, i64 %x
+  br label %loop
+loop:
+  %k = phi i32 [ 0, %item ], [ %k.next, %body ]
+  %more = icmp ult i32 %k, %n
+  br i1 %more, label %body, label %rows
+body:
+  %value = load i32, ptr %at
+  %twice = shl i32 %value, 1
+  store i32 %twice, ptr %at
+  call void @schism.meet.__schism_barrier(ptr %group)
+  %k.next = add i32 %k, 1
+  br label %loop
+rows:
+  %row = phi i64 [ %local, %loop ], [ %row.next, %row.body ]
+  %in = icmp ult i64 %row, %x.range
+  br i1 %in, label %row.body, label %x.next
+row.body:
+  %to = getelementptr inbounds i32, ptr %q, i64 %row
+  store i32 7, ptr %to
+  %row.next = add i64 %row, 64
+  br label %rows
+x.next:
+  %x.after = add nuw nsw i64 %x, 1
+  br label %x.head, !llvm.loop !2
+done:
+  ret i32 0
+}
+!schism.items = !{!0}
+!0 = distinct !{}
+!1 = !{!"llvm.loop.parallel_accesses", !0}
+!2 = distinct !{!2, !1}
