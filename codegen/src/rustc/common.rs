@@ -167,7 +167,31 @@ macro_rules! write_backend_methods {
     };
 }
 
+/// A compiled module that is an object and nothing else; the arguments are the fields that the
+/// release has besides.
+macro_rules! compiled_module {
+    ($($field:ident),*) => {
+        /// A compiled module that is an object and nothing else.
+        pub(crate) fn compiled_module(
+            name: String,
+            object: ::std::path::PathBuf,
+        ) -> ::rustc_codegen_ssa::CompiledModule {
+            ::rustc_codegen_ssa::CompiledModule {
+                name,
+                kind: ::rustc_codegen_ssa::ModuleKind::Regular,
+                object: Some(object),
+                dwarf_object: None,
+                bytecode: None,
+                assembly: None,
+                llvm_ir: None,
+                links_from_incr_cache: Vec::new(),
+                $($field: None,)*
+            }
+        }
+    };
+}
+
 pub(super) use {
-    codegen_backend, extra_backend_methods, supports_parallel, target_machine_factory,
-    write_backend_methods,
+    codegen_backend, compiled_module, extra_backend_methods, supports_parallel,
+    target_machine_factory, write_backend_methods,
 };

@@ -16,6 +16,7 @@ pub(crate) use rustc_data_structures::stable_hasher;
 use rustc_data_structures::steal::Steal;
 use rustc_data_structures::sync::Lock;
 use rustc_errors::DiagCtxtHandle;
+pub(crate) use rustc_incremental::copy_cgu_workproduct_to_incr_comp_cache_dir as save_work_product;
 use rustc_metadata::EncodedMetadata;
 use rustc_middle::dep_graph::{WorkProduct, WorkProductId};
 pub(crate) use rustc_middle::mir::mono;
@@ -26,8 +27,8 @@ use rustc_span::Symbol;
 use schism_llvm::host_cpu;
 
 use super::common::{
-    codegen_backend, extra_backend_methods, supports_parallel, target_machine_factory,
-    write_backend_methods,
+    codegen_backend, compiled_module, extra_backend_methods, supports_parallel,
+    target_machine_factory, write_backend_methods,
 };
 use crate::glue::{self, Llvm, LlvmBuffer, LlvmModule, SchismBackend};
 
@@ -191,6 +192,8 @@ fn target_cpu(sess: &Session) -> String {
     }
     host_cpu().0
 }
+
+compiled_module!();
 
 /// The function that drops a value of a type.
 pub(crate) fn drop_glue<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>) -> Instance<'tcx> {
