@@ -33,8 +33,8 @@ fn link(library: &Path, compiler: &Path) {
     println!("cargo::rustc-link-arg=-Wl,--no-as-needed,{}", compiler.display());
 }
 
-/// Sets `schism_release` to the release whose module fits the compiler: its own, or for a compiler
-/// newer than all of them the newest.
+/// Writes `mod release` with the path of the module that fits the compiler: its own, or for a
+/// compiler newer than all of them the newest.
 fn choose_release(rustc: &Path) {
     let output = Command::new(rustc).arg("-vV").output();
     let output = output.unwrap_or_else(|error| panic!("cannot run {}: {error}", rustc.display()));
@@ -43,14 +43,16 @@ fn choose_release(rustc: &Path) {
     let release = release.unwrap_or_else(|| panic!("{} says no release", rustc.display()));
     let minor = release.split('.').nth(1).and_then(|minor| minor.parse().ok());
     let minor: u32 = minor.unwrap_or_else(|| panic!("`{release}` is no release of rustc"));
-    let known = known();
     println!("cargo::rustc-env=SCHISM_RELEASE={release}");
-    for minor in &known {
-        println!("cargo::rustc-check-cfg=cfg(schism_release, values(\"1.{minor}\"))");
-    }
+    let known = known();
     let fits = known.iter().rev().find(|known| **known <= minor);
     let fits = fits.unwrap_or_else(|| panic!("rustc {release} is too old: 1.{} works", known[0]));
-    println!("cargo::rustc-cfg=schism_release=\"1.{fits}\"");
+    let own = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let module = own.join(RELEASES).join(format!("v1_{fits}.rs"));
+    let module = module.to_str().expect("a path in UTF-8");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    std::fs::write(out.join("release.rs"), format!("#[path = {module:?}]\nmod release;\n"))
+        .expect("OUT_DIR can be written");
 }
 
 /// The releases that have a module, in order: `95` for `v1_95.rs`.

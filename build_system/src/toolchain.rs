@@ -12,7 +12,7 @@ use crate::hash::Hasher;
 pub const RELEASES: &[&str] = &["1.95"];
 /// Releases with a module that has not passed the tests yet. They, and nightlies, are taken where
 /// the variable [`ALLOW_UNTRIED`] is set.
-const UNTRIED: &[&str] = &["1.97"];
+const UNTRIED: &[&str] = &["1.97", "1.98"];
 /// The variable that allows compilers that were not tried.
 pub const ALLOW_UNTRIED: &str = "SCHISM_UNTRIED_RUSTC";
 /// The one that rustup installs where there is none.
@@ -95,6 +95,18 @@ impl Version {
         self.release.ends_with("-nightly") && number(&self.release) >= newest
     }
 
+    /// Why it is not taken, and what allows it if anything does.
+    fn refusal(&self) -> String {
+        if UNTRIED.contains(&self.minor()) || self.is_new_nightly() {
+            return format!(
+                "rustc {} was not tried ({ALLOW_UNTRIED}=1 allows it{})",
+                self.text,
+                if self.is_new_nightly() { ", with its component rustc-dev" } else { "" }
+            );
+        }
+        format!("rustc {} is not supported", self.text)
+    }
+
     /// Whether rust-lang built it: others add words of their own.
     fn is_original(&self) -> bool {
         let commit = self.commit.get(..9).unwrap_or(&self.commit);
@@ -132,7 +144,7 @@ impl Toolchain {
                 }
                 Ok(version) => {
                     tried.push(format!("  - {} ({origin}): {}", rustc.display(), version.text));
-                    first.get_or_insert(version.text);
+                    first.get_or_insert_with(|| version.refusal());
                 }
                 Err(problem) => {
                     tried.push(format!("  - {} ({origin}): {problem}", rustc.display()))
@@ -143,10 +155,7 @@ impl Toolchain {
             tried.push("  - no rustc in PATH, none of rustup's".to_owned());
         }
         Err(Error::Compiler {
-            found: first.map_or_else(
-                || "there is no rustc".to_owned(),
-                |version| format!("rustc {version} is not supported"),
-            ),
+            found: first.unwrap_or_else(|| "there is no rustc".to_owned()),
             releases: RELEASES.join(", "),
             install: RELEASE,
             tried: tried.join("\n"),
@@ -349,6 +358,17 @@ mod tests {
         assert!(!Version::parse("").is_known());
         assert!(version("1.197.0-nightly").is_new_nightly());
         assert!(!version("1.94.0-nightly").is_new_nightly() && !version("1.97.0").is_new_nightly());
+    }
+
+    #[test]
+    fn what_is_refused_is_told_with_what_allows_it() {
+        let refusal = |release: &str| Version::parse(&OUTPUT.replace("1.95.0", release)).refusal();
+        assert_eq!(refusal("1.94.0"), "rustc 1.94.0 (59807616e 2026-04-14) is not supported");
+        let nightly = refusal("1.199.0-nightly");
+        assert!(nightly.contains("SCHISM_UNTRIED_RUSTC=1 allows it, with its component rustc-dev"));
+        for release in UNTRIED {
+            assert!(refusal(&format!("{release}.0")).contains("SCHISM_UNTRIED_RUSTC=1 allows it)"));
+        }
     }
 
     #[test]

@@ -527,13 +527,25 @@ fn container(
         data: part.bitcode.clone(),
     });
     Container {
-        generator: concat!("schism ", env!("CARGO_PKG_VERSION")).to_owned(),
-        llvm_version: "22.1".to_owned(),
+        generator: concat!(
+            "schism ",
+            env!("CARGO_PKG_VERSION"),
+            " for rustc ",
+            env!("SCHISM_RELEASE")
+        )
+        .to_owned(),
+        llvm_version: llvm_version(),
         crate_name,
         images: images.collect(),
         spec_constants,
         kernels,
     }
+}
+
+/// The version of the compiler's LLVM, which wrote the bitcode: releases of rustc differ in it.
+fn llvm_version() -> String {
+    let (major, minor, patch) = schism_llvm::version();
+    format!("{major}.{minor}.{patch}")
 }
 
 fn parameter((parameter, addresses): (&schism_passes::Parameter, &Addresses)) -> Parameter {

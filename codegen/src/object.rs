@@ -18,7 +18,7 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::target_machine::*;
 use llvm_sys::{LLVMLinkage, LLVMVisibility};
-use rustc_codegen_ssa::{CompiledModule, ModuleKind};
+use rustc_codegen_ssa::CompiledModule;
 use rustc_session::Session;
 use rustc_session::config::OutputFilenames;
 
@@ -81,16 +81,7 @@ fn put(
     let name = format!("schism-{crate_id}");
     let path = rustc::object_path(sess, outputs, &name);
     match at(&path) {
-        Ok(()) => Some(CompiledModule {
-            name,
-            kind: ModuleKind::Regular,
-            object: Some(path),
-            dwarf_object: None,
-            bytecode: None,
-            assembly: None,
-            llvm_ir: None,
-            links_from_incr_cache: Vec::new(),
-        }),
+        Ok(()) => Some(rustc::compiled_module(name, path)),
         Err(message) => {
             sess.dcx().err(format!("schism: the container's object file failed: {message}"));
             None

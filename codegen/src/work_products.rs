@@ -78,12 +78,7 @@ pub(crate) fn keep(
     module: &CompiledModule,
 ) -> Option<(WorkProductId, WorkProduct)> {
     let object: &Path = module.object.as_deref()?;
-    rustc_incremental::copy_cgu_workproduct_to_incr_comp_cache_dir(
-        sess,
-        name,
-        &[(EXTENSION, object)],
-        &[],
-    )
+    crate::rustc::save_work_product(sess, name, &[(EXTENSION, object)], &[])
 }
 
 /// Identifies this build of the plugin. `None` if the plugin is not where it is expected.

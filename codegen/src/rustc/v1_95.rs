@@ -6,84 +6,33 @@ use std::sync::Arc;
 
 use rustc_codegen_ssa::back::lto::{SerializedModule, ThinModule, ThinShared};
 use rustc_codegen_ssa::back::write::{
-    CodegenContext, FatLtoInput, ModuleConfig, OngoingCodegen, SharedEmitter,
-    TargetMachineFactoryFn,
+    CodegenContext, FatLtoInput, OngoingCodegen, SharedEmitter, TargetMachineFactoryFn,
 };
-use rustc_codegen_ssa::traits::{
-    CodegenBackend, ExtraBackendMethods, ModuleBufferMethods, WriteBackendMethods,
-};
-use rustc_codegen_ssa::{CodegenResults, CompiledModule, ModuleCodegen, TargetConfig};
+use rustc_codegen_ssa::traits::{CodegenBackend, ModuleBufferMethods};
+use rustc_codegen_ssa::{CodegenResults, ModuleCodegen};
 use rustc_data_structures::fx::{FxIndexMap, FxIndexSet};
 use rustc_data_structures::profiling::SelfProfilerRef;
 pub(crate) use rustc_data_structures::stable_hasher;
 use rustc_data_structures::steal::Steal;
 use rustc_data_structures::sync::Lock;
 use rustc_errors::DiagCtxtHandle;
+pub(crate) use rustc_incremental::copy_cgu_workproduct_to_incr_comp_cache_dir as save_work_product;
 use rustc_metadata::EncodedMetadata;
-use rustc_metadata::creader::MetadataLoaderDyn;
 use rustc_middle::dep_graph::{WorkProduct, WorkProductId};
 pub(crate) use rustc_middle::mir::mono;
 use rustc_middle::ty::{Instance, ResolverAstLowering, ResolverGlobalCtxt, Ty, TyCtxt};
-use rustc_middle::util::Providers;
 use rustc_session::Session;
-use rustc_session::config::{CrateType, OptLevel, OutputFilenames, PrintRequest};
+use rustc_session::config::OutputFilenames;
 use rustc_span::Symbol;
 use schism_llvm::host_cpu;
 
+use super::common::{
+    codegen_backend, compiled_module, extra_backend_methods, supports_parallel,
+    target_machine_factory, write_backend_methods,
+};
 use crate::glue::{self, Llvm, LlvmBuffer, LlvmModule, SchismBackend};
-use crate::stdpar;
 
-impl CodegenBackend for SchismBackend {
-    /// The name of the backend that generates the host's code: crates can see it.
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-
-    fn init(&self, sess: &Session) {
-        self.0.init(sess);
-    }
-
-    fn print(&self, request: &PrintRequest, out: &mut String, sess: &Session) {
-        self.0.print(request, out, sess);
-    }
-
-    fn target_config(&self, sess: &Session) -> TargetConfig {
-        self.0.target_config(sess)
-    }
-
-    fn supported_crate_types(&self, sess: &Session) -> Vec<CrateType> {
-        self.0.supported_crate_types(sess)
-    }
-
-    fn print_passes(&self) {
-        self.0.print_passes();
-    }
-
-    fn print_version(&self) {
-        self.0.print_version();
-    }
-
-    fn replaced_intrinsics(&self) -> Vec<Symbol> {
-        self.0.replaced_intrinsics()
-    }
-
-    fn thin_lto_supported(&self) -> bool {
-        self.0.thin_lto_supported()
-    }
-
-    fn has_zstd(&self) -> bool {
-        self.0.has_zstd()
-    }
-
-    fn metadata_loader(&self) -> Box<MetadataLoaderDyn> {
-        self.0.metadata_loader()
-    }
-
-    fn provide(&self, providers: &mut Providers) {
-        self.0.provide(providers);
-        glue::provide(providers);
-    }
-
+codegen_backend! {
     fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
         let ongoing =
             rustc_codegen_ssa::base::codegen_crate(self.clone(), tcx, target_cpu(tcx.sess));
@@ -124,34 +73,10 @@ impl CodegenBackend for SchismBackend {
     }
 }
 
-impl ExtraBackendMethods for SchismBackend {
-    fn codegen_allocator<'tcx>(
-        &self,
-        tcx: TyCtxt<'tcx>,
-        module_name: &str,
-        methods: &[rustc_ast::expand::allocator::AllocatorMethod],
-    ) -> LlvmModule {
-        let mut module = self.0.codegen_allocator(tcx, module_name, methods);
-        stdpar::heap::put_behind_allocator(tcx, &mut module);
-        module
-    }
+extra_backend_methods! {
+    supports_parallel!();
 
-    fn compile_codegen_unit(
-        &self,
-        tcx: TyCtxt<'_>,
-        cgu_name: Symbol,
-    ) -> (ModuleCodegen<LlvmModule>, u64) {
-        glue::compile_codegen_unit(tcx, cgu_name)
-    }
-
-    fn target_machine_factory(
-        &self,
-        sess: &Session,
-        opt_level: OptLevel,
-        target_features: &[String],
-    ) -> TargetMachineFactoryFn<Self> {
-        self.0.target_machine_factory(sess, opt_level, target_features)
-    }
+    target_machine_factory!();
 
     fn spawn_named_thread<F, T>(
         time_trace: bool,
@@ -165,19 +90,9 @@ impl ExtraBackendMethods for SchismBackend {
     {
         Llvm::spawn_named_thread(time_trace, name, f)
     }
-
-    fn supports_parallel(&self) -> bool {
-        self.0.supports_parallel()
-    }
 }
 
-impl WriteBackendMethods for SchismBackend {
-    type Module = LlvmModule;
-    type TargetMachine = <Llvm as WriteBackendMethods>::TargetMachine;
-    type ModuleBuffer = LlvmBuffer;
-    /// The LLVM backend's own shared data; the outer copy only carries names and sizes.
-    type ThinData = Arc<ThinShared<Llvm>>;
-
+write_backend_methods! {
     fn run_and_optimize_fat_lto(
         cgcx: &CodegenContext,
         prof: &SelfProfilerRef,
@@ -257,16 +172,6 @@ impl WriteBackendMethods for SchismBackend {
         self.0.print_statistics();
     }
 
-    fn optimize(
-        cgcx: &CodegenContext,
-        prof: &SelfProfilerRef,
-        shared_emitter: &SharedEmitter,
-        module: &mut ModuleCodegen<LlvmModule>,
-        config: &ModuleConfig,
-    ) {
-        Llvm::optimize(cgcx, prof, shared_emitter, module, config);
-    }
-
     fn optimize_thin(
         cgcx: &CodegenContext,
         prof: &SelfProfilerRef,
@@ -276,20 +181,6 @@ impl WriteBackendMethods for SchismBackend {
     ) -> ModuleCodegen<LlvmModule> {
         let thin = ThinModule { shared: Arc::clone(&thin.shared.data), idx: thin.idx };
         Llvm::optimize_thin(cgcx, prof, shared_emitter, tm_factory, thin)
-    }
-
-    fn codegen(
-        cgcx: &CodegenContext,
-        prof: &SelfProfilerRef,
-        shared_emitter: &SharedEmitter,
-        module: ModuleCodegen<LlvmModule>,
-        config: &ModuleConfig,
-    ) -> CompiledModule {
-        Llvm::codegen(cgcx, prof, shared_emitter, module, config)
-    }
-
-    fn serialize_module(module: LlvmModule, is_thin: bool) -> LlvmBuffer {
-        Llvm::serialize_module(module, is_thin)
     }
 }
 
@@ -301,6 +192,8 @@ fn target_cpu(sess: &Session) -> String {
     }
     host_cpu().0
 }
+
+compiled_module!();
 
 /// The function that drops a value of a type.
 pub(crate) fn drop_glue<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>) -> Instance<'tcx> {

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use rustc_middle::mir::mono::MonoItem;
 use rustc_middle::ty::print::with_no_trimmed_paths;
 use rustc_middle::ty::{self, Instance, Ty, TyCtxt};
 use rustc_session::Session;
@@ -10,6 +9,7 @@ use rustc_span::Span;
 
 use crate::kernels;
 use crate::runtime_items::RuntimeItems;
+use crate::rustc::MonoItem;
 use crate::stdpar;
 use crate::stdpar::{inject, sorts};
 

@@ -65,6 +65,7 @@ pub(crate) fn key_of(
     linked: &Linked,
 ) -> Option<KeyBuilder> {
     let mut key = Key::builder(purpose).part("stage 2", compiler_path::identity()?.as_bytes());
+    key = add_writer(key, record);
     key = match &kernel.content {
         Some(content) => key.part("content", content),
         // An older compiler wrote no hash of the kernel: then the whole container counts.
@@ -112,6 +113,13 @@ pub(crate) fn key_of(
     Some(key)
 }
 
+/// Adds what wrote the container: plugins for two compilers never share an entry, even for a kernel
+/// that hashes the same, as their compilers' LLVMs may have optimised it in other ways.
+fn add_writer(key: KeyBuilder, record: &RecordRef<'_>) -> KeyBuilder {
+    key.part("generator", record.generator().as_bytes())
+        .part("llvm of the image", record.llvm_version().as_bytes())
+}
+
 /// The names in a list of passes, each once.
 fn disabled_passes(list: &str) -> BTreeSet<&str> {
     list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect()
@@ -149,7 +157,28 @@ pub(crate) fn damaged(what: &str) -> ImageError {
 
 #[cfg(test)]
 mod tests {
-    use super::disabled_passes;
+    use schism_cache::Key;
+    use schism_hcf::{Container, RecordRef};
+
+    use super::{add_writer, disabled_passes};
+
+    #[test]
+    fn containers_of_two_compilers_have_no_entry_in_common() {
+        let key = |generator: &str, llvm_version: &str| {
+            let container = Container {
+                generator: generator.to_owned(),
+                llvm_version: llvm_version.to_owned(),
+                ..Container::default()
+            };
+            let bytes = container.to_record().unwrap();
+            let record = RecordRef::parse(&bytes).unwrap();
+            *add_writer(Key::builder("test"), &record).finish().as_bytes()
+        };
+        let ours = key("schism 0.1.0 for rustc 1.95.0", "22.1.2");
+        assert_eq!(key("schism 0.1.0 for rustc 1.95.0", "22.1.2"), ours);
+        assert_ne!(key("schism 0.1.0 for rustc 1.97.1", "22.1.2"), ours);
+        assert_ne!(key("schism 0.1.0 for rustc 1.95.0", "22.1.3"), ours);
+    }
 
     #[test]
     fn lists_that_mean_the_same_passes_are_the_same() {

@@ -1,0 +1,197 @@
+//! What the backend's methods are in every release.
+//!
+//! A trait's implementation is one block, and each release adds methods of its own to it. So there
+//! is a macro for each trait: it takes the methods that differ, and adds those that do not. A macro's
+//! paths are resolved where it is used, hence they are written out here.
+
+/// `impl CodegenBackend`: all is the LLVM backend's, but for what the release's own methods say.
+macro_rules! codegen_backend {
+    ($($differing:tt)*) => {
+        impl ::rustc_codegen_ssa::traits::CodegenBackend for $crate::glue::SchismBackend {
+            /// The name of the backend that generates the host's code: crates can see it.
+            fn name(&self) -> &'static str {
+                self.0.name()
+            }
+
+            fn init(&self, sess: &::rustc_session::Session) {
+                self.0.init(sess);
+            }
+
+            fn print(
+                &self,
+                request: &::rustc_session::config::PrintRequest,
+                out: &mut String,
+                sess: &::rustc_session::Session,
+            ) {
+                self.0.print(request, out, sess);
+            }
+
+            fn target_config(
+                &self,
+                sess: &::rustc_session::Session,
+            ) -> ::rustc_codegen_ssa::TargetConfig {
+                self.0.target_config(sess)
+            }
+
+            fn supported_crate_types(
+                &self,
+                sess: &::rustc_session::Session,
+            ) -> Vec<::rustc_session::config::CrateType> {
+                self.0.supported_crate_types(sess)
+            }
+
+            fn print_passes(&self) {
+                self.0.print_passes();
+            }
+
+            fn print_version(&self) {
+                self.0.print_version();
+            }
+
+            fn replaced_intrinsics(&self) -> Vec<::rustc_span::Symbol> {
+                self.0.replaced_intrinsics()
+            }
+
+            fn thin_lto_supported(&self) -> bool {
+                self.0.thin_lto_supported()
+            }
+
+            fn has_zstd(&self) -> bool {
+                self.0.has_zstd()
+            }
+
+            fn metadata_loader(&self) -> Box<::rustc_metadata::creader::MetadataLoaderDyn> {
+                self.0.metadata_loader()
+            }
+
+            fn provide(&self, providers: &mut ::rustc_middle::util::Providers) {
+                self.0.provide(providers);
+                $crate::glue::provide(providers);
+            }
+
+            $($differing)*
+        }
+    };
+}
+
+/// `impl ExtraBackendMethods`: modules come from the LLVM backend, by way of the plugin.
+macro_rules! extra_backend_methods {
+    ($($differing:tt)*) => {
+        impl ::rustc_codegen_ssa::traits::ExtraBackendMethods for $crate::glue::SchismBackend {
+            fn codegen_allocator<'tcx>(
+                &self,
+                tcx: ::rustc_middle::ty::TyCtxt<'tcx>,
+                module_name: &str,
+                methods: &[::rustc_ast::expand::allocator::AllocatorMethod],
+            ) -> $crate::glue::LlvmModule {
+                let mut module = self.0.codegen_allocator(tcx, module_name, methods);
+                $crate::stdpar::heap::put_behind_allocator(tcx, &mut module);
+                module
+            }
+
+            fn compile_codegen_unit(
+                &self,
+                tcx: ::rustc_middle::ty::TyCtxt<'_>,
+                cgu_name: ::rustc_span::Symbol,
+            ) -> (::rustc_codegen_ssa::ModuleCodegen<$crate::glue::LlvmModule>, u64) {
+                $crate::glue::compile_codegen_unit(tcx, cgu_name)
+            }
+
+            $($differing)*
+        }
+    };
+}
+
+/// `target_machine_factory`, a method of one trait or another.
+macro_rules! target_machine_factory {
+    () => {
+        fn target_machine_factory(
+            &self,
+            sess: &::rustc_session::Session,
+            opt_level: ::rustc_session::config::OptLevel,
+            target_features: &[String],
+        ) -> ::rustc_codegen_ssa::back::write::TargetMachineFactoryFn<Self> {
+            self.0.target_machine_factory(sess, opt_level, target_features)
+        }
+    };
+}
+
+/// `supports_parallel`, a method of one trait or another.
+macro_rules! supports_parallel {
+    () => {
+        fn supports_parallel(&self) -> bool {
+            self.0.supports_parallel()
+        }
+    };
+}
+
+/// `impl WriteBackendMethods`: optimisation and code are the LLVM backend's.
+macro_rules! write_backend_methods {
+    ($($differing:tt)*) => {
+        impl ::rustc_codegen_ssa::traits::WriteBackendMethods for $crate::glue::SchismBackend {
+            type Module = $crate::glue::LlvmModule;
+            type TargetMachine = <$crate::glue::Llvm as ::rustc_codegen_ssa::traits::WriteBackendMethods>::TargetMachine;
+            type ModuleBuffer = $crate::glue::LlvmBuffer;
+            /// The LLVM backend's own shared data; the outer copy only carries names and sizes.
+            type ThinData = ::std::sync::Arc<::rustc_codegen_ssa::back::lto::ThinShared<$crate::glue::Llvm>>;
+
+            fn optimize(
+                cgcx: &::rustc_codegen_ssa::back::write::CodegenContext,
+                prof: &::rustc_data_structures::profiling::SelfProfilerRef,
+                shared_emitter: &::rustc_codegen_ssa::back::write::SharedEmitter,
+                module: &mut ::rustc_codegen_ssa::ModuleCodegen<$crate::glue::LlvmModule>,
+                config: &::rustc_codegen_ssa::back::write::ModuleConfig,
+            ) {
+                $crate::glue::Llvm::optimize(cgcx, prof, shared_emitter, module, config);
+            }
+
+            fn codegen(
+                cgcx: &::rustc_codegen_ssa::back::write::CodegenContext,
+                prof: &::rustc_data_structures::profiling::SelfProfilerRef,
+                shared_emitter: &::rustc_codegen_ssa::back::write::SharedEmitter,
+                module: ::rustc_codegen_ssa::ModuleCodegen<$crate::glue::LlvmModule>,
+                config: &::rustc_codegen_ssa::back::write::ModuleConfig,
+            ) -> ::rustc_codegen_ssa::CompiledModule {
+                $crate::glue::Llvm::codegen(cgcx, prof, shared_emitter, module, config)
+            }
+
+            fn serialize_module(
+                module: $crate::glue::LlvmModule,
+                is_thin: bool,
+            ) -> $crate::glue::LlvmBuffer {
+                $crate::glue::Llvm::serialize_module(module, is_thin)
+            }
+
+            $($differing)*
+        }
+    };
+}
+
+/// A compiled module that is an object and nothing else; the arguments are the fields that the
+/// release has besides.
+macro_rules! compiled_module {
+    ($($field:ident),*) => {
+        /// A compiled module that is an object and nothing else.
+        pub(crate) fn compiled_module(
+            name: String,
+            object: ::std::path::PathBuf,
+        ) -> ::rustc_codegen_ssa::CompiledModule {
+            ::rustc_codegen_ssa::CompiledModule {
+                name,
+                kind: ::rustc_codegen_ssa::ModuleKind::Regular,
+                object: Some(object),
+                dwarf_object: None,
+                bytecode: None,
+                assembly: None,
+                llvm_ir: None,
+                links_from_incr_cache: Vec::new(),
+                $($field: None,)*
+            }
+        }
+    };
+}
+
+pub(super) use {
+    codegen_backend, compiled_module, extra_backend_methods, supports_parallel,
+    target_machine_factory, write_backend_methods,
+};
