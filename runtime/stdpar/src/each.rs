@@ -6,12 +6,12 @@
 //!
 //! [`Each`] is for consumers that keep nothing of one item for the next but the place of the next
 //! result: rayon's own `for_each` and `collect`, with `map` and its like in between. [`Sums`] is for
-//! sums and products of floating-point numbers: item `i` goes to the sum `i % 16` of [`SUMS`], and these
+//! sums and products of floating-point numbers: item `i` goes to the sum `i % 16` of `SUMS`, and these
 //! are joined at the end. So what a piece gives does not depend on the width of a machine's vectors.
 //!
 //! The compiler knows such producers and consumers by their names. It makes no kernels of others in
-//! this module, which it knows by its name, too; and where it makes one, it makes none of
-//! [`Pieces`].
+//! this module, which it knows by its name, too; and where it makes one, it does not make
+//! the general one.
 
 use std::array;
 use std::mem::{ManuallyDrop, forget};
