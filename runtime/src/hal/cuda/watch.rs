@@ -191,12 +191,23 @@ mod tests {
 
     const BYTES: usize = 1 << 20;
 
-    fn map(at: *mut libc::c_void) -> *mut libc::c_void {
-        let fixed = if at.is_null() { 0 } else { libc::MAP_FIXED };
+    fn map(at: *mut libc::c_void, fixed: libc::c_int) -> *mut libc::c_void {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | fixed;
-        // SAFETY: fresh memory, or memory of this test.
-        let new =
-            unsafe { libc::mmap(at, BYTES, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        // SAFETY: fresh memory, or in place of this test's.
+        unsafe { libc::mmap(at, BYTES, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) }
+    }
+
+    /// Fresh memory in place of this test's.
+    fn replace(memory: *mut libc::c_void) {
+        assert_eq!(map(memory, libc::MAP_FIXED), memory);
+    }
+
+    /// Fresh memory where there is none: at this place, unless another thread has taken it.
+    fn map_again(free: *mut libc::c_void) -> *mut libc::c_void {
+        let mut new = map(free, libc::MAP_FIXED_NOREPLACE);
+        if new == libc::MAP_FAILED {
+            new = map(std::ptr::null_mut(), 0);
+        }
         assert_ne!(new, libc::MAP_FAILED);
         new
     }
@@ -215,31 +226,42 @@ mod tests {
             watch.take(|gone| all.push(gone));
             all
         };
-        let memory = map(std::ptr::null_mut());
-        let (begin, end) = (memory.addr(), memory.addr() + BYTES);
+        let mut memory = map(std::ptr::null_mut(), 0);
+        assert_ne!(memory, libc::MAP_FAILED);
         // SAFETY: memory of this test.
         unsafe { memory.cast::<u8>().write_bytes(1, BYTES) };
         assert!(taken().is_empty());
         for round in 0..300 {
+            let (begin, middle, end) =
+                (memory.addr(), memory.addr() + BYTES / 2, memory.addr() + BYTES);
             watch.add(begin, end).unwrap();
-            // SAFETY: as above.
-            unsafe {
-                match round % 3 {
-                    0 => drop(map(memory)),
-                    1 => assert_eq!(libc::munmap(memory, BYTES), 0),
-                    _ => assert_eq!(libc::madvise(memory, BYTES / 2, libc::MADV_DONTNEED), 0),
+            match round % 3 {
+                0 => {
+                    replace(memory);
+                    assert_eq!(taken(), [Some((begin, end))], "{round}");
+                }
+                1 => {
+                    // SAFETY: memory of this test.
+                    assert_eq!(unsafe { libc::munmap(memory, BYTES) }, 0);
+                    assert_eq!(taken(), [Some((begin, end))], "{round}");
+                    memory = map_again(memory);
+                }
+                _ => {
+                    // SAFETY: as above.
+                    let given = unsafe { libc::madvise(memory, BYTES / 2, libc::MADV_DONTNEED) };
+                    assert_eq!(given, 0);
+                    assert_eq!(taken(), [Some((begin, middle))], "{round}");
+                    replace(memory);
+                    assert_eq!(taken(), [Some((begin, end))], "{round}");
                 }
             }
-            let middle = if round % 3 == 2 { begin + BYTES / 2 } else { end };
-            assert_eq!(taken(), [Some((begin, middle))], "{round}");
             assert!(taken().is_empty());
-            map(memory);
-            assert!(round % 3 != 2 || taken() == [Some((begin, end))]);
         }
+        let (begin, end) = (memory.addr(), memory.addr() + BYTES);
         // More events than are told apart.
         for _ in 0..=MOST {
             watch.add(begin, end).unwrap();
-            map(memory);
+            replace(memory);
         }
         let all = taken();
         assert!(all.contains(&None) && all.len() == MOST + 1, "{}", all.len());
