@@ -204,8 +204,47 @@ pub static PTX: &[Step] = &[
     Step::Target("dump-optimized"),
 ];
 
+/// Stage 2 on OpenCL's devices: that of [`PTX`], without what depends on NVIDIA's, and with
+/// everything in one function, where values are that only the entry has.
+pub static SPIRV: &[Step] = &[
+    // Legalize.
+    Step::Target("link-device-library"),
+    Step::Target("define-clock"),
+    Step::Target("inline-all"),
+    llvm("llvm-inline", "always-inline,function(sroa)"),
+    Step::Pass("panic-sites"),
+    Step::Target("wrap-kernel"),
+    llvm("llvm-inline-entry", "always-inline,globaldce,function(sroa)"),
+    Step::Target("resolve-builtins"),
+    Step::Target("hide-code"),
+    Step::Target("unfuse-multiply-add"),
+    Step::Target("narrow-atomics"),
+    Step::Pass("demote-private-atomics"),
+    Step::Pass("lower-local-memory"),
+    THREAD_JUMPS,
+    Step::Target("compare-addresses"),
+    Step::Target("name-kernel"),
+    Step::Pass("address-spaces"),
+    Step::Pass("demote-shared-loads"),
+    Step::Target("dump-legalized"),
+    // Pre-optimize.
+    BOUNDS,
+    OPTIMIZE,
+    // For SPIR-V.
+    Step::Target("drop-own-fences"),
+    Step::Pass("demote-private-atomics"),
+    Step::Pass("expand-mem-intrinsics"),
+    Step::Target("trim-parameters"),
+    Step::Target("expand-panics"),
+    Step::Target("end-work-items"),
+    Step::Target("forget-unwinding"),
+    Step::Target("compare-addresses"),
+    Step::Target("dump-optimized"),
+];
+
 /// The pipelines, by name.
-pub static PIPELINES: &[(&str, &[Step])] = &[("stage1", STAGE1), ("cpu", CPU), ("ptx", PTX)];
+pub static PIPELINES: &[(&str, &[Step])] =
+    &[("stage1", STAGE1), ("cpu", CPU), ("ptx", PTX), ("spirv", SPIRV)];
 
 impl Step {
     /// The step's name; that of steps under a condition is empty.

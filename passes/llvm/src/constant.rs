@@ -49,6 +49,22 @@ impl<'m> Value<'m> {
         Some(unsafe { LLVMConstRealGetDouble(self.raw(), &raw mut inexact) })
     }
 
+    /// The bits of a constant floating-point number of at most 64 bits.
+    pub fn float_bits(self) -> Option<u64> {
+        let bits = match self.ty().kind() {
+            TypeKind::Half | TypeKind::BFloat => 16,
+            TypeKind::Float => 32,
+            TypeKind::Double => 64,
+            _ => return None,
+        };
+        if !self.is_constant_float() {
+            return None;
+        }
+        let integer = self.context().int_type(bits);
+        // SAFETY: it is a constant number, and the type is the integer of as many bits.
+        unsafe { Value::known(LLVMConstBitCast(self.raw(), integer.raw())) }.as_unsigned()
+    }
+
     /// The operation of an expression of constants.
     ///
     /// # Panics

@@ -143,6 +143,17 @@ impl<'m> ModuleRef<'m> {
         }
     }
 
+    /// Gives the module another data layout.
+    ///
+    /// # Panics
+    /// If the text has a NUL.
+    #[track_caller]
+    pub fn set_data_layout(self, layout: &str) {
+        let layout = CString::new(layout).expect("internal error: a layout with a NUL");
+        // SAFETY: the module is live, and the text ends with a NUL.
+        unsafe { LLVMSetDataLayout(self.raw(), layout.as_ptr()) };
+    }
+
     /// Makes the module one for what another module is for.
     pub fn set_target_of(self, other: ModuleRef<'_>) {
         if self.raw() == other.raw() {

@@ -61,7 +61,13 @@ pub fn run_raw(
         return Ok(());
     };
     let machine = target::of_triple(triple)?;
-    module.set_target(triple, &machine);
+    match spaces.layout {
+        Some(layout) => {
+            module.set_target(target::STAND_IN, &machine);
+            module.set_data_layout(layout);
+        }
+        None => module.set_target(triple, &machine),
+    }
     move_globals(module, spaces);
     // Collected first: a converted kernel is a new function at the end of the list.
     let mut converted = module.functions();

@@ -26,6 +26,7 @@ pub fn of_module(module: &Module<'_>) -> Result<TargetMachine, String> {
 /// What LLVM says when it has no code generator for the triple.
 pub fn of_triple(name: &str) -> Result<TargetMachine, String> {
     initialise();
+    let name = if name == SPIRV_TRIPLE { STAND_IN } else { name };
     let triple = TargetTriple::create(name);
     let processor = match name.split('-').next() {
         Some("nvptx64") => "sm_70",
@@ -53,6 +54,13 @@ pub fn assembly(module: &Module<'_>) -> Result<String, String> {
     Ok(String::from_utf8_lossy(buffer.as_slice()).trim_end_matches('\0').to_owned())
 }
 
+/// The triple of SPIR-V for OpenCL.
+pub const SPIRV_TRIPLE: &str = "spirv64-unknown-unknown";
+
+/// The triple that LLVM knows instead of [`SPIRV_TRIPLE`], as it has no code generator for that: of
+/// a GPU with the same generic address space.
+pub const STAND_IN: &str = "nvptx64-nvidia-cuda";
+
 /// The address spaces of a kind of target; generic pointers are in 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressSpaces {
@@ -69,6 +77,8 @@ pub struct AddressSpaces {
     pub by_reference: Option<u32>,
     /// LLVM's number for the calling convention of kernels.
     pub kernel_convention: u32,
+    /// The data layout, where it is not that of LLVM's code generator.
+    pub layout: Option<&'static str>,
 }
 
 /// LLVM's number of the calling convention of a kernel in PTX.
@@ -83,7 +93,12 @@ pub const NVPTX: AddressSpaces = AddressSpaces {
     constants: 1,
     by_reference: None,
     kernel_convention: PTX_KERNEL,
+    layout: None,
 };
+
+/// SPIR-V, in the numbers of [`NVPTX`]. Locals are in address space 5, which is private memory.
+pub const SPIRV: AddressSpaces =
+    AddressSpaces { layout: Some("e-i64:64-i128:128-v16:16-v32:32-n8:16:32:64-A5"), ..NVPTX };
 
 /// AMD's GPUs. Locals are in address space 5, as the data layout says.
 pub const AMDGCN: AddressSpaces = AddressSpaces {
@@ -93,6 +108,7 @@ pub const AMDGCN: AddressSpaces = AddressSpaces {
     constants: 4,
     by_reference: Some(4),
     kernel_convention: 91,
+    layout: None,
 };
 
 impl AddressSpaces {
@@ -102,6 +118,7 @@ impl AddressSpaces {
         match triple.split('-').next() {
             Some("nvptx64") => Some(&NVPTX),
             Some("amdgcn") => Some(&AMDGCN),
+            Some("spirv64") => Some(&SPIRV),
             _ => None,
         }
     }

@@ -38,6 +38,10 @@ impl TargetLibraryInfo {
         wide: false,
     };
 
+    /// OpenCL's devices: what its library rounds correctly.
+    pub const SPIRV: Self =
+        Self { correctly_rounded: ROUNDED, approximate: &[], functions: &[], wide: false };
+
     /// Nothing but the operations of LLVM that are no functions.
     pub const NOTHING: Self =
         Self { correctly_rounded: &[], approximate: &[], functions: &[], wide: false };
@@ -47,6 +51,7 @@ impl TargetLibraryInfo {
     pub fn of_triple(triple: &str) -> Self {
         match triple.split('-').next() {
             Some("nvptx64") => Self::PTX,
+            Some("spirv64") => Self::SPIRV,
             Some("x86_64" | "") => Self::CPU,
             _ => Self::NOTHING,
         }

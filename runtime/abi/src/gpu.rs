@@ -7,6 +7,10 @@ use crate::{Bytes, Constant, KnownValue, Param};
 /// [`GpuRequest::target`]: the text of NVIDIA's PTX.
 pub const TARGET_PTX: u32 = 1;
 
+/// [`GpuRequest::target`]: SPIR-V, as OpenCL's drivers take it. It has no processor and no version:
+/// `arch` is empty and `isa` is 0.
+pub const TARGET_SPIRV: u32 = 2;
+
 /// The processors that PTX can be compiled for, and the first PTX version that knows each, times
 /// ten. A suffix means that the code runs only on that architecture (`a`) or its family (`f`).
 pub const PTX_PROCESSORS: [(&str, u32); 28] = [
@@ -111,7 +115,7 @@ pub const ASSUME_INDEX_32: u32 = 1;
 /// The range is a multiple of the block in each dimension: every work-item of a block is inside.
 pub const ASSUME_DIVISIBLE: u32 = 2;
 
-/// A kernel as text for a GPU's driver.
+/// A kernel for a GPU's driver: a text, or SPIR-V's little-endian words.
 ///
 /// The parameters of the entry, in this order: the request's parameters (aggregates by value,
 /// everything else as it is); with [`crate::FLAG_OFFSET`] the launch's offset, three `u64`; with
@@ -127,7 +131,7 @@ pub const ASSUME_DIVISIBLE: u32 = 2;
 pub struct GpuKernel {
     /// What [`crate::JitApi::release_gpu`] takes.
     pub handle: *mut c_void,
-    /// The code. A NUL follows, which is not counted.
+    /// The code. A NUL follows a text, which is not counted.
     pub code: Bytes,
     /// The name of the entry in the code. A NUL follows, which is not counted.
     pub entry: Bytes,
@@ -147,6 +151,9 @@ pub const GPU_RANGE: u32 = 4;
 pub const GPU_MESSAGES: u32 = 8;
 /// The kernel may print, so the message buffer needs room for it.
 pub const GPU_PRINT: u32 = 16;
+
+/// With [`TARGET_SPIRV`]: the entry takes the group's local memory, after all other parameters.
+pub const GPU_LOCAL: u32 = 32;
 
 /// Where kernels write messages: this header, then [`GpuMessageBuffer::panic_bytes`] for the
 /// message of the first work-item that panics, then [`GpuMessageBuffer::print_bytes`] for prints.

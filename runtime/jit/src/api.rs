@@ -9,13 +9,14 @@ use std::sync::OnceLock;
 use schism_jit_abi::{
     ABI_VERSION, Bytes, CpuObject, CpuRequest, FLAG_BASE, FLAG_FINITE_MATH, FLAG_OFFSET,
     FLAG_OPEN_CONSTANTS, FLAG_PORTABLE_MATH, FLAG_RELAXED_MATH, GpuKernel, GpuRequest, JitApi, OK,
-    TARGET_PTX, Text,
+    TARGET_PTX, TARGET_SPIRV, Text,
 };
 use schism_passes::spec::options::FastMath;
 
 use crate::cpu::{CpuCode, compile_cpu, cpu_name};
 use crate::ptx::{Libdevice, PtxCode, PtxOptions, compile_ptx};
 use crate::request::Known;
+use crate::spirv::{SpirvCode, compile_spirv};
 use crate::{JitError, Request};
 use schism_llvm::fatal::panic_text;
 
@@ -106,6 +107,12 @@ unsafe fn give<K>(
     failure.code()
 }
 
+/// A kernel for a GPU's driver.
+enum GpuCode {
+    Ptx(PtxCode),
+    Spirv(SpirvCode),
+}
+
 unsafe extern "C" fn compile_gpu_c(
     request: *const GpuRequest,
     out: *mut GpuKernel,
@@ -117,13 +124,25 @@ unsafe extern "C" fn compile_gpu_c(
         }
         // SAFETY: `request` is not null, so the caller promises a readable request, with everything
         // that it points to.
-        let (request, options) = unsafe { copy_gpu_request(&*request) }?;
-        let code = Box::new(compile_ptx(request, options)?);
+        let (target, (request, options)) =
+            unsafe { ((*request).target, copy_gpu_request(&*request)?) };
+        let code = Box::new(match target {
+            TARGET_SPIRV => GpuCode::Spirv(compile_spirv(request, options)?),
+            _ => GpuCode::Ptx(compile_ptx(request, options)?),
+        });
+        let (bytes, entry, flags, lower_micros) = match &*code {
+            GpuCode::Ptx(code) => {
+                (code.text(), code.entry().to_bytes(), code.flags(), code.lower_micros)
+            }
+            GpuCode::Spirv(code) => {
+                (code.bytes(), code.entry().to_bytes(), code.flags(), code.lower_micros)
+            }
+        };
         let kernel = GpuKernel {
-            code: Bytes::new(code.text()),
-            entry: Bytes::new(code.entry().to_bytes()),
-            flags: code.flags(),
-            lower_micros: code.lower_micros,
+            code: Bytes::new(bytes),
+            entry: Bytes::new(entry),
+            flags,
+            lower_micros,
             // The code is on the heap and does not change, so both texts stay where they are.
             handle: Box::into_raw(code).cast(),
         };
@@ -140,8 +159,13 @@ unsafe extern "C" fn compile_gpu_c(
 /// The request's lists and texts can be read.
 unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions), JitError> {
     let invalid = |reason: &str| JitError::InvalidRequest(reason.to_owned());
-    if request.target != TARGET_PTX {
+    if ![TARGET_PTX, TARGET_SPIRV].contains(&request.target) {
         return Err(JitError::InvalidRequest(format!("the unknown target {}", request.target)));
+    }
+    // SAFETY: the caller promises that the text can be read.
+    let has_arch = !unsafe { request.arch.as_slice() }.is_empty();
+    if request.target == TARGET_SPIRV && (has_arch || request.isa != 0) {
+        return Err(invalid("a processor or a version for SPIR-V, which has none"));
     }
     if request.flags & FLAG_PORTABLE_MATH != 0 {
         return Err(invalid("a flag that is for the CPU"));
@@ -188,7 +212,7 @@ unsafe extern "C" fn release_gpu(handle: *mut c_void) {
     }
     // SAFETY: the caller promises a handle that `compile_gpu_c` made of a box of this type and that
     // was not released.
-    let code = unsafe { Box::from_raw(handle.cast::<PtxCode>()) };
+    let code = unsafe { Box::from_raw(handle.cast::<GpuCode>()) };
     // Freeing texts does not panic; if it ever does, leak them rather than unwind.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(code)));
 }

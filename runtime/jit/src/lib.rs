@@ -16,6 +16,7 @@
 //! | `devicelib` | mathematics for devices without a library |
 //! | `cpu` | the CPU: a loop nest around the kernel |
 //! | `ptx` | NVIDIA GPUs: an entry around the kernel, and its PTX |
+//! | `spirv` | OpenCL's devices: the same entry, and its SPIR-V |
 //! | `module` | a module, and passes over it as a whole |
 //! | `lines` | source locations |
 //! | `dump` | `SCHISM_DUMP_DIR` |
@@ -38,6 +39,7 @@ mod lines;
 mod module;
 mod ptx;
 mod request;
+mod spirv;
 mod target;
 mod times;
 
@@ -48,3 +50,4 @@ pub use cpu::{CpuCode, compile_cpu, cpu_name};
 pub use error::JitError;
 pub use ptx::{Libdevice, PtxCode, PtxOptions, compile_ptx};
 pub use request::{Known, Request};
+pub use spirv::{SpirvCode, compile_spirv};

@@ -32,6 +32,9 @@ pub trait Target {
     /// The passes, in their order.
     const PIPELINE: &'static [Step];
 
+    /// The triple that passes know the target by; `None` for the machine's.
+    const TRIPLE: Option<&'static str> = None;
+
     /// Everything that code for this target may depend on, besides the request.
     fn to_text(&self) -> String {
         String::new()
@@ -140,7 +143,8 @@ pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitErr
     times.done("load");
     dump.module("1-image.ll", &module);
     let lanes = target.lanes()?;
-    let spec = DeviceSpec { target: module.handle().triple(), lanes, ..DeviceSpec::default() };
+    let triple = T::TRIPLE.map_or_else(|| module.handle().triple(), str::to_owned);
+    let spec = DeviceSpec { target: triple, lanes, ..DeviceSpec::default() };
     let mut cx = PassContext::new(&spec);
     cx.options = options;
     cx.times = times.is_on().then(Vec::new);

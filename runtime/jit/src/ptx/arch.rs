@@ -77,6 +77,12 @@ pub fn machine(arch: &str, version: u32) -> Result<Machine, JitError> {
     Ok(machine.map_err(JitError::Internal)?.with_inline_threshold(INLINE_THRESHOLD))
 }
 
+/// A machine for targets that LLVM generates no code for: a GPU whose generic address space is 0.
+pub fn stand_in() -> Result<Machine, JitError> {
+    let (arch, version) = PROCESSORS[0];
+    machine(arch, version)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -39,7 +39,7 @@ const HIDDEN: [&str; 7] = [
 ];
 
 /// The entry under construction.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Entry {
     /// Its name in the code.
     pub name: String,

@@ -37,11 +37,11 @@
 //! **Constants and statics** of the image are in global memory: code reads tables at indices that
 //! differ between work-items, which is slow in the constant bank.
 
-mod arch;
-mod atomics;
-mod code;
-mod entry;
-mod message;
+pub(crate) mod arch;
+pub(crate) mod atomics;
+pub(crate) mod code;
+pub(crate) mod entry;
+pub(crate) mod message;
 mod order;
 mod sub_group;
 
@@ -169,7 +169,7 @@ fn parameter_bytes(request: &Request) -> u64 {
 }
 
 /// Checks the options against the interface's rules.
-fn check(request: &Request, options: &PtxOptions) -> Result<(), JitError> {
+pub(crate) fn check(request: &Request, options: &PtxOptions) -> Result<(), JitError> {
     use schism_jit_abi::{ASSUME_DIVISIBLE, ASSUME_INDEX_32};
     /// The maximum number of threads of a block, in total and in each dimension.
     const BLOCK: [u32; 4] = [1024, 1024, 1024, 64];
@@ -329,7 +329,7 @@ impl Target for Ptx {
 }
 
 /// Refuses a module that calls undefined functions: a GPU has no libraries to find them in.
-fn unresolved(module: &Module<'_>, request: &Request) -> Result<(), JitError> {
+pub(crate) fn unresolved(module: &Module<'_>, request: &Request) -> Result<(), JitError> {
     let mut symbols: Vec<String> = module
         .functions()
         .into_iter()

@@ -89,8 +89,9 @@ impl Gpu {
         self
     }
 
-    /// Compiles, and gives the PTX or the code and the text of the error.
-    pub fn compile(&self) -> Result<Ptx, (u32, String)> {
+    /// Compiles, and gives what the library filled, to be released, or the code and the text of the
+    /// error.
+    pub fn request(&self) -> Result<GpuKernel, (u32, String)> {
         let Source { image, kernel, params, .. } = &self.source;
         let constants: Vec<Constant> = self
             .source
@@ -141,10 +142,15 @@ impl Gpu {
             assert!(!text.is_empty(), "error {code} has no text");
             return Err((code, text));
         }
-        // SAFETY: on success the library filled it; both texts live until it is released, and end
-        // with a NUL.
+        // SAFETY: on success the library filled it.
+        Ok(unsafe { out.assume_init() })
+    }
+
+    /// Compiles, and gives the PTX or the code and the text of the error.
+    pub fn compile(&self) -> Result<Ptx, (u32, String)> {
+        let kernel = self.request()?;
+        // SAFETY: both texts live until the kernel is released, and end with a NUL.
         unsafe {
-            let kernel = out.assume_init();
             let text = |bytes: Bytes| {
                 assert_eq!(*bytes.ptr.add(bytes.len), 0);
                 String::from_utf8(bytes.as_slice().to_vec()).expect("PTX is text")

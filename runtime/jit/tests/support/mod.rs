@@ -3,6 +3,7 @@
 
 pub mod gpu;
 pub mod ptxas;
+pub mod spirv;
 
 use std::ffi::CStr;
 use std::ptr::null_mut;

@@ -1,0 +1,275 @@
+//! Addresses, loads, stores and copies.
+
+use rspirv::dr::Operand;
+use rspirv::spirv::{MemoryAccess, Op, Word};
+use schism_llvm::{Type, TypeKind, Value, enum_kind};
+
+use super::types::{is_bit, is_whole, storage_class};
+use super::{Lowered, Lowering, refuse};
+
+impl<'m> Lowering<'m> {
+    /// A pointer to a type of SPIR-V, of one to bytes.
+    pub fn typed(&mut self, pointer: Word, space: u32, pointee: Word) -> Lowered<Word> {
+        let class = storage_class(space)?;
+        if pointee == self.int(8) {
+            return Ok(pointer);
+        }
+        let ty = self.pointer_to(class, pointee);
+        Ok(self.emit_of(Op::Bitcast, ty, &[pointer]))
+    }
+
+    /// A pointer so many bytes behind another.
+    pub fn at_offset(&mut self, pointer: Word, space: u32, offset: u64) -> Lowered<Word> {
+        if offset == 0 {
+            return Ok(pointer);
+        }
+        let ty = self.pointer(space)?;
+        let offset = self.number(64, offset);
+        Ok(self.emit_of(Op::InBoundsPtrAccessChain, ty, &[pointer, offset]))
+    }
+
+    /// What the indices of an address amount to in bytes: a constant, and indices that are not
+    /// constant, each with its factor.
+    pub fn gep_terms(&self, it: Value<'m>) -> Lowered<(i64, Vec<(Value<'m>, u64)>)> {
+        let mut ty = it.gep_source_type();
+        let mut offset = 0_i64;
+        let mut terms = Vec::new();
+        for (index, number) in it.operands().skip(1).zip(0..) {
+            if index.ty().kind() != TypeKind::Integer {
+                return refuse("vectors of addresses");
+            }
+            if number > 0 && ty.kind() == TypeKind::Struct {
+                let Some(field) = index.as_unsigned() else {
+                    return refuse("a field that is not constant");
+                };
+                let place = self.layout.offset_of(ty, field as u32);
+                offset = offset.wrapping_add(place.cast_signed());
+                ty = ty.field_type(field as u32);
+                continue;
+            }
+            if number > 0 {
+                if !matches!(ty.kind(), TypeKind::Array | TypeKind::Vector) {
+                    return refuse(format!("an element of `{}`", ty.text()));
+                }
+                ty = ty.element_type();
+            }
+            let size = self.layout.abi_size(ty);
+            match index.as_signed() {
+                Some(index) => {
+                    offset = offset.wrapping_add(index.wrapping_mul(size.cast_signed()));
+                }
+                None if index.is_undef() => {}
+                None => terms.push((index, size)),
+            }
+        }
+        Ok((offset, terms))
+    }
+
+    /// An address computed of another one and indices.
+    pub fn gep(&mut self, it: Value<'m>) -> Lowered<Word> {
+        if it.ty().kind() != TypeKind::Pointer {
+            return refuse("vectors of addresses");
+        }
+        let space = it.ty().address_space();
+        let base = self.value(it.operand(0))?;
+        let (offset, terms) = self.gep_terms(it)?;
+        let in_bounds = it.gep_flags() & 1 != 0;
+        let op = if in_bounds { Op::InBoundsPtrAccessChain } else { Op::PtrAccessChain };
+        let bytes = self.pointer(space)?;
+        let element = it.gep_source_type();
+        if let ([(index, _)], 0) = (&*terms, offset)
+            && it.num_operands() == 2
+            && is_whole(element)
+            && !element.is_vector()
+        {
+            let index = self.index(*index)?;
+            let element = self.ty(element)?;
+            let typed = self.typed(base, space, element)?;
+            let ty = self.pointer_to(storage_class(space)?, element);
+            let at = self.emit_of(op, ty, &[typed, index]);
+            let is_byte = ty == bytes;
+            return Ok(if is_byte { at } else { self.emit_of(Op::Bitcast, bytes, &[at]) });
+        }
+        let long = self.int(64);
+        let mut sum = None;
+        for (index, size) in terms {
+            let mut term = self.index(index)?;
+            if size != 1 {
+                let size = self.number(64, size);
+                term = self.emit_of(Op::IMul, long, &[term, size]);
+            }
+            sum = Some(match sum {
+                Some(sum) => self.emit_of(Op::IAdd, long, &[sum, term]),
+                None => term,
+            });
+        }
+        let sum = match (sum, offset) {
+            (None, 0) => return Ok(base),
+            (Some(sum), 0) => sum,
+            (None, offset) => self.number(64, offset.cast_unsigned()),
+            (Some(sum), offset) => {
+                let offset = self.number(64, offset.cast_unsigned());
+                self.emit_of(Op::IAdd, long, &[sum, offset])
+            }
+        };
+        Ok(self.emit_of(op, bytes, &[base, sum]))
+    }
+
+    /// An index, in 64 bits.
+    fn index(&mut self, index: Value<'m>) -> Lowered<Word> {
+        let bits = index.ty().int_width();
+        if bits == 1 {
+            let bit = self.value(index)?;
+            let number = self.bit_as_number(bit, 64);
+            let long = self.int(64);
+            return Ok(self.emit_of(Op::SNegate, long, &[number]));
+        }
+        let value = self.signed(index)?;
+        if bits > 32 {
+            return Ok(value);
+        }
+        let long = self.int(64);
+        Ok(self.emit_of(Op::SConvert, long, &[value]))
+    }
+
+    /// How an access accesses memory.
+    fn access(align: u64, is_volatile: bool) -> Vec<Operand> {
+        let volatile = if is_volatile { MemoryAccess::VOLATILE } else { MemoryAccess::NONE };
+        let align = u32::try_from(align).unwrap_or(1 << 31);
+        vec![Operand::MemoryAccess(MemoryAccess::ALIGNED | volatile), Operand::LiteralBit32(align)]
+    }
+
+    pub fn load(&mut self, it: Value<'m>) -> Lowered<Word> {
+        if it.is_atomic() {
+            return self.atomic_load(it);
+        }
+        let address = it.operand(0);
+        let space = address.ty().address_space();
+        let pointer = self.value(address)?;
+        self.load_from(pointer, space, it.ty(), u64::from(it.alignment()), it.is_volatile())
+    }
+
+    fn load_from(
+        &mut self,
+        pointer: Word,
+        space: u32,
+        ty: Type<'m>,
+        align: u64,
+        is_volatile: bool,
+    ) -> Lowered<Word> {
+        if let Some(parts) = self.parts(ty)? {
+            let mut values = Vec::new();
+            for (part, offset) in parts {
+                let at = self.at_offset(pointer, space, offset)?;
+                let align = align_at(align, offset);
+                values.push(self.load_from(at, space, part, align, is_volatile)?);
+            }
+            let ty = self.ty(ty)?;
+            return Ok(self.emit_of(Op::CompositeConstruct, ty, &values));
+        }
+        let is_one_bit = is_bit(ty) && !ty.is_vector();
+        let pointee = if is_one_bit { self.int(8) } else { self.in_memory(ty)? };
+        let pointer = self.typed(pointer, space, pointee)?;
+        let mut operands = vec![Operand::IdRef(pointer)];
+        operands.extend(Self::access(align, is_volatile));
+        let value = self.emit(Op::Load, pointee, operands);
+        Ok(if is_one_bit { self.number_as_bit(value, 8) } else { value })
+    }
+
+    pub fn store(&mut self, it: Value<'m>) -> Lowered<()> {
+        if it.is_atomic() {
+            return self.atomic_store(it);
+        }
+        let (value, address) = (it.operand(0), it.operand(1));
+        let space = address.ty().address_space();
+        let pointer = self.value(address)?;
+        let id = self.value(value)?;
+        let align = u64::from(it.alignment());
+        self.store_to(pointer, space, id, value.ty(), align, it.is_volatile())
+    }
+
+    fn store_to(
+        &mut self,
+        pointer: Word,
+        space: u32,
+        mut value: Word,
+        ty: Type<'m>,
+        align: u64,
+        is_volatile: bool,
+    ) -> Lowered<()> {
+        if let Some(parts) = self.parts(ty)? {
+            for ((part, offset), index) in parts.into_iter().zip(0..) {
+                let at = self.at_offset(pointer, space, offset)?;
+                let of = self.ty(part)?;
+                let operands = vec![Operand::IdRef(value), Operand::LiteralBit32(index)];
+                let one = self.emit(Op::CompositeExtract, of, operands);
+                self.store_to(at, space, one, part, align_at(align, offset), is_volatile)?;
+            }
+            return Ok(());
+        }
+        let pointee = if is_bit(ty) && !ty.is_vector() {
+            value = self.bit_as_number(value, 8);
+            self.int(8)
+        } else {
+            self.in_memory(ty)?
+        };
+        let pointer = self.typed(pointer, space, pointee)?;
+        let mut operands = vec![Operand::IdRef(pointer), Operand::IdRef(value)];
+        operands.extend(Self::access(align, is_volatile));
+        self.emit_void(Op::Store, operands);
+        Ok(())
+    }
+
+    /// The parts of an aggregate, and where each is.
+    fn parts(&self, ty: Type<'m>) -> Lowered<Option<Vec<(Type<'m>, u64)>>> {
+        /// An aggregate in a register that has more parts is a mistake.
+        const MOST: u64 = 1024;
+        Ok(match ty.kind() {
+            TypeKind::Struct => {
+                let fields = 0..ty.num_fields();
+                let part = |index| (ty.field_type(index), self.layout.offset_of(ty, index));
+                Some(fields.map(part).collect())
+            }
+            TypeKind::Array if ty.array_length() > MOST => {
+                return refuse(format!("a value of type `{}`", ty.text()));
+            }
+            TypeKind::Array => {
+                let element = ty.element_type();
+                let size = self.layout.abi_size(element);
+                Some((0..ty.array_length()).map(|index| (element, index * size)).collect())
+            }
+            _ => None,
+        })
+    }
+
+    /// The type of a value that memory can hold.
+    fn in_memory(&mut self, ty: Type<'m>) -> Lowered<Word> {
+        if ty.kind() != TypeKind::Pointer && !is_whole(ty) {
+            return refuse(format!("`{}` in memory", ty.text()));
+        }
+        self.ty(ty)
+    }
+
+    /// `llvm.memcpy`.
+    pub fn copy(&mut self, call: Value<'m>) -> Lowered<()> {
+        let [to, from, size] = [0, 1, 2].map(|index| call.operand(index));
+        if size.as_unsigned() == Some(0) {
+            return Ok(());
+        }
+        let align = |index: u32| call.call_enum_attribute(index + 1, enum_kind("align"));
+        let align = |index: u32| align(index).map_or(1, |align| align.value());
+        let align = align(0).min(align(1));
+        let is_volatile = call.operand(3).as_unsigned() != Some(0);
+        let operands = [to, from, size].map(|value| self.value(value));
+        let [to, from, size] = operands;
+        let mut operands = [to?, from?, size?].map(Operand::IdRef).to_vec();
+        operands.extend(Self::access(align, is_volatile));
+        self.emit_void(Op::CopyMemorySized, operands);
+        Ok(())
+    }
+}
+
+/// The alignment so many bytes behind an aligned address.
+fn align_at(align: u64, offset: u64) -> u64 {
+    if offset == 0 { align } else { align.min(1 << offset.trailing_zeros()) }
+}

@@ -1,0 +1,202 @@
+//! LLVM IR to SPIR-V, in the form that OpenCL's kernels have.
+//!
+//! ```llvm
+//! define ptx_kernel void @twice(ptr addrspace(1) %p0) {
+//!   %at = getelementptr inbounds float, ptr addrspace(1) %p0, i64 %x
+//!   %value = load float, ptr addrspace(1) %at, align 4
+//! ```
+//! becomes
+//! ```text
+//!    %twice = OpFunction %void None %type
+//!       %p0 = OpFunctionParameter %_ptr_CrossWorkgroup_uchar
+//!       %60 = OpBitcast %_ptr_CrossWorkgroup_float %p0
+//!       %61 = OpInBoundsPtrAccessChain %_ptr_CrossWorkgroup_float %60 %x
+//!       %at = OpBitcast %_ptr_CrossWorkgroup_uchar %61
+//!       %62 = OpBitcast %_ptr_CrossWorkgroup_float %at
+//!    %value = OpLoad %float %62 Aligned 4
+//! ```
+//!
+//! LLVM's pointers have no type of what they point to, and SPIR-V's have one: between instructions
+//! all are pointers to bytes. Control flow needs no structure in kernels, so each block of LLVM's
+//! becomes one of SPIR-V's.
+//!
+//! An integer of 7 bits, as LLVM sometimes makes, is held in the next larger one of SPIR-V, and its
+//! other bits are always 0. A single bit is a `bool`.
+//!
+//! | file | what |
+//! |---|---|
+//! | `assembler` | the module's sections, and what it requires |
+//! | `types` | types |
+//! | `constants` | constants |
+//! | `globals` | variables of the module, and what they contain |
+//! | `functions` | functions, blocks, phis |
+//! | `instructions` | arithmetic, comparisons, casts |
+//! | `memory` | addresses, loads, stores, copies |
+//! | `atomics` | atomic accesses, fences |
+//! | `calls` | calls, LLVM's intrinsics |
+//! | `overflow` | intrinsics that tell whether a result fits, or make it fit |
+//! | `registers` | where a work-item is, barriers |
+//!
+//! What cannot be lowered is [refused](Refusal) by its name.
+
+mod assembler;
+mod atomics;
+mod calls;
+mod constants;
+mod functions;
+mod globals;
+mod instructions;
+mod memory;
+mod overflow;
+mod registers;
+mod types;
+
+use std::collections::{BTreeMap, HashMap};
+
+use rspirv::dr::{Instruction, Operand};
+use rspirv::spirv::{
+    AddressingModel, BuiltIn, Capability, ExecutionMode, ExecutionModel, MemoryModel, Op,
+    OpenclStd100Op as OpenCl, Word,
+};
+use schism_llvm::{AsModule, Block, DataLayout, ModuleRef, Value};
+
+use assembler::Assembler;
+
+/// What the module has that SPIR-V's kernels cannot.
+#[derive(Debug)]
+pub struct Refusal(pub String);
+
+/// A result of lowering.
+pub type Lowered<T> = Result<T, Refusal>;
+
+/// Refuses with a text.
+fn refuse<T>(what: impl Into<String>) -> Lowered<T> {
+    Err(Refusal(what.into()))
+}
+
+/// A module as SPIR-V.
+pub struct Binary {
+    /// The words.
+    pub words: Vec<u32>,
+    /// Whether the entry takes the group's local memory, after all other parameters.
+    pub takes_local: bool,
+}
+
+/// Lowers a module with one kernel, the function `entry`.
+pub fn lower<'m>(module: &'m impl AsModule, entry: Value<'m>) -> Lowered<Binary> {
+    let mut lowering = Lowering::new(module.handle(), entry);
+    let takes_local = lowering.module()?;
+    Ok(Binary { words: lowering.out.finish(), takes_local })
+}
+
+/// A value of each kind that a function has, by its value in LLVM.
+struct Lowering<'m> {
+    out: Assembler,
+    source: ModuleRef<'m>,
+    layout: DataLayout<'m>,
+    entry: Value<'m>,
+    /// Functions that are lowered, by their values in LLVM.
+    functions: HashMap<Value<'m>, Word>,
+    /// Variables of the module.
+    globals: HashMap<Value<'m>, Word>,
+    /// Variables that the device sets.
+    inputs: BTreeMap<u32, Word>,
+    /// The group's local memory: its symbol in LLVM.
+    local: Option<Value<'m>>,
+
+    // Of the function that is being lowered:
+    function: Value<'m>,
+    values: HashMap<Value<'m>, Word>,
+    blocks: HashMap<Block<'m>, Word>,
+    /// Constants that a phi takes and that need instructions where control comes from.
+    on_edges: HashMap<(Value<'m>, Block<'m>), Word>,
+    locals: Vec<Instruction>,
+    code: Vec<Instruction>,
+}
+
+impl<'m> Lowering<'m> {
+    fn new(source: ModuleRef<'m>, entry: Value<'m>) -> Self {
+        Self {
+            out: Assembler::new(),
+            source,
+            layout: source.data_layout(),
+            entry,
+            functions: HashMap::new(),
+            globals: HashMap::new(),
+            inputs: BTreeMap::new(),
+            local: None,
+            function: entry,
+            values: HashMap::new(),
+            blocks: HashMap::new(),
+            on_edges: HashMap::new(),
+            locals: Vec::new(),
+            code: Vec::new(),
+        }
+    }
+
+    /// Lowers everything; whether the entry takes local memory.
+    fn module(&mut self) -> Lowered<bool> {
+        for capability in [Capability::Kernel, Capability::Addresses, Capability::Int8] {
+            self.out.require(capability);
+        }
+        self.out.library();
+        self.all_globals()?;
+        self.all_functions()?;
+        let kernel = self.functions[&self.entry];
+        let name = self.entry.name();
+        let mut operands = vec![
+            Operand::ExecutionModel(ExecutionModel::Kernel),
+            Operand::IdRef(kernel),
+            Operand::LiteralString(name),
+        ];
+        operands.extend(self.inputs.values().map(|&input| Operand::IdRef(input)));
+        let out = &mut self.out.module;
+        out.entry_points.push(Instruction::new(Op::EntryPoint, None, None, operands));
+        // A multiplication and an addition stay two operations.
+        let mode =
+            vec![Operand::IdRef(kernel), Operand::ExecutionMode(ExecutionMode::ContractionOff)];
+        out.execution_modes.push(Instruction::new(Op::ExecutionMode, None, None, mode));
+        let model = vec![
+            Operand::AddressingModel(AddressingModel::Physical64),
+            Operand::MemoryModel(MemoryModel::OpenCL),
+        ];
+        out.memory_model = Some(Instruction::new(Op::MemoryModel, None, None, model));
+        Ok(self.local.is_some())
+    }
+
+    /// Appends an instruction with a result.
+    fn emit(&mut self, op: Op, ty: Word, operands: Vec<Operand>) -> Word {
+        let id = self.out.fresh();
+        self.code.push(Instruction::new(op, Some(ty), Some(id), operands));
+        id
+    }
+
+    /// Appends an instruction whose operands are all results.
+    fn emit_of(&mut self, op: Op, ty: Word, operands: &[Word]) -> Word {
+        self.emit(op, ty, operands.iter().map(|&id| Operand::IdRef(id)).collect())
+    }
+
+    /// Appends an instruction without a result.
+    fn emit_void(&mut self, op: Op, operands: Vec<Operand>) {
+        self.code.push(Instruction::new(op, None, None, operands));
+    }
+
+    /// Appends a call of OpenCL's library.
+    fn emit_library(&mut self, function: OpenCl, ty: Word, arguments: &[Word]) -> Word {
+        let library = self.out.library();
+        let mut operands =
+            vec![Operand::IdRef(library), Operand::LiteralExtInstInteger(function as u32)];
+        operands.extend(arguments.iter().map(|&id| Operand::IdRef(id)));
+        self.emit(Op::ExtInst, ty, operands)
+    }
+
+    /// The variable in which the device leaves a value.
+    fn input(&mut self, builtin: BuiltIn, ty: Word) -> Word {
+        if let Some(&known) = self.inputs.get(&(builtin as u32)) {
+            return known;
+        }
+        let variable = self.input_variable(builtin, ty);
+        self.inputs.insert(builtin as u32, variable);
+        variable
+    }
+}

@@ -1,0 +1,231 @@
+//! OpenCL's devices: compiles a kernel to a SPIR-V module with one entry.
+//!
+//! LLVM as rustc has it generates no SPIR-V. So its passes run for another GPU, whose generic
+//! address space is 0 as in Rust, and `lower` makes SPIR-V of what they leave. The entry, its
+//! hidden parameters, and how a panic's message leaves the device are those of `ptx`: special
+//! registers, the barrier and the end of a work-item are the intrinsics that LLVM has for that GPU.
+//!
+//! What differs: locals have memory of their own (address space 5), the group's local memory is a
+//! parameter instead of a symbol, and a work-item ends by leaving the kernel. So all that may panic
+//! is inlined into the kernel.
+//!
+//! **Precision.** As on the other devices, nothing allows a driver to change a result: each kernel
+//! forbids contractions, and mathematics is the device library's. Divisions and square roots in 32
+//! bits are correctly rounded only if the program is built with
+//! `-cl-fp32-correctly-rounded-divide-sqrt`.
+
+mod lower;
+
+use std::ffi::{CStr, CString};
+use std::time::Instant;
+
+use schism_jit_abi::{GPU_GROUPS, GPU_LOCAL};
+use schism_passes::KernelImage;
+use schism_passes::pass::PassContext;
+use schism_passes::pipeline::{self, Step};
+use schism_passes::spec::options::FastMath;
+use schism_passes::spec::target::SPIRV_TRIPLE;
+use schism_passes::spec::target_library::{PREFIX, TargetLibraryInfo};
+
+use crate::clock::{self, Time};
+use crate::cpu::precise_math;
+use crate::devicelib;
+use crate::image::KERNEL;
+use crate::module::Module;
+use crate::ptx::{self, PtxOptions, arch, atomics, code, entry, message};
+use crate::target::{Target, Work, lower as lower_kernel, unknown_step};
+use crate::{JitError, Request};
+use schism_llvm::fatal::isolated;
+use schism_llvm::{Machine, Value};
+
+/// A kernel as SPIR-V.
+#[derive(Debug)]
+pub struct SpirvCode {
+    bytes: Vec<u8>,
+    entry: CString,
+    flags: u32,
+    /// How long compiling took, in microseconds.
+    pub lower_micros: u64,
+}
+
+impl SpirvCode {
+    /// The module, as little-endian words.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The entry's name.
+    #[must_use]
+    pub fn entry(&self) -> &CStr {
+        &self.entry
+    }
+
+    /// What the kernel needs and takes: a sum of `schism_jit_abi::GPU_` constants.
+    #[must_use]
+    pub fn flags(&self) -> u32 {
+        self.flags
+    }
+}
+
+/// Compiles a kernel for a driver of OpenCL.
+///
+/// # Errors
+/// Every variant of [`JitError`] documents when it occurs.
+pub fn compile_spirv(request: Request, options: PtxOptions) -> Result<SpirvCode, JitError> {
+    let start = Instant::now();
+    ptx::check(&request, &options)?;
+    let kernel = request.kernel.clone();
+    let target = Spirv { options };
+    let mut code = isolated(move || lower_kernel(&target, &request))
+        .map_err(|failure| JitError::of_thread(failure, &kernel))
+        .flatten()?;
+    code.lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+    Ok(code)
+}
+
+/// A driver of OpenCL.
+struct Spirv {
+    options: PtxOptions,
+}
+
+/// The state between steps.
+#[derive(Default)]
+struct SpirvState {
+    /// The entry, once the kernel is wrapped.
+    entry: Option<entry::Entry>,
+}
+
+impl SpirvState {
+    fn entry(&mut self) -> Result<&mut entry::Entry, JitError> {
+        let early = || JitError::Internal("a step comes before `wrap-kernel`".to_owned());
+        self.entry.as_mut().ok_or_else(early)
+    }
+}
+
+impl Target for Spirv {
+    type Code = SpirvCode;
+    type State = SpirvState;
+    const DEVICE: &'static str = "opencl";
+    const LINES: bool = false;
+    const PIPELINE: &'static [Step] = pipeline::SPIRV;
+    const TRIPLE: Option<&'static str> = Some(SPIRV_TRIPLE);
+
+    fn to_text(&self) -> String {
+        format!("{:?}", self.options)
+    }
+
+    fn machine(&self) -> Result<Machine, JitError> {
+        arch::stand_in()
+    }
+
+    fn run_step<'c>(
+        &'c self,
+        step: &'static str,
+        work: &Work<'_, 'c>,
+        state: &mut SpirvState,
+        cx: &mut PassContext<'_>,
+    ) -> Result<(), JitError> {
+        let Work { context, module, kernel, request, .. } = *work;
+        let options = &self.options;
+        match step {
+            "link-device-library" => {
+                devicelib::supply(context, module, &TargetLibraryInfo::SPIRV, &[])?;
+            }
+            "define-clock" => clock::add(context, module, Time::Target)?,
+            "inline-all" => inline_all(module),
+            "wrap-kernel" => {
+                state.entry = Some(entry::wrap(context, module, kernel, request, options)?);
+                cx.least_local_align = options.local_align;
+            }
+            "resolve-builtins" => entry::resolve(context, module, state.entry()?)?,
+            "hide-code" => code::hide(context, module)?,
+            "unfuse-multiply-add" => {
+                if request.math == FastMath::PRECISE {
+                    precise_math::unfuse(module);
+                }
+            }
+            "narrow-atomics" => atomics::narrow(context, module),
+            "compare-addresses" => module.compare_addresses_as_numbers(),
+            "name-kernel" => cx.kernels.push(KernelImage::new(&state.entry()?.name)),
+            "drop-own-fences" => atomics::drop_own_fences(module),
+            "trim-parameters" => entry::trim(module, state.entry()?)?,
+            "expand-panics" => {
+                let groups = state.entry()?.flags & GPU_GROUPS != 0;
+                message::leave(context, module, request, options, groups)?;
+            }
+            "end-work-items" => end_work_items(module, &state.entry()?.name)?,
+            step => return Err(unknown_step(step)),
+        }
+        Ok(())
+    }
+
+    fn emit<'c>(&self, work: &Work<'_, 'c>, mut state: SpirvState) -> Result<SpirvCode, JitError> {
+        let Work { context, module, request, dump, .. } = *work;
+        let entry::Entry { name, mut flags, .. } = state.entry()?.clone();
+        ptx::unresolved(module, request)?;
+        let gone = || JitError::Internal(format!("`{name}` is gone"));
+        let entry = module.function(&name).ok_or_else(gone)?;
+        let binary = lower::lower(module, entry).map_err(|refusal| JitError::Unsupported {
+            kernel: request.kernel.clone(),
+            feature: refusal.0,
+            device: Self::DEVICE,
+        })?;
+        if binary.takes_local {
+            flags |= GPU_LOCAL;
+        }
+        let bytes: Vec<u8> = binary.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        dump.bytes("spv", &bytes);
+        if let Some(errors) = context.take_errors() {
+            return Err(work.failed(errors));
+        }
+        let internal = |_| JitError::Internal("a NUL in a name".to_owned());
+        let entry = CString::new(name).map_err(internal)?;
+        Ok(SpirvCode { bytes, entry, flags, lower_micros: 0 })
+    }
+}
+
+/// Has every function inlined that is not recursive: values that only the entry has reach others
+/// not at all.
+fn inline_all(module: &Module<'_>) {
+    for function in module.functions() {
+        let name = function.name();
+        // The library's own functions need no such values, and are large.
+        if function.is_declaration() || name == KERNEL || name.starts_with(PREFIX) {
+            continue;
+        }
+        for name in ["noinline", "optnone"] {
+            function.remove_function_attribute(name);
+        }
+        function.add_function_attribute("alwaysinline", 0);
+    }
+    for call in module.functions().into_iter().flat_map(Value::instructions) {
+        if call.is_call() {
+            call.remove_call_attribute("noinline");
+        }
+    }
+}
+
+/// Inlines into the entry what may end a work-item.
+fn end_work_items(module: &Module<'_>, entry: &str) -> Result<(), JitError> {
+    let Some(exit) = module.function("llvm.nvvm.exit") else { return Ok(()) };
+    let mut ending: Vec<Value> = Vec::new();
+    let mut open = vec![exit];
+    while let Some(callee) = open.pop() {
+        for call in callee.users().into_iter().filter(|user| user.is_call()) {
+            call.remove_call_attribute("noinline");
+            let caller = call.parent_function();
+            if caller.name() != entry && !ending.contains(&caller) {
+                ending.push(caller);
+                open.push(caller);
+            }
+        }
+    }
+    for function in ending {
+        for name in ["noinline", "optnone"] {
+            function.remove_function_attribute(name);
+        }
+        function.add_function_attribute("alwaysinline", 0);
+    }
+    module.run_passes("always-inline,globaldce", None).map_err(JitError::Internal)
+}

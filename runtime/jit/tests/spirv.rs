@@ -1,0 +1,383 @@
+//! The SPIR-V of small kernels. Where there is a validator, it has to accept each module.
+
+mod support;
+
+use schism_jit_abi::*;
+use support::gpu::panics;
+use support::spirv::{self, Spirv};
+use support::{Source, param, words};
+
+fn build(source: Source) -> Spirv {
+    let kernel = source.kernel.clone();
+    let code = spirv::source(source).spirv();
+    let code = code.unwrap_or_else(|(code, text)| panic!("`{kernel}`: error {code}: {text}"));
+    code.check();
+    code
+}
+
+/// The text of the error that compiling must end in.
+fn refusal(source: Source) -> String {
+    let (code, text) = spirv::source(source).spirv().expect_err("an error");
+    assert_eq!(code, UNSUPPORTED, "{text}");
+    text
+}
+
+fn saxpy(kernel: &str) -> Source {
+    let params =
+        vec![param(0, 8, PARAM_POINTER), param(8, 8, PARAM_POINTER), param(16, 4, PARAM_FLOAT)];
+    Source::new(include_str!("kernels/saxpy.ll"), kernel, params)
+}
+
+/// A kernel `k` over `ptr %to, ptr %from, i64 %n`, with these lines, in which `%x` is the
+/// work-item's id.
+fn kernel(declarations: &str, lines: &str) -> Source {
+    let text = format!(
+        "{declarations}
+        define void @k(ptr align 8 %to, ptr noalias readonly align 8 %from, i64 %n) {{
+          %x = call i64 @__schism_global_id_x()
+          {lines}
+          ret void
+        }}"
+    );
+    Source::new(&text, "k", words(&[PARAM_POINTER, PARAM_POINTER, PARAM_INTEGER]))
+}
+
+/// The opcodes of a module, in order, with their operands.
+fn instructions(code: &Spirv) -> Vec<(u16, Vec<u32>)> {
+    let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("a word"));
+    let words: Vec<u32> = code.bytes.chunks(4).map(word).collect();
+    assert_eq!(words[0], 0x0723_0203, "the magic number");
+    let mut at = 5;
+    let mut all = Vec::new();
+    while at < words.len() {
+        let length = (words[at] >> 16) as usize;
+        all.push((words[at] as u16, words[at + 1..at + length].to_vec()));
+        at += length;
+    }
+    all
+}
+
+fn count(code: &Spirv, opcode: u16) -> usize {
+    instructions(code).iter().filter(|(op, _)| *op == opcode).count()
+}
+
+const CAPABILITY: u16 = 17;
+const LOAD: u16 = 61;
+const STORE: u16 = 62;
+const F_MUL: u16 = 133;
+const F_ADD: u16 = 129;
+
+#[test]
+fn saxpy_is_what_one_would_write() {
+    for name in ["saxpy", "saxpy_slice"] {
+        let code = build(saxpy(name));
+        assert_eq!((code.entry.as_str(), code.flags), (name, GPU_RANGE));
+        assert_eq!((count(&code, F_MUL), count(&code, F_ADD)), (1, 1));
+        assert_eq!(count(&code, STORE), 1);
+        // Two numbers, and three registers of where the work-item is.
+        assert_eq!(count(&code, LOAD), 5, "{}", code.text());
+    }
+}
+
+#[test]
+fn a_module_says_what_it_requires_and_nothing_else() {
+    /// Addresses, Kernel, Int64, Int8.
+    const LEAST: [u32; 4] = [4, 6, 11, 39];
+    let capabilities = |code: &Spirv| -> Vec<u32> {
+        let all = instructions(code).into_iter();
+        all.filter(|(op, _)| *op == CAPABILITY).map(|(_, operands)| operands[0]).collect()
+    };
+    assert_eq!(capabilities(&build(saxpy("saxpy"))), LEAST);
+    let double = kernel(
+        "",
+        "%at = getelementptr inbounds double, ptr %from, i64 %x
+         %value = load double, ptr %at, align 8
+         %twice = fadd double %value, %value
+         store double %twice, ptr %to, align 8",
+    );
+    // And Float64.
+    assert_eq!(capabilities(&build(double)), [4, 6, 10, 11, 39]);
+    let atomic = kernel("", "%old = atomicrmw add ptr %to, i64 %n monotonic");
+    // And Int64Atomics.
+    assert_eq!(capabilities(&build(atomic)), [4, 6, 11, 12, 39]);
+}
+
+#[test]
+fn every_instruction_of_integers_is_lowered() {
+    for bits in [8, 16, 24, 32, 33, 64] {
+        let narrow = |value: &str| match bits {
+            64 => format!("add i64 {value}, 0"),
+            bits => format!("trunc i64 {value} to i{bits}"),
+        };
+        let mut lines = format!(
+            "%a64 = load i64, ptr %from, align 8
+             %b64 = add i64 %a64, %n
+             %a = {}\n%b.0 = {}
+             %b = or i{bits} %b.0, 1\n",
+            narrow("%a64"),
+            narrow("%b64")
+        );
+        let mut at = 0;
+        let mut keep = |lines: &mut String, value: &str, ty: &str, signed: bool| {
+            let wide = if ty == "i64" {
+                value.to_owned()
+            } else {
+                let how = if signed { "sext" } else { "zext" };
+                lines.push_str(&format!("%w{at} = {how} {ty} {value} to i64\n"));
+                format!("%w{at}")
+            };
+            lines.push_str(&format!(
+                "%p{at} = getelementptr inbounds i64, ptr %to, i64 {at}
+                 store i64 {wide}, ptr %p{at}, align 8\n"
+            ));
+            at += 1;
+        };
+        let ty = format!("i{bits}");
+        for op in ["add", "sub", "mul", "and", "or", "xor", "udiv", "sdiv", "urem", "srem"] {
+            lines.push_str(&format!("%{op} = {op} {ty} %a, %b\n"));
+            keep(&mut lines, &format!("%{op}"), &ty, op.starts_with('s'));
+        }
+        for op in ["shl", "lshr", "ashr"] {
+            lines.push_str(&format!("%{op}.by = and {ty} %b, 7\n%{op} = {op} {ty} %a, %{op}.by\n"));
+            keep(&mut lines, &format!("%{op}"), &ty, true);
+        }
+        for predicate in ["eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle"] {
+            lines.push_str(&format!("%{predicate} = icmp {predicate} {ty} %a, %b\n"));
+            keep(&mut lines, &format!("%{predicate}"), "i1", false);
+        }
+        build(kernel("", &lines));
+    }
+}
+
+#[test]
+fn intrinsics_are_instructions_or_calls_of_the_library() {
+    let integers = [
+        ("smax", 2),
+        ("smin", 2),
+        ("umax", 2),
+        ("umin", 2),
+        ("ctpop", 1),
+        ("bswap", 1),
+        ("bitreverse", 1),
+        ("fshl", 3),
+        ("fshr", 3),
+        ("sadd.sat", 2),
+        ("uadd.sat", 2),
+        ("ssub.sat", 2),
+        ("usub.sat", 2),
+    ];
+    for bits in [16, 32, 64] {
+        for (name, operands) in integers {
+            let ty = format!("i{bits}");
+            let types = vec![ty.as_str(); operands].join(", ");
+            let values = ["%a", "%b", "%a"][..operands].iter();
+            let values: Vec<String> = values.map(|value| format!("{ty} {value}")).collect();
+            build(kernel(
+                &format!("declare {ty} @llvm.{name}.{ty}({types})"),
+                &format!(
+                    "%a = load {ty}, ptr %from, align 8
+                     %at = getelementptr {ty}, ptr %from, i64 %x
+                     %b = load {ty}, ptr %at, align 2
+                     %r = call {ty} @llvm.{name}.{ty}({})
+                     store {ty} %r, ptr %to, align 8",
+                    values.join(", ")
+                ),
+            ));
+        }
+        for name in ["sadd", "uadd", "ssub", "usub", "smul", "umul"] {
+            let ty = format!("i{bits}");
+            build(kernel(
+                &format!("declare {{ {ty}, i1 }} @llvm.{name}.with.overflow.{ty}({ty}, {ty})"),
+                &format!(
+                    "%a = load {ty}, ptr %from, align 8
+                     %at = getelementptr {ty}, ptr %from, i64 %x
+                     %b = load {ty}, ptr %at, align 2
+                     %both = call {{ {ty}, i1 }} @llvm.{name}.with.overflow.{ty}({ty} %a, {ty} %b)
+                     %r = extractvalue {{ {ty}, i1 }} %both, 0
+                     %lost = extractvalue {{ {ty}, i1 }} %both, 1
+                     %kept = select i1 %lost, {ty} 7, {ty} %r
+                     store {ty} %kept, ptr %to, align 8"
+                ),
+            ));
+        }
+    }
+    for (ty, suffix) in [("float", "f32"), ("double", "f64")] {
+        for name in ["fabs", "floor", "ceil", "trunc", "rint", "round", "sqrt", "fma"] {
+            let count = if name == "fma" { 3 } else { 1 };
+            let types = vec![ty; count].join(", ");
+            let values = vec![format!("{ty} %a"); count].join(", ");
+            build(kernel(
+                &format!("declare {ty} @llvm.{name}.{suffix}({types})"),
+                &format!(
+                    "%a = load {ty}, ptr %from, align 8
+                     %r = call {ty} @llvm.{name}.{suffix}({values})
+                     store {ty} %r, ptr %to, align 8"
+                ),
+            ));
+        }
+        for (name, bits) in [("fptosi", 32), ("fptoui", 8), ("fptosi", 64)] {
+            build(kernel(
+                &format!("declare i{bits} @llvm.{name}.sat.i{bits}.{suffix}({ty})"),
+                &format!(
+                    "%a = load {ty}, ptr %from, align 8
+                     %r = call i{bits} @llvm.{name}.sat.i{bits}.{suffix}({ty} %a)
+                     store i{bits} %r, ptr %to, align 8"
+                ),
+            ));
+        }
+    }
+}
+
+#[test]
+fn loops_switches_and_locals_are_lowered() {
+    let text = "@table = internal constant [5 x i32] [i32 3, i32 1, i32 4, i32 1, i32 5]
+        define void @k(ptr align 4 %to, i64 %n) {
+        start:
+          %x = call i64 @__schism_global_id_x()
+          %local = alloca [16 x i32], align 4
+          br label %iteration
+        iteration:
+          %i = phi i64 [ 0, %start ], [ %next, %joined ]
+          %sum = phi i32 [ 0, %start ], [ %more, %joined ]
+          %kind = urem i64 %i, 5
+          switch i64 %kind, label %joined [ i64 0, label %zero i64 3, label %three i64 4, label %joined ]
+        zero:
+          %slot = and i64 %i, 15
+          %in = getelementptr inbounds i32, ptr %local, i64 %slot
+          store volatile i32 %sum, ptr %in, align 4
+          br label %joined
+        three:
+          %from = getelementptr inbounds i32, ptr @table, i64 %kind
+          %value = load i32, ptr %from, align 4
+          br label %joined
+        joined:
+          %plus = phi i32 [ 7, %iteration ], [ 7, %iteration ], [ 9, %zero ], [ %value, %three ]
+          %more = add i32 %sum, %plus
+          %next = add nuw i64 %i, 1
+          %done = icmp eq i64 %next, %n
+          br i1 %done, label %end, label %iteration
+        end:
+          %at = getelementptr inbounds i32, ptr %to, i64 %x
+          store i32 %more, ptr %at, align 4
+          ret void
+        }";
+    let code = build(Source::new(text, "k", words(&[PARAM_POINTER, PARAM_INTEGER])));
+    assert!(count(&code, 251) > 0, "a switch");
+}
+
+#[test]
+fn panics_leave_a_message_and_end_the_work_item() {
+    let text = include_str!("kernels/panics.ll");
+    let mut names = Vec::new();
+    for line in text.lines().filter(|line| line.starts_with("define void @")) {
+        let name = line["define void @".len()..].split('(').next().expect("a name");
+        if line.contains("(ptr") && line.matches(',').count() == 1 {
+            names.push(name);
+        }
+    }
+    assert!(names.len() > 3, "{names:?}");
+    for name in names {
+        match spirv::source(panics(name)).spirv() {
+            Ok(code) => {
+                code.check();
+                assert!(code.flags & GPU_MESSAGES != 0, "{name}");
+            }
+            Err((code, text)) => {
+                let expected = match name {
+                    "recursive" => "recursion (`descend` calls itself)",
+                    "by_pointer" => "the address of the function `quiet`",
+                    _ => panic!("`{name}`: error {code}: {text}"),
+                };
+                assert!(code == UNSUPPORTED && text.contains(expected), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn local_memory_is_the_last_parameter() {
+    let source = kernel(
+        "declare ptr @__schism_local_memory()
+         declare void @__schism_barrier()
+         declare i64 @__schism_local_id_x()",
+        "%memory = call ptr @__schism_local_memory()
+         %id = call i64 @__schism_local_id_x()
+         %own = getelementptr inbounds i64, ptr %memory, i64 %id
+         store i64 %x, ptr %own, align 8
+         call void @__schism_barrier()
+         %other = xor i64 %id, 1
+         %there = getelementptr inbounds i64, ptr %memory, i64 %other
+         %value = load i64, ptr %there, align 8
+         store i64 %value, ptr %to, align 8",
+    );
+    let code = build(source);
+    assert_eq!(code.flags, GPU_GROUPS | GPU_BARRIER | GPU_LOCAL);
+    assert_eq!(count(&code, 224), 1, "a barrier");
+}
+
+#[test]
+fn atomic_accesses_are_lowered() {
+    for ty in ["i32", "i64"] {
+        for op in ["add", "sub", "and", "or", "xor", "xchg", "max", "min", "umax", "umin"] {
+            for order in ["monotonic", "acq_rel", "seq_cst"] {
+                let lines = format!(
+                    "%n.t = trunc i64 %n to i32
+                     %value = add {ty} {}, 1
+                     %old = atomicrmw {op} ptr %to, {ty} %value {order}",
+                    if ty == "i64" { "%n" } else { "%n.t" }
+                );
+                build(kernel("", &lines));
+            }
+        }
+    }
+    build(kernel(
+        "",
+        "%pair = cmpxchg ptr %to, i64 %n, i64 %x acq_rel acquire
+         %won = extractvalue { i64, i1 } %pair, 1
+         %found = load atomic i64, ptr %from acquire, align 8
+         %kept = select i1 %won, i64 %found, i64 0
+         fence syncscope(\"workgroup\") acq_rel
+         store atomic i64 %kept, ptr %to release, align 8",
+    ));
+}
+
+#[test]
+fn what_cannot_be_lowered_is_refused_by_its_name() {
+    let cases = [
+        (
+            "define internal i64 @again(i64 %n) noinline {
+               %end = icmp eq i64 %n, 0
+               br i1 %end, label %done, label %more
+             more:
+               %less = lshr i64 %n, 1
+               %rest = call i64 @again(i64 %less)
+               %odd = mul i64 %rest, %n
+               %twice = call i64 @again(i64 %odd)
+               ret i64 %twice
+             done:
+               ret i64 1
+             }",
+            "%value = call i64 @again(i64 %n)\nstore i64 %value, ptr %to, align 8",
+            "recursion (`again` calls itself)",
+        ),
+        (
+            "",
+            "%f = load ptr, ptr %from, align 8\ncall void %f()",
+            "a call of a function that is only known when it runs",
+        ),
+        ("", "%old = atomicrmw nand ptr %to, i32 7 seq_cst", "the atomic operation Nand"),
+        ("", "%old = atomicrmw add ptr %to, i8 7 seq_cst", "an atomic access of type `i8`"),
+        (
+            "",
+            "%a = load i128, ptr %from, align 16\n%b = mul i128 %a, %a\nstore i128 %b, ptr %to, align 16",
+            "`i128` in memory",
+        ),
+    ];
+    for (declarations, lines, expected) in cases {
+        let text = refusal(kernel(declarations, lines));
+        let device = "which the opencl device does not have";
+        assert!(text.contains(expected) && text.contains(device), "{text}\n{expected}");
+    }
+    let (code, text) = spirv::source(saxpy("saxpy")).arch("sm_80").spirv().expect_err("an error");
+    assert_eq!(code, INVALID_REQUEST, "{text}");
+}
