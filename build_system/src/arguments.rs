@@ -28,6 +28,7 @@ pub enum Request {
     Emit(Vec<OsString>),
     /// Lower a file's kernels to PTX.
     LlvmToPtx(Vec<OsString>),
+    LlvmToSpirv(Vec<OsString>),
     /// Collect what a program needs elsewhere.
     Bundle(Vec<OsString>),
     /// Look at the kernels that programs keep.
@@ -69,6 +70,7 @@ const OWN_VERBS: &[&str] = &[
     "hcf",
     "help",
     "llvm-to-ptx",
+    "llvm-to-spirv",
     "opt",
     "setup",
     "version",
@@ -121,6 +123,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request> {
         "hcf" => return Ok(Request::Hcf(rest)),
         "emit" => return Ok(Request::Emit(rest)),
         "llvm-to-ptx" => return Ok(Request::LlvmToPtx(rest)),
+        "llvm-to-spirv" => return Ok(Request::LlvmToSpirv(rest)),
         "bundle" => return Ok(Request::Bundle(rest)),
         "cache" => return Ok(Request::Cache(rest)),
         "opt" => return Ok(Request::Opt(rest)),

@@ -39,10 +39,17 @@ enum What {
     Sass,
     /// The CPU's assembly.
     Asm,
+    /// A binary module for OpenCL's drivers.
+    Spirv,
 }
 
-const KINDS: [(&str, What); 4] =
-    [("device-ir", What::DeviceIr), ("ptx", What::Ptx), ("sass", What::Sass), ("asm", What::Asm)];
+const KINDS: [(&str, What); 5] = [
+    ("device-ir", What::DeviceIr),
+    ("ptx", What::Ptx),
+    ("sass", What::Sass),
+    ("asm", What::Asm),
+    ("spirv", What::Spirv),
+];
 
 impl What {
     /// Its name on the command line.
@@ -57,15 +64,17 @@ impl What {
             Self::Ptx => "ptx",
             Self::Sass => "sass",
             Self::Asm => "s",
+            Self::Spirv => "spv",
         }
     }
 
-    /// How a comment in it begins.
-    const fn comment(self) -> &'static str {
+    /// How a comment in it begins; binary modules have none.
+    const fn comment(self) -> Option<&'static str> {
         match self {
-            Self::DeviceIr => ";",
-            Self::Asm => "#",
-            Self::Ptx | Self::Sass => "//",
+            Self::DeviceIr => Some(";"),
+            Self::Asm => Some("#"),
+            Self::Ptx | Self::Sass => Some("//"),
+            Self::Spirv => None,
         }
     }
 }
@@ -130,13 +139,16 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
         let job = Job { stage2, record, kernel, file: &file, links: &links };
         match job.emit(&request, dumps.as_ref().map(TempDir::path)) {
             Ok(code) => {
-                let mark = request.what.comment();
+                let Some(mark) = request.what.comment() else {
+                    made.push((kernel.name.to_string(), code));
+                    continue;
+                };
                 let mut text = format!("{mark} {}\n", kernel.display_name);
                 if let Some(group) = &request.group {
                     text += &format!("{mark} {}\n", about_launch(request.what, kernel, group));
                 }
-                text += &format!("{}\n", code.trim_end());
-                made.push((kernel.name.to_string(), text));
+                text += &format!("{}\n", String::from_utf8_lossy(&code).trim_end());
+                made.push((kernel.name.to_string(), text.into_bytes()));
             }
             // The others may still be had.
             Err(Error::Container { problem, .. }) => {
@@ -223,6 +235,13 @@ impl Output {
     fn of(request: &Request, kernels: usize) -> Result<Self> {
         let Some(output) = request.output.as_ref().filter(|output| *output != Path::new("-"))
         else {
+            if request.what.comment().is_none() && kernels > 1 {
+                let kind = request.what.name();
+                return Err(Error::Usage(format!(
+                    "these are {kernels} kernels, and each becomes a binary module of its own: name a kernel with `--kernel`, or a \
+                     folder: `emit {kind} … -o FOLDER/`"
+                )));
+            }
             return Ok(Self::Stdout);
         };
         let place = hcf::absolute(output)?;
@@ -241,14 +260,18 @@ impl Output {
     }
 
     /// Writes code, each with its kernel's name.
-    fn write(&self, made: &[(String, String)], what: What) -> Result<()> {
+    fn write(&self, made: &[(String, Vec<u8>)], what: What) -> Result<()> {
         match self {
             Self::Stdout => {
-                let texts: Vec<&str> = made.iter().map(|(_, text)| text.as_str()).collect();
-                hcf::to_stdout((texts.join("\n") + "\n").as_bytes())
+                let texts: Vec<&[u8]> = made.iter().map(|(_, text)| text.as_slice()).collect();
+                let mut all = texts.join(&b'\n');
+                if what.comment().is_some() {
+                    all.push(b'\n');
+                }
+                hcf::to_stdout(&all)
             }
             Self::File(path) => {
-                made.iter().try_for_each(|(_, text)| publish::write_file(path, text.as_bytes()))
+                made.iter().try_for_each(|(_, text)| publish::write_file(path, text))
             }
             Self::Folder(folder) => {
                 std::fs::create_dir_all(folder).at("create", folder)?;
@@ -259,7 +282,7 @@ impl Output {
                     names.push(name);
                     let stem = if number > 1 { format!("{name}-{number}") } else { name.clone() };
                     let path = folder.join(format!("{stem}.{}", what.extension()));
-                    publish::write_file(&path, text.as_bytes())?;
+                    publish::write_file(&path, text)?;
                 }
                 Ok(())
             }
@@ -267,16 +290,16 @@ impl Output {
     }
 }
 
-/// `cargo schism llvm-to-ptx`: the same for a file, as one of stage 2's targets by itself. The file
-/// may have containers, or be a container.
-pub fn llvm_to_ptx(arguments: &[OsString]) -> Result<ExitCode> {
-    let mut all = vec![OsString::from("ptx")];
+/// `cargo schism llvm-to-ptx` and the like: the same for a file, as one of stage 2's targets by
+/// itself. The file may have containers, or be a container.
+pub fn of_file(verb: &str, kind: &str, arguments: &[OsString]) -> Result<ExitCode> {
+    let mut all = vec![OsString::from(kind)];
     all.extend(arguments.iter().cloned());
     let request = parse(&all)?;
     if request.file.is_none() {
-        return Err(Error::Usage(
-            "`llvm-to-ptx` needs a file with kernels: a program, a library, an object or a container".to_owned(),
-        ));
+        return Err(Error::Usage(format!(
+            "`{verb}` needs a file with kernels: a program, a library, an object or a container"
+        )));
     }
     run(&all)
 }
@@ -349,10 +372,10 @@ fn parse(arguments: &[OsString]) -> Result<Request> {
 fn check_processor(what: What, processor: &str) -> Result<()> {
     let kind = what.name();
     let (is_known, known): (bool, Vec<&str>) = match what {
-        What::DeviceIr => {
-            return Err(Error::Usage(
-                "`emit device-ir` is the same for all processors: leave out `--arch`".to_owned(),
-            ));
+        What::DeviceIr | What::Spirv => {
+            return Err(Error::Usage(format!(
+                "`emit {kind}` is the same for all processors: leave out `--arch`"
+            )));
         }
         What::Ptx | What::Sass => (processor.parse::<Processor>().is_ok(), PROCESSORS.to_vec()),
         What::Asm => (processor.parse::<Level>().is_ok(), Level::ALL.map(Level::as_str).to_vec()),
@@ -446,13 +469,17 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn emit(&self, request: &Request, dumps: Option<&Path>) -> Result<String> {
+    fn emit(&self, request: &Request, dumps: Option<&Path>) -> Result<Vec<u8>> {
         let processor = request.processor.as_deref();
         let group = request.group.as_ref();
         if let Some(group) = group {
             self.check_group(group)?;
         }
-        match (request.what, dumps) {
+        let text = match (request.what, dumps) {
+            (What::Spirv, _) => {
+                let made = self.stage2.compile_spirv(self.wanted()?);
+                return Ok(made.map_err(|refused| self.problem(refused.reason))?.code);
+            }
             (What::DeviceIr, Some(dumps)) => self.step(dumps, ".1-image.ll", ""),
             (What::Asm, Some(dumps)) => self.step(dumps, ".s", processor.unwrap_or_default()),
             (What::Sass, _) => {
@@ -460,7 +487,8 @@ impl Job<'_> {
                 sass(&self.ptx(processor, group)?, processor)
             }
             _ => self.ptx(processor.unwrap_or(PROCESSOR), group),
-        }
+        };
+        text.map(String::into_bytes)
     }
 
     fn problem(&self, problem: String) -> Error {
@@ -540,6 +568,7 @@ fn about_launch(what: What, kernel: &KernelRef<'_>, group: &GroupSize) -> String
     };
     match (what, kernel.groups) {
         (What::DeviceIr, _) => "the image is the same for groups of all sizes".to_owned(),
+        (What::Spirv, _) => "SPIR-V is the same for groups of all sizes".to_owned(),
         (What::Asm, _) => "a processor's code is the same for groups of all sizes".to_owned(),
         (What::Ptx | What::Sass, Some(_)) => format!(
             "launched in groups of {group}: index=32 divisible block={block}; captures may be anything"
@@ -610,8 +639,8 @@ mod tests {
         let request = ask("asm --example saxpy --release").unwrap();
         assert_eq!((request.file, request.build.len()), (None, 3));
         for (line, says) in [
-            ("", "device-ir, ptx, sass, asm"),
-            ("spirv x", "cannot write `spirv`"),
+            ("", "device-ir, ptx, sass, asm, spirv"),
+            ("wasm x", "cannot write `wasm`"),
             ("ptx a b", "got `b` too"),
             ("ptx a --release", "leave out `--release`"),
             ("ptx a --arch", "needs a value"),
@@ -623,6 +652,7 @@ mod tests {
             ("asm a --arch sm_80", "for `emit asm`\nthere are: x86-64, x86-64-v2"),
             ("asm a --arch x86_64-v3", "did you mean `x86-64-v3`?"),
             ("device-ir a --arch sm_80", "the same for all processors"),
+            ("spirv a --arch sm_80", "`emit spirv` is the same for all processors"),
             ("ptx a --group", "needs a value"),
             ("ptx a --group 0", "`--group`: a group of 0 has no work-items"),
             ("asm a --group 64x32", "has 2048 work-items, and a GPU allows 1024"),
@@ -652,8 +682,15 @@ mod tests {
         let error = place(&file, 7).unwrap_err();
         assert!(error.contains("these are 7 kernels") && error.contains("--kernel"), "{error}");
         assert!(error.contains(&format!("-o {file}/")), "{error}");
+        // Binary modules are not written one behind the other.
+        let spirv = |kernels| {
+            Output::of(&ask("spirv program").unwrap(), kernels).map_err(|error| error.to_string())
+        };
+        assert_eq!(spirv(1), Ok(Output::Stdout));
+        let error = spirv(2).unwrap_err();
+        assert!(error.contains("these are 2 kernels") && error.contains("--kernel"), "{error}");
         // Kernels of one name have files of their own.
-        let made = ["one", "two"].map(|text| ("k".to_owned(), text.to_owned()));
+        let made = ["one", "two"].map(|text| ("k".to_owned(), text.into()));
         Output::Folder(scratch.path().join("out")).write(&made, What::Asm).unwrap();
         let read = |name: &str| std::fs::read_to_string(scratch.path().join("out").join(name));
         assert_eq!((read("k.s").unwrap(), read("k-2.s").unwrap()), ("one".into(), "two".into()));

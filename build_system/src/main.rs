@@ -84,7 +84,12 @@ fn serve(request: Request) -> Result<ExitCode> {
         }
         Request::Hcf(arguments) => return hcf::run(&arguments),
         Request::Emit(arguments) => return emit::run(&arguments),
-        Request::LlvmToPtx(arguments) => return emit::llvm_to_ptx(&arguments),
+        Request::LlvmToPtx(arguments) => {
+            return emit::of_file("llvm-to-ptx", "ptx", &arguments);
+        }
+        Request::LlvmToSpirv(arguments) => {
+            return emit::of_file("llvm-to-spirv", "spirv", &arguments);
+        }
         Request::Bundle(arguments) => return bundle::run(&arguments),
         Request::Cache(arguments) => return kernel_cache::run(&arguments),
         Request::Opt(arguments) => return opt::run(&arguments),

@@ -134,6 +134,7 @@ fn help_for_a_verb_shows_schisms_own_options_before_cargos() {
         ("bundle --help", "--jit"),
         ("hcf --help", "--extract IMAGE"),
         ("llvm-to-ptx --help", "llvm-to-ptx FILE"),
+        ("llvm-to-spirv --help", "llvm-to-spirv FILE"),
         ("cache --help", "cache verify"),
         ("setup --help", "get everything ready"),
         ("help emit", "--kernel NAME"),

@@ -13,7 +13,7 @@ use schism_hcf::KernelRef;
 
 use crate::{
     ABI_VERSION, Bytes, Constant, CpuObject, CpuRequest, ENTRY_SYMBOL, EntryFn, GpuKernel,
-    GpuRequest, JitApi, OK, Param, TARGET_PTX, Text, code, version_of,
+    GpuRequest, JitApi, OK, Param, TARGET_PTX, TARGET_SPIRV, Text, code, version_of,
 };
 
 /// Stage 2, open. It stays loaded until the process ends.
@@ -167,6 +167,24 @@ impl Stage2 {
         processor: &str,
         assumptions: LaunchAssumptions,
     ) -> Result<CompiledKernel, Refused> {
+        self.compile_gpu(wanted, TARGET_PTX, processor, assumptions)
+    }
+
+    /// Compiles a kernel to SPIR-V for OpenCL's devices: little-endian words.
+    ///
+    /// # Errors
+    /// If stage 2 rejects it.
+    pub fn compile_spirv(&self, wanted: CompileRequest<'_>) -> Result<CompiledKernel, Refused> {
+        self.compile_gpu(wanted, TARGET_SPIRV, "", LaunchAssumptions::default())
+    }
+
+    fn compile_gpu(
+        &self,
+        wanted: CompileRequest<'_>,
+        target: u32,
+        processor: &str,
+        assumptions: LaunchAssumptions,
+    ) -> Result<CompiledKernel, Refused> {
         let lists = Lists::of(wanted);
         let common = lists.request(wanted, "");
         let request = GpuRequest {
@@ -184,7 +202,7 @@ impl Stage2 {
             values_len: common.values_len,
             links: common.links,
             links_len: common.links_len,
-            target: TARGET_PTX,
+            target,
             isa: 0,
             arch: Bytes::new(processor.as_bytes()),
             group: assumptions.block,

@@ -56,7 +56,7 @@ use std::collections::{BTreeMap, HashMap};
 use rspirv::dr::{Instruction, Operand};
 use rspirv::spirv::{
     AddressingModel, BuiltIn, Capability, ExecutionMode, ExecutionModel, MemoryModel, Op,
-    OpenclStd100Op as OpenCl, Word,
+    OpenclStd100Op as OpenCl, SourceLanguage, Word,
 };
 use schism_llvm::{AsModule, Block, DataLayout, ModuleRef, Value};
 
@@ -152,6 +152,11 @@ impl<'m> Lowering<'m> {
         operands.extend(self.inputs.values().map(|&input| Operand::IdRef(input)));
         let out = &mut self.out.module;
         out.entry_points.push(Instruction::new(Op::EntryPoint, None, None, operands));
+        // Drivers have functions for generic addresses, such as those of atomics, only for this
+        // language and newer ones.
+        let source =
+            vec![Operand::SourceLanguage(SourceLanguage::OpenCL_C), Operand::LiteralBit32(200_000)];
+        out.debug_string_source.push(Instruction::new(Op::Source, None, None, source));
         // A multiplication and an addition stay two operations.
         let mode =
             vec![Operand::IdRef(kernel), Operand::ExecutionMode(ExecutionMode::ContractionOff)];
