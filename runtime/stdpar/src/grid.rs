@@ -35,6 +35,12 @@ const FEW: u32 = 18;
 /// their items in the same lines of the cache.
 const MOST: usize = 8;
 
+/// For so many bytes of a result a piece has one more item: large results take long to join.
+const BYTES_PER_ITEM: usize = 32;
+
+/// Large results or not, there are so many pieces if there are as many items: 2 to this power.
+const PIECES: u32 = 13;
+
 /// Sums of a lane. Their items are loaded side by side.
 const SUMS: usize = 4;
 
@@ -409,11 +415,8 @@ where
     pub(crate) fn new(queue: &Queue, len: usize, producer: &'a P, consumer: &'a C) -> Self {
         let is_sum = is_sum::<P, C>();
         let has_results = const { has_results::<P, C>() };
-        let piece = if is_sum {
-            1
-        } else {
-            piece(len, has_results, producer.min_len(), producer.max_len())
-        };
+        let limits = (producer.min_len(), producer.max_len());
+        let piece = if is_sum { 1 } else { piece(len, size_of::<C::Result>(), limits) };
         let shape = if has_results {
             let sub_groups = const { group::size_for::<C::Result>() / LANES };
             Shape::in_groups(len, piece, sub_groups, concurrency(queue))
@@ -486,9 +489,12 @@ where
     }
 }
 
-/// Items of a piece.
-fn piece(len: usize, has_results: bool, least: usize, most: usize) -> usize {
-    let wanted = if has_results { (len >> FEW).clamp(1, MOST) } else { 1 };
+/// Items of a piece whose result has so many bytes.
+fn piece(len: usize, result: usize, (least, most): (usize, usize)) -> usize {
+    let wanted = match result {
+        0 => 1,
+        _ => (len >> FEW).clamp(1, MOST).max((result / BYTES_PER_ITEM).min(len >> PIECES)),
+    };
     wanted.min(most).max(least).clamp(1, len.max(1))
 }
 
@@ -503,6 +509,18 @@ fn has_not_begun(error: &LaunchError) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pieces_with_large_results_are_larger() {
+        let none = (1, usize::MAX);
+        let of = |len, result| piece(len, result, none);
+        assert_eq!([of(1 << 26, 0), of(1 << 17, 8), of(1 << 20, 8), of(1 << 26, 8)], [1, 1, 4, 8]);
+        assert_eq!([of(400_000, 512), of(1 << 26, 1024), of(9_000, 1024)], [16, 32, 1]);
+        assert_eq!(
+            [piece(100, 8, (7, 50)), piece(5, 8, (7, 50)), piece(100, 8, (1, 0))],
+            [7, 5, 1]
+        );
+    }
 
     #[test]
     fn groups_have_all_pieces_once() {

@@ -121,7 +121,6 @@ mod tests {
         // SAFETY: fresh memory.
         let memory = unsafe { libc::mmap(std::ptr::null_mut(), BYTES, rights, flags, -1, 0) };
         let mut away = Away { faults: None, blocks: Vec::with_capacity(Away::MOST) };
-        let blocks = [(0x1000, 64), (0x2000, 64)];
         // A fork has pages mapped when they are used: code, the stack, the list. So the first rounds
         // do not count.
         let [first, second, third] = [(0x1000, 64), (0x2000, 64), (0x3000, 64)];
