@@ -10,7 +10,7 @@
 
 use std::cmp::Ordering;
 use std::mem::MaybeUninit;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::algorithms::groups::in_order::InOrder;
@@ -44,7 +44,7 @@ where
     let (mut begins, mut done);
     let mut launches = InOrder::new(queue);
     // SAFETY: zeros are numbers; they live longer than `launches`, and the launches use them.
-    (begins, done) = unsafe { (launches.zeros::<usize>(tiles + 1)?, launches.zeros::<u32>(1)?) };
+    (begins, done) = unsafe { (launches.zeros::<usize>(tiles + 1)?, launches.zeros::<u64>(1)?) };
     // SAFETY: as long as `data`, if it is used at all. Each launch writes all elements of the one
     // and reads what the launch before it has written, in the other one or in the same place.
     let places = unsafe {
@@ -79,7 +79,7 @@ where
 /// How far the launches are that sort and merge.
 struct Progress<'a> {
     /// How many groups of all launches have written their tiles.
-    done: View<'a, AtomicU32>,
+    done: View<'a, AtomicU64>,
     tiles: usize,
     /// So many launches must be complete.
     launches: u32,
@@ -89,7 +89,8 @@ impl Progress<'_> {
     /// Whether all elements are there.
     #[inline(always)]
     fn is_ready(&self) -> bool {
-        self.done[0].load(Relaxed) == (self.tiles as u32).wrapping_mul(self.launches)
+        // Groups of the running launch may have counted themselves already.
+        self.done[0].load(Relaxed) >= (self.tiles as u64).wrapping_mul(u64::from(self.launches))
     }
 
     /// Counts a group that has written its tile.
