@@ -108,31 +108,36 @@ functions! {
     event_release = "clReleaseEvent": fn(event: RawEvent) -> ClResult;
 }
 
+type Allocate = unsafe extern "C" fn(
+    of: RawContext,
+    device: RawDevice,
+    properties: *const u64,
+    bytes: usize,
+    align: c_uint,
+    code: *mut ClResult,
+) -> *mut c_void;
+type Free = unsafe extern "C" fn(of: RawContext, memory: *mut c_void) -> ClResult;
+type Argument =
+    unsafe extern "C" fn(kernel: RawKernel, index: c_uint, address: *const c_void) -> ClResult;
+type CopyBytes = unsafe extern "C" fn(
+    queue: RawQueue,
+    blocking: c_uint,
+    to: *mut c_void,
+    from: *const c_void,
+    bytes: usize,
+    count: c_uint,
+    before: *const RawEvent,
+    event: *mut RawEvent,
+) -> ClResult;
+
 /// The functions for memory that host and device access at one address, which a driver has as an
 /// extension.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SharedMemory {
-    pub(super) allocate: unsafe extern "C" fn(
-        of: RawContext,
-        device: RawDevice,
-        properties: *const u64,
-        bytes: usize,
-        align: c_uint,
-        code: *mut ClResult,
-    ) -> *mut c_void,
-    pub(super) free: unsafe extern "C" fn(of: RawContext, memory: *mut c_void) -> ClResult,
-    pub(super) argument:
-        unsafe extern "C" fn(kernel: RawKernel, index: c_uint, address: *const c_void) -> ClResult,
-    pub(super) copy: unsafe extern "C" fn(
-        queue: RawQueue,
-        blocking: c_uint,
-        to: *mut c_void,
-        from: *const c_void,
-        bytes: usize,
-        count: c_uint,
-        before: *const RawEvent,
-        event: *mut RawEvent,
-    ) -> ClResult,
+    pub(super) allocate: Allocate,
+    pub(super) free: Free,
+    pub(super) argument: Argument,
+    pub(super) copy: CopyBytes,
 }
 
 /// The names of these functions, for messages.
@@ -155,10 +160,10 @@ impl SharedMemory {
         // SAFETY: the extension gives these functions these types, and none is null.
         unsafe {
             Some(Self {
-                allocate: std::mem::transmute::<*mut c_void, _>(allocate),
-                free: std::mem::transmute::<*mut c_void, _>(free),
-                argument: std::mem::transmute::<*mut c_void, _>(argument),
-                copy: std::mem::transmute::<*mut c_void, _>(copy),
+                allocate: std::mem::transmute::<*mut c_void, Allocate>(allocate),
+                free: std::mem::transmute::<*mut c_void, Free>(free),
+                argument: std::mem::transmute::<*mut c_void, Argument>(argument),
+                copy: std::mem::transmute::<*mut c_void, CopyBytes>(copy),
             })
         }
     }
