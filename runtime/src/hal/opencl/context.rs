@@ -7,8 +7,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::error::{BufferError, DriverError, LaunchError};
 use crate::hal::messages::MessageBuffers;
 use crate::hal::opencl::api::{Api, RawContext, RawQueue, number, symbol};
-use crate::hal::opencl::device::Properties;
 use crate::hal::opencl::driver;
+use crate::hal::opencl::properties::Properties;
 
 /// See the module's documentation. It is never destroyed.
 #[derive(Debug)]

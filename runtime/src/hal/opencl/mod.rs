@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `api` | the table of OpenCL's functions |
 //! | `driver` | opens the loader; errors |
-//! | `device` | the devices |
+//! | `properties` | properties of a device |
+//! | `device` | the devices, and the context of each |
 //! | `context` | memory of a process on a device |
 //! | `memory` | a buffer's memory |
 //! | `kernel` | a kernel, compiled and built by the driver |
@@ -22,6 +23,7 @@ mod driver;
 mod kernel;
 mod launch;
 mod memory;
+mod properties;
 mod queue;
 
 pub(crate) use device::OpenCl;
