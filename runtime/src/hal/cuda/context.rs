@@ -5,7 +5,7 @@
 //! Operations on its buffers and queues return that error, and a new queue asks for a new context.
 //! The driver decides whether it gets one: after an illegal address it refuses until the process
 //! ends, and the new queue's error says so. The process continues in any case, and so do its other
-//! devices.use crate::hal::messages::MessageBuffers;
+//! devices.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,9 +17,9 @@ use crate::hal::address_window::{Window, Windows};
 use crate::hal::cuda::api::{DevicePtr, RawStream, number, symbol};
 use crate::hal::cuda::handle::Handle;
 use crate::hal::cuda::host_memory::HostMemory;
+use crate::hal::cuda::messages::MessageBuffers;
 use crate::hal::cuda::properties::Properties;
 use crate::hal::cuda::staging::{Direction, Staging};
-use crate::hal::messages::MessageBuffers;
 
 /// See the module's documentation.
 #[derive(Debug)]
