@@ -21,7 +21,7 @@ use crate::sources::Sources;
 const SUITES: [&str; 2] = ["sid", "experimental"];
 
 /// Besides the compiler: what its programs, and schism's tests, are built with.
-const PACKAGES: &str = "gcc g++ libc6-dev libffi-dev make binutils git ca-certificates";
+const PACKAGES: &str = "gcc libc6-dev make binutils git ca-certificates";
 
 /// What is run inside when nothing else is asked for.
 const SUITE: &[&str] = &[
