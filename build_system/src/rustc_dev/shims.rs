@@ -3,8 +3,8 @@
 //!
 //! - in rustc's place, for the crates of the compiler: stops after the metadata, and leaves the
 //!   system's libraries out of it. The installed compiler is linked with them; a program that uses
-//!   the metadata would be linked with them once more (`-lstdc++`, `-lffi`), which takes packages
-//!   that nothing else needs;
+//!   the metadata would be linked with them once more (`-lstdc++`), which takes packages that
+//!   nothing else needs;
 //! - in llvm-config's: answers for the LLVM inside the toolchain, of which nobody ships an
 //!   llvm-config;
 //! - in the C++ compiler's: compiles to empty objects. The C++ that belongs to rustc_llvm is in the
