@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use rustc_abi::{Align, HasDataLayout, Scalar};
 use rustc_data_structures::steal::Steal;
 use rustc_middle::dep_graph::{WorkProduct, WorkProductId, WorkProductMap as WorkProducts};
+use rustc_middle::mir::{SourceInfo, Terminator, TerminatorKind};
 use rustc_middle::ty::{
     EarlyBinder, Instance, InstanceKind, ResolverAstLowering, ResolverGlobalCtxt, ShimKind, TyCtxt,
     TypeFoldable,
@@ -58,6 +59,11 @@ pub(crate) fn generic<'tcx, T: TypeFoldable<TyCtxt<'tcx>>>(
     value: T,
 ) -> EarlyBinder<'tcx, T> {
     EarlyBinder::bind(tcx, value)
+}
+
+/// What ends a block.
+pub(crate) fn terminator(source_info: SourceInfo, kind: TerminatorKind<'_>) -> Terminator<'_> {
+    Terminator { source_info, kind, attributes: Default::default() }
 }
 
 /// The provider of `resolver_for_lowering_raw`.
