@@ -331,6 +331,36 @@ fn memory_of_every_kind() {
     assert!(launches > 300, "{launches}");
 }
 
+/// Work-items cut pieces out themselves, and groups join results, as on a GPU.
+#[test]
+fn groups_join_results() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let always = ("SCHISM_STDPAR", "always");
+    let cut = ("SCHISM_STDPAR_CUT", "device");
+    for (name, file, least) in
+        [("stdpar-joined", "stdpar/joined.rs", 150), ("stdpar-cut", "stdpar/main.rs", 300)]
+    {
+        let program = std::fs::read_to_string(lab::source(file)).expect("a file of the tests");
+        let folder = project(lab, name, &program);
+        text(lab.cargo(Compiler::Stock, &folder).args(["build", "--offline", "--release"]));
+        let expected = text(&mut run(&folder, "release", &[]));
+        build(lab, &folder, &["--stdpar", "--release"]);
+        for variables in [&[always][..], &[always, cut]] {
+            assert_eq!(text(&mut run(&folder, "release", variables)), expected, "{variables:?}");
+            let launches = kernels(&mut run(&folder, "release", variables));
+            assert!(launches > least, "{launches}");
+        }
+        let on_gpu = [always, ("SCHISM_DEVICE", "cuda")];
+        let ran = output(run(&folder, "release", &on_gpu).env("SCHISM_TRACE", "1"));
+        let trace = String::from_utf8_lossy(&ran.stderr);
+        match trace.lines().find(|line| line.contains("all parallel iterators stay")) {
+            Some(why) => println!("skipped: groups_join_results on a GPU: {why}"),
+            None if file.ends_with("main.rs") => {}
+            None => assert_eq!(String::from_utf8_lossy(&ran.stdout), expected),
+        }
+    }
+}
+
 /// The files of `tests/stdpar/workspace`.
 const WORKSPACE: [&str; 10] = [
     "Cargo.toml",

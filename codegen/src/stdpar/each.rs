@@ -9,7 +9,7 @@
 //! slice are next to each other in memory, and items at the same place of two chunks are not. Sums
 //! of integers are left to LLVM, which may change their order.
 
-use rustc_middle::ty::{self, Ty, TyCtxt};
+use rustc_middle::ty::{self, GenericArgsRef, Ty, TyCtxt};
 
 use crate::stdpar::{RAYON, is_in_module, own_args};
 
@@ -108,15 +108,38 @@ pub(super) fn form_of_pipeline<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> Opt
     let is_counted =
         tcx.opt_item_name(piece.ty_adt_def()?.did()).is_some_and(|name| name.as_str() == COUNTED);
     let args = own_args(tcx, piece).filter(|_| is_counted)?;
-    if !is_known(tcx, args.type_at(0), &PRODUCERS) {
+    if !is_known(tcx, args.type_at(0), &PRODUCERS, is_float) {
         return None;
     }
     let mut forms = [Form::Each, Form::Sums].into_iter();
-    forms.find(|form| is_known(tcx, args.type_at(1), form.consumers()))
+    forms.find(|form| is_known(tcx, args.type_at(1), form.consumers(), is_float))
 }
 
-/// Whether a type is made of those in a list alone.
-fn is_known<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, all: &[Known]) -> bool {
+/// Whether a kernel is the one for sums among those whose work-items get copies.
+pub(super) fn is_for_sums<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    kernel
+        .ty_adt_def()
+        .and_then(|adt| tcx.opt_item_name(adt.did()))
+        .is_some_and(|name| name.as_str() == Form::Sums.name())
+}
+
+/// Whether a pipeline, of which these are the producer and the consumer, gives a sum or a product of
+/// numbers. Their order does not matter: rayon promises none, and of integers it makes no difference.
+pub(super) fn is_sum<'tcx>(tcx: TyCtxt<'tcx>, args: GenericArgsRef<'tcx>) -> bool {
+    is_known(tcx, args.type_at(0), &PRODUCERS, is_number)
+        && is_known(tcx, args.type_at(1), &OF_SUMS, is_number)
+}
+
+fn is_float(ty: Ty<'_>) -> bool {
+    matches!(ty.kind(), ty::Float(_))
+}
+
+fn is_number(ty: Ty<'_>) -> bool {
+    matches!(ty.kind(), ty::Float(_) | ty::Int(_) | ty::Uint(_))
+}
+
+/// Whether a type is made of those in a list alone; sums are `of` a type.
+fn is_known<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, all: &[Known], of: fn(Ty<'_>) -> bool) -> bool {
     let ty::Adt(adt, args) = *ty.kind() else { return false };
     if tcx.crate_name(adt.did().krate).as_str() != RAYON {
         return false;
@@ -126,7 +149,6 @@ fn is_known<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, all: &[Known]) -> bool {
         .iter()
         .find(|&&(module, known, _)| known == name.as_str() && is_in_module(tcx, ty, module));
     let Some(&(module, _, inner)) = found else { return false };
-    let is_of_floats = args.types().next().is_some_and(|ty| matches!(ty.kind(), ty::Float(_)));
-    args.types().take(inner).all(|inner| is_known(tcx, inner, all))
-        && (![SUM, PRODUCT].contains(&module) || is_of_floats)
+    args.types().take(inner).all(|inner| is_known(tcx, inner, all, of))
+        && (![SUM, PRODUCT].contains(&module) || args.types().next().is_some_and(of))
 }

@@ -229,7 +229,8 @@ pub(crate) fn may_be_kernel<'tcx>(tcx: TyCtxt<'tcx>, marker: Instance<'tcx>) -> 
     args.types().all(|ty| types.are_data(ty))
         // Of those that run pieces, there is one.
         && is_form_of_pipeline(tcx, kernel)
-        && (!is_copied(tcx, kernel) || split_well(tcx, args))
+        && (!is_copied(tcx, kernel)
+            || (each::is_for_sums(tcx, kernel) == each::is_sum(tcx, args) && split_well(tcx, args)))
         && (!sorts::is_kernel(tcx, kernel) || sorts::may_be_copied(tcx, args))
 }
 

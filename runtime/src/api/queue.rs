@@ -13,6 +13,7 @@ use crate::hal::dispatch::{self, BackendPending};
 use crate::kernel::capture::Capture;
 use crate::kernel::element::Element;
 use crate::kernel::group::local::Placement;
+use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::offset::At;
 use crate::kernel::spec_const::SpecConst;
 use crate::launch::adaptivity::Adaptivity;
@@ -498,10 +499,11 @@ impl Queue {
         &self,
         kernel: RawKernel,
         shape: &LaunchShape,
+        dynamic: usize,
         threads: HostThreads,
     ) -> Result<(), LaunchError> {
         self.refuse_inside_kernels()?;
-        let described = self.describe(&kernel, shape, 0);
+        let described = self.describe(&kernel, shape, dynamic);
         let launch = LaunchDesc { host_addresses: true, threads, ..described };
         // SAFETY: the caller's promises.
         unsafe { self.queue.run(&launch) }
@@ -523,11 +525,12 @@ impl Queue {
         unsafe { self.queue.submit(&self.describe(&kernel, shape, dynamic)) }
     }
 
-    /// Has the code of a kernel made in the background, for launches that begin at zero. The kernel
-    /// has no data, so the queue must not adapt.
+    /// Has the code of a kernel made in the background, for launches that begin at zero, in groups
+    /// or without. The kernel has no data, so the queue must not adapt.
     pub(crate) fn prepare(
         &self,
         kernel: RawKernel,
+        in_groups: bool,
         told: Box<dyn FnOnce(Result<(), LaunchError>) + Send>,
     ) -> bool {
         struct Moved(RawKernel);
@@ -545,7 +548,12 @@ impl Queue {
             // Nothing reads it, but where a closure would be there are as many bytes.
             let closure = vec![0_u64; kernel.layout.size() / 8 + 1];
             kernel.closure = closure.as_ptr().cast();
-            let outcome = 1_usize.shape().and_then(|shape| {
+            let shape = if in_groups {
+                NdRange::from_groups(1, 1).and_then(LaunchRange::shape)
+            } else {
+                1_usize.shape()
+            };
+            let outcome = shape.and_then(|shape| {
                 // SAFETY: the shared object is there: its end waits for this work, or drops it.
                 unsafe { queue.queue.prepare(&queue.describe(&kernel, &shape, 0)) }
             });

@@ -10,6 +10,10 @@ use crate::code::captured;
 use crate::data::shared_heap;
 use crate::error::LaunchError;
 use crate::kernel::abi::Kernel;
+use crate::kernel::group::local;
+use crate::kernel::group::nd_item::NdItem;
+use crate::kernel::group::nd_range::NdRange;
+use crate::kernel::item::Item;
 use crate::launch::desc::HostThreads;
 use crate::launch::erased::RawKernel;
 use crate::launch::shape::LaunchRange;
@@ -134,7 +138,44 @@ pub unsafe fn run_on_threads<K: Kernel<1>>(
     let raw = RawKernel::new::<K, 1>(kernel, type_name::<K>);
     prefetch(queue, &raw);
     // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
-    unsafe { queue.run_with_host_addresses(raw, &shape, threads) }
+    unsafe { queue.run_with_host_addresses(raw, &shape, 0, threads) }
+}
+
+/// As [`run_unchecked`], for `groups` groups of `local` work-items each, with `memory` bytes of
+/// local memory.
+///
+/// # Errors
+/// [`LaunchError`].
+///
+/// # Safety
+/// As for [`run_unchecked`].
+pub unsafe fn run_in_groups<K: Kernel<1>>(
+    queue: &Queue,
+    kernel: &K,
+    (groups, local): (usize, usize),
+    memory: usize,
+) -> Result<(), LaunchError> {
+    let shape = NdRange::from_groups(groups, local)?.shape()?;
+    let raw = RawKernel::new::<K, 1>(kernel, type_name::<K>);
+    prefetch(queue, &raw);
+    // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
+    unsafe { queue.run_with_host_addresses(raw, &shape, memory, HostThreads::ANY) }
+}
+
+/// The running work-item of a launch by [`run_in_groups`], and its group's local memory, aligned to
+/// 128 bytes.
+///
+/// # Safety
+/// It runs in such a launch, and the lifetime is that of the group's run.
+#[inline(always)]
+pub unsafe fn in_group<'g>(item: Item<1>) -> (NdItem<'g, 1>, *mut u8) {
+    // SAFETY: the caller's promise.
+    (NdItem::current(item), unsafe { local::dynamic() })
+}
+
+/// How many work-items run on a queue's device at the same time.
+pub fn concurrency(queue: &Queue) -> usize {
+    queue.device().backend().concurrency()
 }
 
 /// Has blocks of the shared heap moved to the device that a kernel refers to: by its own words, or
@@ -199,17 +240,18 @@ fn find_stack() -> Option<Range<usize>> {
     }
 }
 
-/// Has the code of `K` for `queue` made in the background, for launches that begin at zero; `told`
-/// learns whether it is there. Returns whether it will: the background may have enough to do.
+/// Has the code of `K` for `queue` made in the background, for launches that begin at zero, in
+/// groups or without; `told` learns whether it is there. Returns whether it will: the background may have enough to do.
 ///
 /// The queue must make no versions for the values of kernels
 /// ([`Adaptivity::Off`](crate::Adaptivity::Off)).
 pub fn prepare_unchecked<K: Kernel<1>>(
     queue: &Queue,
+    in_groups: bool,
     told: Box<dyn FnOnce(Result<(), LaunchError>) + Send>,
 ) -> bool {
     let raw = RawKernel::new::<K, 1>(std::ptr::null(), type_name::<K>);
-    queue.prepare(raw, told)
+    queue.prepare(raw, in_groups, told)
 }
 
 /// Shows a step in the trace.

@@ -25,7 +25,26 @@ static AT_START: extern "C" fn() = at_start;
 
 /// Whether the device has many work-items at a time, more than there can be pieces.
 pub(crate) fn is_wide() -> bool {
-    device().is_some_and(|device| device.kind() != DeviceKind::Cpu)
+    device().is_some_and(|device| device.kind() != DeviceKind::Cpu || is_cut_on_device())
+}
+
+/// The environment variable that has work-items cut their own pieces out on all devices. It is for
+/// tests: on `cpu`, the same code runs then as on a GPU.
+const CUT: &str = "SCHISM_STDPAR_CUT";
+
+fn is_cut_on_device() -> bool {
+    static CHOSEN: OnceLock<bool> = OnceLock::new();
+    *CHOSEN.get_or_init(|| {
+        let Some(word) = std::env::var_os(CUT) else { return false };
+        match word.to_str() {
+            Some("" | "auto") => false,
+            Some("device") => true,
+            _ => {
+                warn(format_args!("{CUT} is `{}`; use auto or device", word.display()));
+                false
+            }
+        }
+    })
 }
 
 /// The device; `None` where all pipelines stay with rayon. The first call looks for it.

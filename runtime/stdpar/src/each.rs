@@ -162,7 +162,7 @@ where
 {
     let Indexed { len, producer, consumer } = piece;
     let items = Items(ManuallyDrop::new(producer));
-    let consumer = OfItems(ManuallyDrop::new(consumer));
+    let consumer = OfItems::new(consumer);
     let mut sums: [C::Result; SUMS] = array::from_fn(|_| consumer.folder().complete());
     let mut add = |index: usize, number: usize| {
         // SAFETY: each index comes once, and is below the length.
@@ -195,16 +195,22 @@ where
 
 /// The consumer of a sum, copies of which are for one item each. It is the same for all items, so it
 /// does not count where it is split.
-struct OfItems<C>(ManuallyDrop<C>);
+pub(crate) struct OfItems<C>(ManuallyDrop<C>);
 
 impl<C> OfItems<C> {
+    #[inline(always)]
+    pub(crate) const fn new(consumer: C) -> Self {
+        Self(ManuallyDrop::new(consumer))
+    }
+
+    #[inline(always)]
     fn copy(&self) -> C {
         // SAFETY: the listed consumers hold references and drop nothing.
         unsafe { std::ptr::from_ref(&*self.0).read() }
     }
 
     #[inline(always)]
-    fn folder<T>(&self) -> C::Folder
+    pub(crate) fn folder<T>(&self) -> C::Folder
     where
         C: Consumer<T>,
     {
@@ -212,7 +218,7 @@ impl<C> OfItems<C> {
     }
 
     #[inline(always)]
-    fn reducer<T>(&self) -> C::Reducer
+    pub(crate) fn reducer<T>(&self) -> C::Reducer
     where
         C: Consumer<T>,
     {
@@ -223,7 +229,7 @@ impl<C> OfItems<C> {
 }
 
 /// The items of a piece, which are taken out of copies of the producer.
-struct Items<P>(ManuallyDrop<P>);
+pub(crate) struct Items<P>(pub(crate) ManuallyDrop<P>);
 
 impl<P: Producer> Items<P> {
     /// Takes an item.
@@ -231,7 +237,7 @@ impl<P: Producer> Items<P> {
     /// # Safety
     /// There is one with this number, and nobody has taken it.
     #[inline(always)]
-    unsafe fn take(&self, index: usize) -> Option<P::Item> {
+    pub(crate) unsafe fn take(&self, index: usize) -> Option<P::Item> {
         // SAFETY: of this copy's items, one is used, and no other copy's is the same; the others are
         // forgotten. Rayon's own producers split into parts that have nothing in common.
         let producer = unsafe { std::ptr::from_ref(&*self.0).read() };

@@ -1,21 +1,32 @@
-//! Pipelines on devices with many work-items: each work-item cuts its own piece out.
+//! Pipelines on devices with many work-items: each work-item cuts its own pieces out.
 //!
 //! The kernel has the bytes of the producer and of the consumer. A work-item copies them, splits
 //! its piece off on both sides, forgets the rest, and folds the piece. So the host does nothing for
-//! a piece, and there can be as many as there are items. Then each work-item of a second kernel
-//! joins some adjacent results, again and again, until the host joins the last ones.
+//! a piece, and there can be as many as there are items.
+//!
+//! [`Fold`] has a work-item for each item where there are no results. Otherwise it runs in groups:
+//! each sub-group has a part of the pieces, all next to each other. Its lanes fold neighbouring
+//! pieces, join the results in rayon's order, and take the next ones. A group has one result in the
+//! end ([`group`]), and the host joins those.
+//!
+//! [`Sums`] is for sums and products of numbers, where order does not matter: each lane has sums of
+//! its own, and neighbouring lanes take neighbouring items, so that a GPU reads whole cache lines.
 //!
 //! This is for producers and consumers that drop nothing, and that are rayon's own: copies of these
 //! may be split side by side, since the parts have nothing in common. The compiler makes no kernels
-//! of others in this module, which it knows by its name.
+//! of others in this module, which it knows by its name, and of each pipeline one of the two.
 
-use std::mem::{MaybeUninit, forget, needs_drop};
+use std::array;
+use std::mem::{ManuallyDrop, MaybeUninit, forget, needs_drop};
 
-use rayon::iter::plumbing::{Consumer, Producer, Reducer};
-use schism::__private::{Kernel, run_unchecked};
+use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer};
+use schism::__private::{Kernel, concurrency, descriptor, run_in_groups, run_unchecked};
 use schism::{Item, LaunchError, Queue};
 
+use crate::each::{Items, OfItems};
+use crate::group::{self, LANES, Member, Panicked};
 use crate::pieces::fold;
+use crate::results::Results;
 
 /// From so many items on, pieces have more than one: 2 to this power.
 const FEW: u32 = 18;
@@ -24,15 +35,32 @@ const FEW: u32 = 18;
 /// their items in the same lines of the cache.
 const MOST: usize = 8;
 
-/// Results that a work-item joins.
-const JOINED: usize = 32;
+/// For so many bytes of a result a piece has one more item: large results take long to join.
+const BYTES_PER_ITEM: usize = 32;
 
-/// The host joins so many results itself.
-const LAST: usize = 256;
+/// Large results or not, there are so many pieces if there are as many items: 2 to this power.
+const PIECES: u32 = 13;
 
-/// Whether copies of a producer and a consumer may be forgotten.
-pub(crate) const fn may_copy<P, C>() -> bool {
-    !needs_drop::<P>() && !needs_drop::<C>()
+/// Sums of a lane. Their items are loaded side by side.
+const SUMS: usize = 4;
+
+/// There are more groups than run at a time only if each lane has so many pieces. They even out
+/// what takes some longer than others.
+const ENOUGH: usize = 16;
+
+/// So many times the groups that run at a time, at most.
+const WAVES: usize = 4;
+
+/// A device is taken to run so many work-items at least.
+const LEAST: usize = 4096;
+
+/// Whether copies of a producer and a consumer may be forgotten, and groups have room for results.
+pub(crate) const fn may_copy<P, C>() -> bool
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    !needs_drop::<P>() && !needs_drop::<C>() && group::has_room_for::<C::Result>()
 }
 
 /// A pipeline, as bytes.
@@ -42,6 +70,8 @@ struct Copied<P, C> {
     len: usize,
     /// Items of a piece. The last one may be shorter.
     piece: usize,
+    /// Pieces of a sub-group, or of a work-item if there are no results.
+    part: usize,
 }
 
 impl<P, C> Copied<P, C>
@@ -51,16 +81,43 @@ where
 {
     /// # Safety
     /// Producer and consumer are used by nobody while the copy is, and drop nothing.
-    unsafe fn of(producer: &P, consumer: &C, len: usize, piece: usize) -> Self {
+    unsafe fn of(producer: &P, consumer: &C, len: usize, shape: Shape) -> Self {
         // SAFETY: bytes of a value may be copied; what may be done with them is up to the caller.
         unsafe {
             Self {
                 producer: std::ptr::from_ref(producer).cast::<MaybeUninit<P>>().read(),
                 consumer: std::ptr::from_ref(consumer).cast::<MaybeUninit<C>>().read(),
                 len,
-                piece,
+                piece: shape.piece,
+                part: shape.part,
             }
         }
+    }
+
+    /// The number of pieces.
+    #[inline(always)]
+    fn pieces(&self) -> usize {
+        self.len.div_ceil(self.piece)
+    }
+
+    /// Pieces of a group.
+    #[inline(always)]
+    fn part_of_group(&self) -> usize {
+        self.part.wrapping_mul(const { group::size_for::<C::Result>() / LANES })
+    }
+
+    /// Some neighbouring items.
+    ///
+    /// # Safety
+    /// They are there, and nobody else takes them.
+    #[inline(always)]
+    unsafe fn row(&self, begin: usize, count: usize) -> Items<P> {
+        // SAFETY: as in `fold`.
+        let producer = unsafe { self.producer.assume_init_read() };
+        let (before, producer) = producer.split_at(begin);
+        let (producer, after) = producer.split_at(count);
+        forget((before, after));
+        Items(ManuallyDrop::new(producer))
     }
 
     /// Where a piece begins.
@@ -110,7 +167,7 @@ where
     }
 }
 
-/// The kernel that folds: a work-item for each piece.
+/// The kernel for all pipelines: a work-item for each piece, or groups that have a result.
 pub struct Fold<P, C>
 where
     P: Producer,
@@ -127,51 +184,174 @@ where
 {
     #[inline(always)]
     fn run(&self, item: Item<1>) {
-        let piece = item.x();
-        // SAFETY: a launch has as many work-items as there are pieces and results, and each has its
-        // own.
-        unsafe {
-            let result = self.pipeline.fold(piece);
-            self.results.add(piece).write(MaybeUninit::new(result));
+        if const { has_results::<P, C>() } {
+            // A panic ends the launch, whoever has seen it.
+            let _ = self.run_in_group(item);
+        } else {
+            // SAFETY: a launch has as many work-items as there are pieces. The result has no bytes,
+            // and is taken by the host.
+            unsafe { forget(self.pipeline.fold(item.x())) };
         }
     }
 }
 
-/// The kernel that joins: a work-item for some adjacent results.
-pub struct Join<P, C>
+impl<P, C> Fold<P, C>
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    #[inline(always)]
+    fn run_in_group(&self, item: Item<1>) -> Result<(), Panicked> {
+        let pipeline = &self.pipeline;
+        // SAFETY: a launch of a pipeline with results is one of such groups.
+        let member = unsafe { Member::<C::Result>::new(item) };
+        let pieces = pipeline.pieces();
+        let begin = member.sub_group().wrapping_mul(pipeline.part).min(pieces);
+        let end = begin.wrapping_add(pipeline.part).min(pieces);
+        let mut joined = None;
+        let mut row = begin;
+        while row < end {
+            let count = (end - row).min(LANES);
+            let piece = row.wrapping_add(member.lane());
+            // SAFETY: no other sub-group has this piece, and no other lane.
+            let own = (piece < end).then(|| unsafe { pipeline.fold(piece) });
+            let of_row = member.join_lanes(own, count, |left, right, own, other| {
+                let to = right.wrapping_add(right.wrapping_sub(left)).min(count);
+                pipeline.join([row + left, row + right, row + to], own, other)
+            })?;
+            if let Some(right) = of_row {
+                joined = Some(match joined {
+                    Some(left) => pipeline.join([begin, row, row + count], left, right),
+                    None => right,
+                });
+            }
+            row = row.wrapping_add(LANES);
+        }
+        let first = member.group().wrapping_mul(pipeline.part_of_group());
+        let join = |number: usize, left, right| {
+            let middle = first.wrapping_add(number.wrapping_mul(pipeline.part));
+            let at = [first, middle, middle.wrapping_add(pipeline.part).min(pieces)];
+            pipeline.join(at, left, right)
+        };
+        if let Some(result) = member.join_sub_groups(joined, join)? {
+            // SAFETY: there is one for each group, and its first work-item alone has it.
+            unsafe { self.results.add(member.group()).write(MaybeUninit::new(result)) };
+        }
+        Ok(())
+    }
+}
+
+/// The kernel for sums and products of numbers, in groups.
+pub struct Sums<P, C>
 where
     P: Producer,
     C: Consumer<P::Item>,
 {
     pipeline: Copied<P, C>,
-    /// Pieces of each result.
-    pieces: usize,
-    from: *const MaybeUninit<C::Result>,
-    count: usize,
-    to: *mut MaybeUninit<C::Result>,
+    results: *mut MaybeUninit<C::Result>,
 }
 
-impl<P, C> Kernel<1> for Join<P, C>
+impl<P, C> Kernel<1> for Sums<P, C>
 where
     P: Producer,
     C: Consumer<P::Item>,
 {
     #[inline(always)]
     fn run(&self, item: Item<1>) {
-        let first = item.x() * JOINED;
-        let end = (first + JOINED).min(self.count);
-        // SAFETY: a launch has a work-item for every so many results, all of which are there; each
-        // takes its own, once, and writes one.
-        unsafe {
-            let mut joined = self.from.add(first).read().assume_init();
-            for next in first + 1..end {
-                let right = self.from.add(next).read().assume_init();
-                let at = [first, next, next + 1].map(|result| result * self.pieces);
-                joined = self.pipeline.join(at, joined, right);
-            }
-            self.to.add(item.x()).write(MaybeUninit::new(joined));
-        }
+        // A panic ends the launch, whoever has seen it.
+        let _ = self.run_in_group(item);
     }
+}
+
+impl<P, C> Sums<P, C>
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    #[inline(always)]
+    fn run_in_group(&self, item: Item<1>) -> Result<(), Panicked> {
+        let pipeline = &self.pipeline;
+        // SAFETY: as in `Fold`.
+        let member = unsafe { Member::<C::Result>::new(item) };
+        // Pieces are items here.
+        let begin = member.sub_group().wrapping_mul(pipeline.part).min(pipeline.len);
+        let end = begin.wrapping_add(pipeline.part).min(pipeline.len);
+        // SAFETY: as in `Copied::fold`; the compiler makes no such kernel but of consumers whose
+        // results are numbers.
+        let consumer = unsafe { self.pipeline.consumer.assume_init_read() };
+        let consumer = OfItems::new(consumer);
+        let join = |left, right| consumer.reducer().reduce(left, right);
+        let mut sums: [C::Result; SUMS] = array::from_fn(|_| consumer.folder().complete());
+        let mut add = |row: &Items<P>, number: usize, index: usize| {
+            // SAFETY: the lane's own item of the row, which is in it, once.
+            if let Some(item) = unsafe { row.take(index) } {
+                let own = consumer.folder().consume(item).complete();
+                let sum = &raw mut sums[number];
+                // SAFETY: the sum is there, and is there again right away: a panic ends the
+                // work-item, and numbers drop nothing.
+                unsafe { sum.write(join(sum.read(), own)) };
+            }
+        };
+        let mut row = begin;
+        while end - row >= LANES * SUMS {
+            // SAFETY: the sub-group's own items.
+            let items = unsafe { pipeline.row(row, LANES * SUMS) };
+            let mut number = 0;
+            while number < SUMS {
+                schism::unroll_full();
+                add(&items, number, number * LANES + member.lane());
+                number += 1;
+            }
+            row = row.wrapping_add(LANES * SUMS);
+        }
+        while row < end {
+            let count = (end - row).min(LANES);
+            // SAFETY: as above.
+            let items = unsafe { pipeline.row(row, count) };
+            if member.lane() < count {
+                add(&items, 0, member.lane());
+            }
+            row = row.wrapping_add(LANES);
+        }
+        let [mut sum, rest @ ..] = sums;
+        for other in rest {
+            sum = join(sum, other);
+        }
+        let sum = member.join_lanes(Some(sum), LANES, |_, _, left, right| join(left, right))?;
+        let sum = member.join_sub_groups(sum, |_, left, right| join(left, right))?;
+        if let Some(result) = sum {
+            // SAFETY: there is one for each group, and its first work-item alone has it.
+            unsafe { self.results.add(member.group()).write(MaybeUninit::new(result)) };
+        }
+        Ok(())
+    }
+}
+
+/// Whether the results of a pipeline have bytes.
+const fn has_results<P, C>() -> bool
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    size_of::<C::Result>() != 0
+}
+
+/// Whether a pipeline has the kernel for sums.
+pub(crate) fn is_sum<P, C>() -> bool
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    !descriptor::<Sums<P, C>, 1>().is_null()
+}
+
+/// Whether a pipeline's kernel runs in groups.
+pub(crate) const fn is_in_groups<P, C>() -> bool
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    has_results::<P, C>()
 }
 
 /// Why there is no result.
@@ -180,6 +360,35 @@ pub(crate) enum Failed {
     NotBegun(LaunchError),
     /// Some pieces have run.
     Within(LaunchError),
+}
+
+/// How a pipeline is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shape {
+    /// Items of a piece.
+    piece: usize,
+    /// Pieces of a sub-group.
+    part: usize,
+    /// Groups, or work-items if there are no results.
+    count: usize,
+}
+
+impl Shape {
+    /// One work-item for each piece.
+    fn without_groups(len: usize, piece: usize) -> Self {
+        Self { piece, part: 1, count: len.div_ceil(piece) }
+    }
+
+    /// Groups of `sub_groups` sub-groups each, on a device that runs so many work-items at a time.
+    fn in_groups(len: usize, piece: usize, sub_groups: usize, concurrency: usize) -> Self {
+        let pieces = len.div_ceil(piece);
+        let concurrency = concurrency.max(LEAST);
+        let waves = (pieces / concurrency / ENOUGH).clamp(1, WAVES);
+        let most = concurrency * waves / LANES;
+        let rows = pieces.div_ceil(LANES);
+        let part = rows.div_ceil(most).max(1) * LANES;
+        Self { piece, part, count: pieces.div_ceil(part).div_ceil(sub_groups) }
+    }
 }
 
 /// A pipeline that is to run, with room for its results.
@@ -191,9 +400,10 @@ where
     producer: &'a P,
     consumer: &'a C,
     len: usize,
-    piece: usize,
-    /// For the results of the pieces, and for those that each further launch joins them to.
-    results: Vec<Vec<MaybeUninit<C::Result>>>,
+    is_sum: bool,
+    shape: Shape,
+    /// One for each group.
+    results: Results<C::Result>,
 }
 
 impl<'a, P, C> Launch<'a, P, C>
@@ -201,78 +411,91 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    /// Makes room for all results: the device sees only what is there when the first launch begins.
-    pub(crate) fn new(len: usize, producer: &'a P, consumer: &'a C) -> Self {
-        let has_results = size_of::<C::Result>() != 0;
-        let piece = piece(len, has_results, producer.min_len(), producer.max_len());
-        let mut count = len.div_ceil(piece);
-        let mut results = vec![room(count)];
-        while has_results && count > LAST {
-            count = count.div_ceil(JOINED);
-            results.push(room(count));
-        }
-        Self { producer, consumer, len, piece, results }
+    /// Makes room for all results: the device sees only what is there when the launch begins.
+    pub(crate) fn new(queue: &Queue, len: usize, producer: &'a P, consumer: &'a C) -> Self {
+        let is_sum = is_sum::<P, C>();
+        let has_results = const { has_results::<P, C>() };
+        let limits = (producer.min_len(), producer.max_len());
+        let piece = if is_sum { 1 } else { piece(len, size_of::<C::Result>(), limits) };
+        let shape = if has_results {
+            let sub_groups = const { group::size_for::<C::Result>() / LANES };
+            Shape::in_groups(len, piece, sub_groups, concurrency(queue))
+        } else {
+            Shape::without_groups(len, piece)
+        };
+        let results = Results::new(if has_results { shape.count } else { 1 });
+        Self { producer, consumer, len, is_sum, shape, results }
     }
 
-    /// The number of work-items.
+    /// The number of pieces.
     pub(crate) const fn pieces(&self) -> usize {
-        self.len.div_ceil(self.piece)
+        self.len.div_ceil(self.shape.piece)
     }
 
     fn pipeline(&self) -> Copied<P, C> {
         // SAFETY: the caller waits, and neither drops anything.
-        unsafe { Copied::of(self.producer, self.consumer, self.len, self.piece) }
+        unsafe { Copied::of(self.producer, self.consumer, self.len, self.shape) }
     }
 
-    /// Runs the pipeline as kernels, while the device sees all of the program's memory.
+    /// Runs the pipeline as a kernel, while the device sees all of the program's memory.
     ///
     /// # Errors
     /// [`Failed`]. Unless that says otherwise, producer and consumer are used up.
     pub(crate) fn run(&mut self, queue: &Queue) -> Result<C::Result, Failed> {
-        let pieces = self.pieces();
-        let kernel = Fold { pipeline: self.pipeline(), results: self.results[0].as_mut_ptr() };
+        let (pipeline, results) = (self.pipeline(), self.results.as_mut_ptr());
         // SAFETY: kernel and results live until the launch is over; the rest is borrowed by the
         // pipeline. Work-items have pieces of their own, which may go to other threads.
-        unsafe { run_unchecked(queue, &kernel, pieces) }.map_err(|error| {
+        let launched = unsafe {
+            if self.is_sum {
+                self.launch_groups(queue, &Sums { pipeline, results })
+            } else if const { has_results::<P, C>() } {
+                self.launch_groups(queue, &Fold { pipeline, results })
+            } else {
+                run_unchecked(queue, &Fold { pipeline, results }, self.shape.count)
+            }
+        };
+        launched.map_err(|error| {
             if has_not_begun(&error) { Failed::NotBegun(error) } else { Failed::Within(error) }
         })?;
-        let (mut last, mut of_each) = (0, 1);
-        for next in 1..self.results.len() {
-            let (from, count) = (self.results[last].as_ptr(), self.results[last].len());
-            let (to, joined) = (self.results[next].as_mut_ptr(), self.results[next].len());
-            let kernel = Join { pipeline: self.pipeline(), pieces: of_each, from, count, to };
-            // SAFETY: as above; each result is there.
-            match unsafe { run_unchecked(queue, &kernel, joined) } {
-                Ok(()) => (last, of_each) = (next, of_each * JOINED),
-                // All results are where they were, and the host joins them.
-                Err(error) if has_not_begun(&error) => break,
-                Err(error) => return Err(Failed::Within(error)),
-            }
-        }
         let pipeline = self.pipeline();
-        // SAFETY: the last launch that ran has written all of these.
-        let mut rest = self.results[last].iter().map(|result| unsafe { result.assume_init_read() });
-        let mut joined = rest.next().expect("a pipeline with items has a piece");
+        let of_group = if const { has_results::<P, C>() } {
+            pipeline.part_of_group()
+        } else {
+            // The results of all work-items have no bytes, and one stands for them.
+            self.len
+        };
+        // SAFETY: each group has written its own; those without bytes need no value.
+        let mut rest = unsafe { self.results.take() };
+        let mut joined = rest.next().expect("a pipeline with items has a group");
+        let pieces = pipeline.pieces();
         for (number, right) in rest.enumerate() {
-            let at = [0, number + 1, number + 2].map(|result| result * of_each);
+            let at = [0, number + 1, number + 2].map(|group| (group * of_group).min(pieces));
             joined = pipeline.join(at, joined, right);
         }
         Ok(joined)
     }
+
+    /// # Safety
+    /// As for [`run_in_groups`].
+    unsafe fn launch_groups<K: Kernel<1>>(
+        &self,
+        queue: &Queue,
+        kernel: &K,
+    ) -> Result<(), LaunchError> {
+        let local = const { group::size_for::<C::Result>() };
+        let memory = const { group::memory_for::<C::Result>() };
+        // SAFETY: the caller's promises.
+        unsafe { run_in_groups(queue, kernel, (self.shape.count, local), memory) }
+    }
 }
 
-/// Items of a piece.
-fn piece(len: usize, has_results: bool, least: usize, most: usize) -> usize {
-    let wanted = if has_results { (len >> FEW).clamp(1, MOST) } else { 1 };
+/// Items of a piece whose result has so many bytes.
+fn piece(len: usize, result: usize, (least, most): (usize, usize)) -> usize {
+    let wanted = match result {
+        0 => 1,
+        _ => (len >> FEW).clamp(1, MOST).max((result / BYTES_PER_ITEM).min(len >> PIECES)),
+    };
     wanted.min(most).max(least).clamp(1, len.max(1))
-}
-
-/// Room for results. It is not initialised: the device may be the first to touch it.
-fn room<R>(count: usize) -> Vec<MaybeUninit<R>> {
-    let mut room = Vec::with_capacity(count);
-    // SAFETY: these need no value.
-    unsafe { room.set_len(count) };
-    room
 }
 
 /// Whether nothing of a launch has run.
@@ -281,4 +504,36 @@ fn has_not_begun(error: &LaunchError) -> bool {
         error,
         LaunchError::Panicked(_) | LaunchError::DeviceLost { .. } | LaunchError::Driver { .. }
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_with_large_results_are_larger() {
+        let none = (1, usize::MAX);
+        let of = |len, result| piece(len, result, none);
+        assert_eq!([of(1 << 26, 0), of(1 << 17, 8), of(1 << 20, 8), of(1 << 26, 8)], [1, 1, 4, 8]);
+        assert_eq!([of(400_000, 512), of(1 << 26, 1024), of(9_000, 1024)], [16, 32, 1]);
+        assert_eq!(
+            [piece(100, 8, (7, 50)), piece(5, 8, (7, 50)), piece(100, 8, (1, 0))],
+            [7, 5, 1]
+        );
+    }
+
+    #[test]
+    fn groups_have_all_pieces_once() {
+        for len in [1, 2, 31, 32, 33, 255, 256, 257, 100_003, 1 << 20, (1 << 26) + 5] {
+            for (piece, sub_groups, concurrency) in [(1, 8, 2), (8, 8, 1 << 18), (3, 1, 1000)] {
+                let shape = Shape::in_groups(len, piece, sub_groups, concurrency);
+                let pieces = len.div_ceil(piece);
+                let of_group = shape.part * sub_groups;
+                assert!(shape.count * of_group >= pieces, "{len} {shape:?}");
+                assert!((shape.count - 1) * of_group < pieces, "{len} {shape:?}");
+                assert_eq!(shape.part % LANES, 0);
+                assert!(shape.count <= concurrency.max(LEAST) * WAVES / LANES + 1);
+            }
+        }
+    }
 }

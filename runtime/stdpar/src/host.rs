@@ -130,7 +130,7 @@ where
                 return (with_rayon(len, producer, consumer), Place::Refused);
             };
             if is_grid::<P, C>() {
-                let mut launch = grid::Launch::new(len, &producer, &consumer);
+                let mut launch = grid::Launch::new(&queue, len, &producer, &consumer);
                 let launched = with_host_memory(&queue, || launch.run(&queue));
                 return match launched.unwrap_or_else(|error| Err(grid::Failed::NotBegun(error))) {
                     Ok(result) => {
@@ -164,7 +164,8 @@ where
     C: Consumer<P::Item>,
 {
     let may_copy = const { grid::may_copy::<P, C>() };
-    may_copy && device::is_wide() && !descriptor::<grid::Fold<P, C>, 1>().is_null()
+    let has_kernel = || grid::is_sum::<P, C>() || !descriptor::<grid::Fold<P, C>, 1>().is_null();
+    may_copy && device::is_wide() && has_kernel()
 }
 
 /// Why a launch cannot begin where a thread has no queue.
@@ -333,7 +334,7 @@ fn prepare<K: Kernel<1>>(pipeline: Prepared) -> bool {
         pipeline.refuse(name, NO_QUEUE);
         return true;
     };
-    prepare_unchecked::<K>(&queue, seen(&queue, told_of(pipeline, name)))
+    prepare_unchecked::<K>(&queue, false, seen(&queue, told_of(pipeline, name)))
 }
 
 /// Tells a pipeline what became of its kernel.
@@ -370,21 +371,12 @@ where
         return true;
     };
     let told = told_of(pipeline, name);
-    let joins = size_of::<C::Result>() != 0 && !descriptor::<grid::Join<P, C>, 1>().is_null();
-    if !joins {
-        return prepare_unchecked::<grid::Fold<P, C>>(&queue, seen(&queue, told));
+    let told = seen(&queue, told);
+    if grid::is_sum::<P, C>() {
+        return prepare_unchecked::<grid::Sums<P, C>>(&queue, true, told);
     }
-    let of_join = queue.clone();
-    let folds = move |outcome: Result<(), LaunchError>| {
-        if outcome.is_err() {
-            return told(outcome);
-        }
-        // Without it the host joins, so nothing depends on whether it can be had. The background
-        // takes it after this one, or has enough to do; then the first launch makes it.
-        prepare_unchecked::<grid::Join<P, C>>(&of_join, Box::new(|_| {}));
-        told(outcome);
-    };
-    prepare_unchecked::<grid::Fold<P, C>>(&queue, seen(&queue, folds))
+    let in_groups = const { grid::is_in_groups::<P, C>() };
+    prepare_unchecked::<grid::Fold<P, C>>(&queue, in_groups, told)
 }
 
 /// Has all of the program's memory made visible to a device before somebody is told of a kernel, so
@@ -422,7 +414,7 @@ where
             Ok(()) => {}
             Err(error) => sort.refuse(name, &why(&error)),
         };
-        prepare_unchecked::<K>(&queue, seen(&queue, told))
+        prepare_unchecked::<K>(&queue, false, seen(&queue, told))
     }
     step::<sort::Blocks<T, F>>(sort, |sort| {
         step::<sort::Begins<T, F>>(sort, prepare::<sort::Merge<T, F>>)

@@ -10,8 +10,9 @@
 //! A launch splits both on the host, with rayon's own methods, into pieces (`pieces.rs`,
 //! `unindexed.rs`). A work-item of the kernel takes one piece and folds it, and the host joins the
 //! results with rayon's own reducers, in rayon's order. Where items have nothing to do with each
-//! other, a work-item computes several of them at once ([`each`]). So each producer, consumer, item and result
-//! is moved as often as in rayon, and dropped once.
+//! other, a work-item computes several of them at once ([`each`]). So each producer, consumer, item
+//! and result is moved as often as in rayon, and dropped once. On a GPU, work-items cut pieces out
+//! themselves, and groups join results ([`grid`], `group.rs`, `results.rs`).
 //!
 //! `choose.rs` decides where a pipeline runs, by `policy.rs`; where it is not a kernel, [`host`]
 //! gives it back to rayon. `report.rs` tells what became of them.
@@ -20,10 +21,12 @@ mod choose;
 mod device;
 pub mod each;
 pub mod grid;
+mod group;
 pub mod host;
 mod pieces;
 mod policy;
 mod report;
+mod results;
 pub mod sort;
 pub mod sorts;
 mod unindexed;

@@ -1,13 +1,20 @@
 //! Merge sort of work-groups, for any order: each group sorts a tile in its local memory, then each
 //! launch merges pairs of runs to runs of twice the length, a tile of the output for each group.
 //!
-//! Where the parts of a merge begin is found by [merge path](crate::algorithms::merge_path): for a
-//! group in the device's memory, and for each of its work-items in local memory.
+//! Where the parts of a merge begin is found by [merge path](crate::algorithms::merge_path): for
+//! groups by a launch before, with a work-item for each tile, since the steps of a search in the
+//! device's memory wait for each other; and for each of its work-items in local memory.
+//!
+//! The host does not wait between launches. A closure that panics leaves elements unwritten, so each
+//! group counts what it has done, and a launch after one that is not complete does nothing.
 
 use std::cmp::Ordering;
 use std::mem::MaybeUninit;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
-use crate::algorithms::groups::team::{GROUP, LONGEST, Scratch, Team};
+use crate::algorithms::groups::in_order::InOrder;
+use crate::algorithms::groups::team::{GROUP, LONGEST, Scratch, Team, Unit};
 use crate::algorithms::merge_path::split;
 use crate::algorithms::operand::Function;
 use crate::api::queue::Queue;
@@ -15,6 +22,8 @@ use crate::data::buffer::Buffer;
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
+use crate::kernel::group::local::{Local, local};
+use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::unroll::unroll_full;
 
@@ -29,33 +38,79 @@ where
     C: Fn(&T, &T) -> Ordering + Function,
 {
     let (len, tile) = (data.len(), Scratch::<T>::TILE);
-    let merges = len.div_ceil(tile).next_power_of_two().ilog2();
+    let tiles = len.div_ceil(tile);
+    let merges = tiles.next_power_of_two().ilog2();
     let mut spare = Buffer::<T>::uninit(queue, if merges == 0 { 0 } else { len })?;
+    let (mut begins, mut done);
+    let mut launches = InOrder::new(queue);
+    // SAFETY: zeros are numbers; they live longer than `launches`, and the launches use them.
+    (begins, done) = unsafe { (launches.zeros::<usize>(tiles + 1)?, launches.zeros::<u64>(1)?) };
     // SAFETY: as long as `data`, if it is used at all. Each launch writes all elements of the one
     // and reads what the launch before it has written, in the other one or in the same place.
     let places = unsafe {
         let other = spare.view_mut().elements().cast::<T>();
         [data.elements(), other].map(|elements| move || ViewMut::new(elements, len))
     };
+    let begins = begins.view_mut().elements();
+    // SAFETY: the buffer's elements; launches that write them and that read them take turns.
+    let begins = || unsafe { ViewMut::new(begins, tiles + 1) };
+    let done = done.atomic_view();
+    let progress = |launches: u32| Progress { done, tiles, launches };
     // The last launch writes to `data`.
     let mut to = (merges % 2) as usize;
     // SAFETY: a group reads its tile before it writes it.
     let from = unsafe { ViewMut::new(data.elements(), len) };
-    sort_tiles(queue, from, places[to](), compare)?;
-    let mut run = tile;
-    for _ in 0..merges {
-        merge_runs(queue, places[to]().into_view(), places[1 - to](), run, compare)?;
-        to = 1 - to;
-        run = run.saturating_mul(2);
+    // SAFETY: all that the kernels refer to lives longer than `launches`.
+    unsafe {
+        sort_tiles(&mut launches, from, places[to](), progress(0), compare)?;
+        let mut run = tile;
+        for merge in 1..=merges {
+            let from = || places[to]().into_view();
+            find_begins(&mut launches, from(), begins(), run, progress(merge), compare)?;
+            let of_runs = Runs { from: from(), begins: begins().into_view(), run };
+            merge_runs(&mut launches, of_runs, places[1 - to](), progress(merge), compare)?;
+            to = 1 - to;
+            run = run.saturating_mul(2);
+        }
     }
-    Ok(())
+    launches.finish()
+}
+
+/// How far the launches are that sort and merge.
+struct Progress<'a> {
+    /// How many groups of all launches have written their tiles.
+    done: View<'a, AtomicU64>,
+    tiles: usize,
+    /// So many launches must be complete.
+    launches: u32,
+}
+
+impl Progress<'_> {
+    /// Whether all elements are there.
+    #[inline(always)]
+    fn is_ready(&self) -> bool {
+        // Groups of the running launch may have counted themselves already.
+        self.done[0].load(Relaxed) >= (self.tiles as u64).wrapping_mul(u64::from(self.launches))
+    }
+
+    /// Counts a group that has written its tile.
+    #[inline(always)]
+    fn count<T: Element>(&self, team: &mut Team<'_, T>) {
+        if team.wait() && team.own == 0 {
+            self.done[0].fetch_add(1, Relaxed);
+        }
+    }
 }
 
 /// Sorts each tile of `from` to the same place of `to`, which may be the same memory.
-fn sort_tiles<T, C>(
-    queue: &Queue,
+///
+/// # Safety
+/// All that it refers to lives until `launches` is finished or dropped.
+unsafe fn sort_tiles<T, C>(
+    launches: &mut InOrder<'_>,
     from: ViewMut<'_, T>,
     to: ViewMut<'_, T>,
+    progress: Progress<'_>,
     compare: C,
 ) -> Result<(), LaunchError>
 where
@@ -63,12 +118,11 @@ where
     C: Fn(&T, &T) -> Ordering + Function,
 {
     let len = from.len();
-    let range = NdRange::from_groups(len.div_ceil(Scratch::<T>::TILE), GROUP)?;
-    queue.for_each_in(range, Scratch::<T>::source(), move |work_item, memory| {
+    let range = NdRange::from_groups(progress.tiles, GROUP)?;
+    let kernel = move |work_item: NdItem<'_, 1>, memory: Local<'_, Unit>| {
         let mut team = Team::<T>::new(work_item, memory);
         let begin = work_item.group_x().wrapping_mul(Scratch::<T>::TILE);
-        let rest = len.wrapping_sub(begin);
-        let count = if rest < Scratch::<T>::TILE { rest } else { Scratch::<T>::TILE };
+        let count = least(len.wrapping_sub(begin), Scratch::<T>::TILE);
         // SAFETY: elements of the group's tile, which it alone accesses.
         team.load(count, |i| unsafe { from.get_unchecked(begin.wrapping_add(i)) });
         if !team.wait() {
@@ -96,15 +150,74 @@ where
             // SAFETY: as above.
             unsafe { to.set_unchecked(begin.wrapping_add(i), value) };
         });
-    })
+        progress.count(&mut team);
+    };
+    // SAFETY: the caller's promise.
+    unsafe { launches.launch(range, Scratch::<T>::source(), kernel) }
 }
 
-/// Merges pairs of neighbouring runs of `run` elements, a multiple of a tile's.
-fn merge_runs<T, C>(
-    queue: &Queue,
-    from: View<'_, T>,
-    to: ViewMut<'_, T>,
+/// Sorted runs of the same length, but for the last one.
+struct Runs<'a, T> {
+    from: View<'a, T>,
+    /// For each tile of the merged runs, how many of the elements before it are of its pair's first
+    /// run.
+    begins: View<'a, usize>,
+    /// The length, a multiple of a tile's.
     run: usize,
+}
+
+/// Both runs of the pair that a tile belongs to, and where the pair begins. The second run may be
+/// shorter, or empty.
+#[inline(always)]
+fn pair_of<T>(from: &[T], run: usize, begin: usize) -> (&[T], &[T], usize) {
+    let pair = begin.wrapping_sub(begin % run.saturating_mul(2));
+    let (a, rest) = from[pair..].split_at(least(run, from.len().wrapping_sub(pair)));
+    (a, &rest[..least(run, rest.len())], pair)
+}
+
+/// Finds where the parts of merges begin: see [`Runs`].
+///
+/// # Safety
+/// All that it refers to lives until `launches` is finished or dropped.
+unsafe fn find_begins<T, C>(
+    launches: &mut InOrder<'_>,
+    from: View<'_, T>,
+    begins: ViewMut<'_, usize>,
+    run: usize,
+    progress: Progress<'_>,
+    compare: C,
+) -> Result<(), LaunchError>
+where
+    T: Element,
+    C: Fn(&T, &T) -> Ordering + Function,
+{
+    /// Few, so that searches go to all multiprocessors.
+    const SEARCHES: usize = 32;
+    let range = NdRange::from_groups(progress.tiles.div_ceil(SEARCHES), SEARCHES)?;
+    let kernel = move |work_item: NdItem<'_, 1>, _: Local<'_, u32>| {
+        let tile = work_item.x();
+        if tile >= progress.tiles || !progress.is_ready() {
+            return;
+        }
+        let begin = tile.wrapping_mul(Scratch::<T>::TILE);
+        let (a, b, pair) = pair_of(from.raw(), run, begin);
+        let of_a = split(a, b, begin.wrapping_sub(pair), compare);
+        // SAFETY: there is one for each tile.
+        unsafe { begins.set_unchecked(tile, of_a) };
+    };
+    // SAFETY: the caller's promise.
+    unsafe { launches.launch(range, local::<u32>(1), kernel) }
+}
+
+/// Merges pairs of neighbouring runs.
+///
+/// # Safety
+/// All that it refers to lives until `launches` is finished or dropped.
+unsafe fn merge_runs<T, C>(
+    launches: &mut InOrder<'_>,
+    runs: Runs<'_, T>,
+    to: ViewMut<'_, T>,
+    progress: Progress<'_>,
     compare: C,
 ) -> Result<(), LaunchError>
 where
@@ -112,30 +225,40 @@ where
     C: Fn(&T, &T) -> Ordering + Function,
 {
     let len = to.len();
-    let range = NdRange::from_groups(len.div_ceil(Scratch::<T>::TILE), GROUP)?;
-    queue.for_each_in(range, Scratch::<T>::source(), move |work_item, memory| {
+    let range = NdRange::from_groups(progress.tiles, GROUP)?;
+    let kernel = move |work_item: NdItem<'_, 1>, memory: Local<'_, Unit>| {
+        if !progress.is_ready() {
+            return;
+        }
         let mut team = Team::<T>::new(work_item, memory);
-        let begin = work_item.group_x().wrapping_mul(Scratch::<T>::TILE);
-        let rest = len.wrapping_sub(begin);
-        let count = if rest < Scratch::<T>::TILE { rest } else { Scratch::<T>::TILE };
-        // Both runs begin here; the second one may be shorter, or empty.
-        let pair = begin.wrapping_sub(begin % run.saturating_mul(2));
-        let (a, rest) = from.raw()[pair..].split_at(least(run, len.wrapping_sub(pair)));
-        let b = &rest[..least(run, rest.len())];
-        // Work-items do the same here, so that all know it.
+        let tile = work_item.group_x();
+        let begin = tile.wrapping_mul(Scratch::<T>::TILE);
+        let count = least(len.wrapping_sub(begin), Scratch::<T>::TILE);
+        let (a, b, pair) = pair_of(runs.from.raw(), runs.run, begin);
         let first = begin.wrapping_sub(pair);
         let last = first.wrapping_add(count);
-        let from_a = split(a, b, first, compare);
+        // The last tile of a pair ends where both runs do; others where the next one begins.
+        let is_last = last == a.len().wrapping_add(b.len());
+        // SAFETY: there is one for each tile, and a tile that is not the last has a next one.
+        let (found, next) = unsafe {
+            let next = if is_last { tile } else { tile.wrapping_add(1) };
+            (*runs.begins.get_unchecked(tile), *runs.begins.get_unchecked(next))
+        };
+        // In runs that are not sorted by the order that is no order, parts may begin anywhere.
+        let from_a = least(found.max(first.saturating_sub(b.len())), least(a.len(), first));
         let from_b = first.wrapping_sub(from_a);
-        // In runs that are not sorted by the order that is no order, the end may be anywhere.
         let (low, high) =
             (last.saturating_sub(b.len()).max(from_a), least(a.len(), from_a.wrapping_add(count)));
-        let of_a = least(split(a, b, last, compare).max(low), high).wrapping_sub(from_a);
+        let end = if is_last { a.len() } else { next };
+        let of_a = least(end.max(low), high).wrapping_sub(from_a);
         team.load(count, |i| {
-            if i < of_a {
-                a[from_a.wrapping_add(i)]
-            } else {
-                b[from_b.wrapping_add(i.wrapping_sub(of_a))]
+            // SAFETY: the limits above make these elements of the runs.
+            unsafe {
+                if i < of_a {
+                    *a.get_unchecked(from_a.wrapping_add(i))
+                } else {
+                    *b.get_unchecked(from_b.wrapping_add(i.wrapping_sub(of_a)))
+                }
             }
         });
         if !team.wait() {
@@ -151,7 +274,10 @@ where
             // SAFETY: elements of the group's tile, which it alone writes.
             unsafe { to.set_unchecked(begin.wrapping_add(i), value) };
         });
-    })
+        progress.count(&mut team);
+    };
+    // SAFETY: the caller's promise.
+    unsafe { launches.launch(range, Scratch::<T>::source(), kernel) }
 }
 
 #[inline(always)]
@@ -234,17 +360,37 @@ impl<T: Element> Team<'_, T> {
             )
         };
         let diagonal = own.wrapping_sub(pair);
-        let mut i = split(a, b, diagonal, compare);
-        let mut j = diagonal.wrapping_sub(i);
+        let from_a = split(a, b, diagonal, compare);
+        // The next element of each part, and where it is; what is behind a part's end is never
+        // taken.
+        let (mut i, mut j) =
+            (pair.wrapping_add(from_a), middle.wrapping_add(diagonal.wrapping_sub(from_a)));
+        // SAFETY: an element of the tile, if it is before its part's end.
+        let read =
+            |index: usize, end: usize| (index < end).then(|| unsafe { self.element(index).read() });
+        let (mut next_a, mut next_b) = (read(i, middle), read(j, end));
+        let is_full = own.wrapping_add(Scratch::<T>::RUN) <= end;
         let mut step = 0;
         while step < Scratch::<T>::RUN {
             unroll_full();
-            if own.wrapping_add(step) < end {
+            if is_full || own.wrapping_add(step) < end {
                 // There are so many left in both together.
-                let is_b = j < b.len() && (i >= a.len() || compare(&b[j], &a[i]).is_lt());
-                merged[step].write(if is_b { b[j] } else { a[i] });
-                j = j.wrapping_add(usize::from(is_b));
-                i = i.wrapping_add(usize::from(!is_b));
+                let is_b = match (&next_a, &next_b) {
+                    (Some(a), Some(b)) => compare(b, a).is_lt(),
+                    (_, b) => b.is_some(),
+                };
+                if let Some(next) = if is_b { next_b } else { next_a } {
+                    merged[step].write(next);
+                }
+                // One of the two moves on, and one element is read.
+                let index = if is_b { &mut j } else { &mut i };
+                *index = index.wrapping_add(1);
+                let next = read(*index, if is_b { end } else { middle });
+                if is_b {
+                    next_b = next;
+                } else {
+                    next_a = next;
+                }
             }
             step += 1;
         }
@@ -273,7 +419,7 @@ impl<T: Element> Team<'_, T> {
         while row < Scratch::<T>::RUN {
             unroll_full();
             let index = (row * GROUP).wrapping_add(self.own);
-            if index < count {
+            if count == Scratch::<T>::TILE || index < count {
                 // SAFETY: an element of the tile.
                 store(index, unsafe { self.element(index).read() });
             }

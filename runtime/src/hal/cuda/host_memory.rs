@@ -34,7 +34,7 @@ use crate::hal::cuda::api::{DevicePtr, RawStream, number, symbol};
 use crate::hal::cuda::handle::Handle;
 use crate::hal::cuda::mapping_log::{self, Moment};
 use crate::hal::cuda::mappings::{self, Mapping};
-use crate::hal::cuda::page_table;
+use crate::hal::cuda::page_table::{self, Away};
 use crate::hal::cuda::process;
 use crate::hal::cuda::watch::Watch;
 
@@ -53,6 +53,8 @@ pub(super) struct HostMemory {
     state: Mutex<State>,
     /// Launches that rely on what is registered, as readers.
     launches: RwLock<()>,
+    /// Managed memory that is not on the host.
+    away: Mutex<Away>,
 }
 
 #[derive(Debug, Default)]
@@ -146,6 +148,12 @@ struct ForLaunch<'a> {
 }
 
 impl HostMemory {
+    /// Whether the host may have got pages of a block of managed memory since it was last asked for.
+    pub(super) fn may_be_back(&self, address: usize, bytes: usize) -> bool {
+        let mut away = self.away.lock().unwrap_or_else(PoisonError::into_inner);
+        away.may_be_back((address, bytes))
+    }
+
     /// Takes note of what the driver has made for itself, when it has just made a context.
     pub(super) fn after_driver(&self) {
         let new = process::after_driver();

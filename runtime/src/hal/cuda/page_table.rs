@@ -51,9 +51,95 @@ pub(super) fn is_sampled(begin: usize, bytes: usize) -> bool {
     })
 }
 
+/// Blocks of which the host has no pages, since none has come to the process.
+///
+/// To look at the pages of a block takes some system calls, and most launches follow each other with
+/// nothing in between that brings pages back. Where the process had no page fault, no look is
+/// needed. Pages that the driver itself moves to the host are missed, and move when they are used.
+#[derive(Debug, Default)]
+pub(super) struct Away {
+    /// The process's page faults when the first of these was looked at.
+    faults: Option<u64>,
+    /// Begins and sizes.
+    blocks: Vec<(usize, usize)>,
+}
+
+impl Away {
+    /// More blocks than this are looked at again.
+    const MOST: usize = 256;
+
+    /// Whether the host may have got pages of a block since it was last asked for.
+    pub(super) fn may_be_back(&mut self, block: (usize, usize)) -> bool {
+        let faults = faults();
+        if faults.is_none() || faults != self.faults || self.blocks.len() == Self::MOST {
+            self.blocks.clear();
+            self.faults = faults;
+        } else if self.blocks.contains(&block) {
+            return false;
+        }
+        self.blocks.push(block);
+        true
+    }
+}
+
+/// The page faults of the process so far.
+fn faults() -> Option<u64> {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
+    // SAFETY: there is room for the numbers.
+    if unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    // SAFETY: the system has written them.
+    let usage = unsafe { usage.assume_init() };
+    Some((usage.ru_minflt as u64).wrapping_add(usage.ru_majflt as u64))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// In a process of its own: other tests have page faults at any time.
+    #[test]
+    fn who_touches_pages_has_them_looked_at() {
+        // SAFETY: the child makes system calls, touches its own memory, and ends.
+        let child = unsafe { libc::fork() };
+        assert!(child >= 0);
+        if child == 0 {
+            // SAFETY: nothing of the parent's is to be ended.
+            unsafe { libc::_exit(i32::from(!follows())) };
+        }
+        let mut status = 0;
+        // SAFETY: a child of this process.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{status}");
+    }
+
+    fn follows() -> bool {
+        const BYTES: usize = 1 << 20;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let rights = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: fresh memory.
+        let memory = unsafe { libc::mmap(std::ptr::null_mut(), BYTES, rights, flags, -1, 0) };
+        let mut away = Away { faults: None, blocks: Vec::with_capacity(Away::MOST) };
+        // A fork has pages mapped when they are used: code, the stack, the list. So the first rounds
+        // do not count.
+        let [first, second, third] = [(0x1000, 64), (0x2000, 64), (0x3000, 64)];
+        let order = [first, second, first, second, second, first, third, third];
+        let mut asked = [false; 8];
+        for _ in 0..10 {
+            for (number, block) in order.into_iter().enumerate() {
+                if number == 2 {
+                    // SAFETY: as above.
+                    unsafe {
+                        libc::madvise(memory, BYTES, libc::MADV_DONTNEED);
+                        memory.cast::<u8>().write_volatile(1);
+                    }
+                }
+                asked[number] = away.may_be_back(block);
+            }
+        }
+        asked == [false, false, true, true, false, false, true, false]
+    }
 
     #[test]
     fn pages_are_there_when_they_were_touched() {

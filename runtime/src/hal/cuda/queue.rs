@@ -168,8 +168,9 @@ impl QueueOps for CudaQueue {
     }
 
     fn prefetch(&self, address: usize, bytes: usize, is_new: bool) {
-        if is_new || page_table::is_sampled(address, bytes) {
-            let context = &*self.stream.context;
+        let context = &*self.stream.context;
+        let may_be_back = context.host_memory.may_be_back(address, bytes);
+        if is_new || (may_be_back && page_table::is_sampled(address, bytes)) {
             host_memory::prefetch(context, context.transfers(), address, bytes);
         }
     }

@@ -254,6 +254,16 @@ impl<T: Element> LocalArray<T> {
     }
 }
 
+/// The memory that a launch adds for the running group.
+///
+/// # Safety
+/// A launch with groups is running.
+#[inline(always)]
+pub(crate) unsafe fn dynamic() -> *mut u8 {
+    // SAFETY: the caller's promise.
+    unsafe { __schism_local_dynamic() }
+}
+
 /// A declaration of an array in the source, identified by its address.
 #[derive(Debug)]
 pub struct LocalSite(u8);
