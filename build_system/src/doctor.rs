@@ -11,7 +11,7 @@ use crate::rustc_dev;
 use crate::setup;
 use crate::sources::Sources;
 use crate::stage2;
-use crate::toolchain::{RELEASES, Toolchain};
+use crate::toolchain::{Toolchain, releases};
 
 /// Prints the report; the exit code says whether all is well.
 pub fn run() -> Result<ExitCode> {
@@ -29,7 +29,7 @@ pub fn run() -> Result<ExitCode> {
 fn examine(report: &mut Report, home: &Home, toolchain: &Toolchain) {
     report.good("compiler", format!("rustc {}", toolchain.version.text));
     report.more(toolchain.rustc.display());
-    report.more(format_args!("releases that work: {}", RELEASES.join(", ")));
+    report.more(format_args!("releases that work: {}", releases()));
     report.good("LLVM", format!("{} in {}", toolchain.version.llvm, toolchain.libraries.display()));
     match linker() {
         Ok(version) => report.good("linker", version),

@@ -70,7 +70,7 @@ fn serve(request: Request) -> Result<ExitCode> {
         Request::Version => println!(
             "cargo-schism {} (for rustc {})",
             env!("CARGO_PKG_VERSION"),
-            toolchain::RELEASES.join(", ")
+            toolchain::releases()
         ),
         Request::Setup => drop(setup::ensure(&Home::from_environment()?)?),
         Request::Clean => setup::clean(&Home::from_environment()?)?,

@@ -21,12 +21,13 @@ use crate::sources::Sources;
 const SUITES: [&str; 2] = ["sid", "experimental"];
 
 /// Besides the compiler: what its programs, and schism's tests, are built with.
-const PACKAGES: &str = "gcc g++ libc6-dev libffi-dev make binutils git ca-certificates";
+const PACKAGES: &str = "gcc libc6-dev make binutils git ca-certificates";
 
 /// What is run inside when nothing else is asked for.
 const SUITE: &[&str] = &[
     "cargo schism setup",
-    "cargo schism run --release --example image_filter -- --check",
+    "cargo schism run --release --example mandelbrot -- /tmp/in.png --check",
+    "cargo schism run --release --example image_filter -- /tmp/in.png /tmp/out.png --check",
     "cargo schism test -p schism-tests --test language --test split --test launches",
 ];
 

@@ -1,6 +1,7 @@
 //! The compiler: finding the active one, or another whose release works.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,16 +10,51 @@ use crate::error::{Error, Result};
 use crate::hash::Hasher;
 
 /// The releases that work: each has a module in `codegen/src/rustc/`.
-pub const RELEASES: &[&str] = &["1.95"];
-/// Releases with a module that has not passed the tests yet. They, and nightlies, are taken where
-/// the variable [`ALLOW_UNTRIED`] is set.
-const UNTRIED: &[&str] = &["1.97", "1.98"];
+pub const RELEASES: &[Release] = &[
+    Release { minor: "1.95", tried: Tried::All },
+    Release { minor: "1.97", tried: Tried::Distributions },
+    Release { minor: "1.98", tried: Tried::Distributions },
+];
 /// The variable that allows compilers that were not tried.
 pub const ALLOW_UNTRIED: &str = "SCHISM_UNTRIED_RUSTC";
 /// The one that rustup installs where there is none.
 pub const RELEASE: &str = "1.95.0";
 /// The commit of that release.
 pub const COMMIT: &str = "59807616e1fa2540724bfbac14d7976d7e4a3860";
+
+/// A release of rustc that has a module.
+#[derive(Debug)]
+pub struct Release {
+    /// `1.95`.
+    pub minor: &'static str,
+    /// Whose builds have passed the tests.
+    pub tried: Tried,
+}
+
+/// Whose builds of a release have passed the tests. Others, and nightlies, are taken where the
+/// variable [`ALLOW_UNTRIED`] is set.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Tried {
+    /// rust-lang's.
+    All,
+    /// Those of a distribution.
+    Distributions,
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.minor)?;
+        match self.tried {
+            Tried::All => Ok(()),
+            Tried::Distributions => formatter.write_str(" (a distribution's)"),
+        }
+    }
+}
+
+/// The releases that work, as a message lists them.
+pub fn releases() -> String {
+    RELEASES.iter().map(Release::to_string).collect::<Vec<_>>().join(", ")
+}
 
 /// An installed compiler with all that set-up needs to know of it.
 #[derive(Debug, Clone)]
@@ -76,7 +112,17 @@ impl Version {
     /// Whether the plugin knows this release's internals. Who built it does not matter here: its
     /// own crates are provided for each build, and compared with it.
     pub fn is_known(&self) -> bool {
-        RELEASES.contains(&self.minor()) || UNTRIED.contains(&self.minor()) && allows_untried()
+        self.module().is_some_and(|release| self.was_tried(release) || allows_untried())
+    }
+
+    /// The release, if there is a module for it.
+    fn module(&self) -> Option<&'static Release> {
+        RELEASES.iter().find(|release| release.minor == self.minor())
+    }
+
+    /// Whether the tests have passed with this build.
+    fn was_tried(&self, release: &Release) -> bool {
+        release.tried == Tried::All || !self.is_original()
     }
 
     /// `1.95` of `1.95.0`. A nightly's and a beta's are not those of the release: `1.97.0-nightly`
@@ -91,13 +137,13 @@ impl Version {
     /// Whether this is a nightly no older than the newest release that is known.
     fn is_new_nightly(&self) -> bool {
         let number = |release: &str| release.split('.').nth(1)?.parse::<u32>().ok();
-        let newest = RELEASES.iter().filter_map(|release| number(release)).max();
+        let newest = RELEASES.iter().filter_map(|release| number(release.minor)).max();
         self.release.ends_with("-nightly") && number(&self.release) >= newest
     }
 
     /// Why it is not taken, and what allows it if anything does.
     fn refusal(&self) -> String {
-        if UNTRIED.contains(&self.minor()) || self.is_new_nightly() {
+        if self.module().is_some() || self.is_new_nightly() {
             return format!(
                 "rustc {} was not tried ({ALLOW_UNTRIED}=1 allows it{})",
                 self.text,
@@ -107,7 +153,7 @@ impl Version {
         format!("rustc {} is not supported", self.text)
     }
 
-    /// Whether rust-lang built it: others add words of their own.
+    /// Whether rust-lang built it: distributions add words of their own.
     fn is_original(&self) -> bool {
         let commit = self.commit.get(..9).unwrap_or(&self.commit);
         self.text == format!("{} ({commit} {})", self.release, self.date)
@@ -156,7 +202,7 @@ impl Toolchain {
         }
         Err(Error::Compiler {
             found: first.unwrap_or_else(|| "there is no rustc".to_owned()),
-            releases: RELEASES.join(", "),
+            releases: releases(),
             install: RELEASE,
             tried: tried.join("\n"),
         })
@@ -301,7 +347,7 @@ fn rustup_copies() -> Vec<PathBuf> {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             let of_known = RELEASES.iter().any(|release| {
-                name.strip_prefix(*release).is_some_and(|rest| rest.starts_with('.'))
+                name.strip_prefix(release.minor).is_some_and(|rest| rest.starts_with('.'))
             });
             of_known || name.starts_with("stable")
         })
@@ -361,14 +407,24 @@ mod tests {
     }
 
     #[test]
+    fn a_distributions_build_is_taken_where_rust_langs_was_not_tried() {
+        let built_from_source =
+            OUTPUT.replace("14)\nbinary", "14) (built from a source tarball)\nbinary");
+        for release in ["1.95.0", "1.97.1", "1.98.1"] {
+            let output = built_from_source.replace("1.95.0", release);
+            assert!(Version::parse(&output).is_known(), "{release}");
+        }
+        assert!(!Version::parse(&built_from_source.replace("1.95.0", "1.96.0")).is_known());
+    }
+
+    #[test]
     fn what_is_refused_is_told_with_what_allows_it() {
         let refusal = |release: &str| Version::parse(&OUTPUT.replace("1.95.0", release)).refusal();
         assert_eq!(refusal("1.94.0"), "rustc 1.94.0 (59807616e 2026-04-14) is not supported");
         let nightly = refusal("1.199.0-nightly");
         assert!(nightly.contains("SCHISM_UNTRIED_RUSTC=1 allows it, with its component rustc-dev"));
-        for release in UNTRIED {
-            assert!(refusal(&format!("{release}.0")).contains("SCHISM_UNTRIED_RUSTC=1 allows it)"));
-        }
+        // rust-lang's builds of releases that were tried with a distribution's only.
+        assert!(refusal("1.97.1").contains("was not tried (SCHISM_UNTRIED_RUSTC=1 allows it)"));
     }
 
     #[test]
@@ -399,21 +455,24 @@ mod tests {
             })
             .collect();
         modules.sort();
-        assert_eq!(modules, [RELEASES, UNTRIED].concat());
+        let releases: Vec<&str> = RELEASES.iter().map(|release| release.minor).collect();
+        assert_eq!(modules, releases);
     }
 
     #[test]
     fn the_error_names_the_release_and_the_command() {
         let error = Error::Compiler {
             found: "rustc 1.94.0 is not supported".into(),
-            releases: RELEASES.join(", "),
+            releases: releases(),
             install: RELEASE,
             tried: "  - x: 1.94.0".into(),
         };
         let text = error.to_string();
         assert!(
             text.contains("rustup toolchain install 1.95.0")
-                && text.contains("works with rustc 1.95:")
+                && text.contains(
+                    "works with rustc 1.95, 1.97 (a distribution's), 1.98 (a distribution's):"
+                )
                 && text.contains("1.94.0")
         );
     }

@@ -6,6 +6,8 @@
 //! union, or in the state of a coroutine across a suspension, an address need not be there, and
 //! nothing tells: such an address is *uncertain*.
 
+use std::ops::{Bound, RangeBounds};
+
 use rustc_abi::{
     BackendRepr, FieldsShape, PointerKind, Primitive, Scalar, Size, TagEncoding, TyAbiInterface,
     VariantIdx, Variants,
@@ -13,6 +15,8 @@ use rustc_abi::{
 use rustc_middle::ty;
 use rustc_middle::ty::layout::{HasTyCtxt, LayoutCx, TyAndLayout};
 use schism_hcf::{Address, AddressItem};
+
+use crate::rustc;
 
 /// The addresses in a value of some type.
 pub(crate) fn of<'tcx>(cx: &LayoutCx<'tcx>, layout: TyAndLayout<'tcx>) -> Vec<AddressItem> {
@@ -117,13 +121,13 @@ fn variants<'tcx>(
                 (value, value)
             }
             TagEncoding::Niche { untagged_variant, niche_variants, niche_start } => {
-                let begin = niche_variants.start().as_u32();
+                let (begin, end) = ends(niche_variants);
                 let value = |index: u32| {
                     niche_start.wrapping_add(u128::from(index.wrapping_sub(begin))) & most
                 };
                 if index == *untagged_variant {
                     // All values outside the niche.
-                    let behind = value(niche_variants.end().as_u32()).wrapping_add(1) & most;
+                    let behind = value(end).wrapping_add(1) & most;
                     (behind, niche_start.wrapping_sub(1) & most)
                 } else {
                     (value(index.as_u32()), value(index.as_u32()))
@@ -149,6 +153,14 @@ fn variants<'tcx>(
     }
 }
 
+/// The first and the last of a range of variants. Its type is another one since rustc 1.98.
+pub(crate) fn ends(variants: &impl RangeBounds<VariantIdx>) -> (u32, u32) {
+    match (variants.start_bound(), variants.end_bound()) {
+        (Bound::Included(first), Bound::Included(last)) => (first.as_u32(), last.as_u32()),
+        _ => unreachable!("a layout's range of variants includes its ends"),
+    }
+}
+
 /// Adds the addresses among a value's scalars: a reference, a pointer, the two words of fat
 /// pointers.
 fn scalars<'tcx>(
@@ -170,7 +182,7 @@ fn scalars<'tcx>(
         BackendRepr::Scalar(only) => scalar(Size::ZERO, only),
         BackendRepr::ScalarPair(first, second) => {
             scalar(Size::ZERO, first);
-            scalar(first.size(dl).align_to(second.align(dl).abi), second);
+            scalar(first.size(dl).align_to(rustc::alignment(second, dl)), second);
         }
         _ => {}
     }

@@ -37,7 +37,7 @@ use schism_passes::frontend::{lower_unroll_markers, mark_convergent};
 use schism_passes::spec::builtins;
 
 use crate::runtime_items;
-use crate::rustc::as_written;
+use crate::rustc::{as_written, terminator};
 
 /// Inserts markers after the calls of a function that may reach a barrier.
 pub(crate) fn insert<'tcx>(
@@ -90,7 +90,7 @@ pub(crate) fn insert<'tcx>(
             targets: Box::new([after]),
             unwind: UnwindAction::Unreachable,
         };
-        blocks.push(BasicBlockData::new(Some(Terminator { source_info, kind }), false));
+        blocks.push(BasicBlockData::new(Some(terminator(source_info, kind)), false));
     }
     tcx.alloc_steal_mir(body)
 }

@@ -34,7 +34,9 @@ use crate::call_map::{CallMap, Edges, How, Item, ItemIndex, ItemKind};
 use crate::encoded_mir;
 use crate::formatters::Formatters;
 use crate::panics::Panics;
-use crate::rustc::{CodegenUnit, CollectionMode, MonoItem, MonoItemData, Visibility, as_written};
+use crate::rustc::{
+    CodegenUnit, CollectionMode, MonoItem, MonoItemData, Visibility, as_written, dropped, generic,
+};
 use crate::threads::ThreadLocals;
 use crate::{barrier_markers, runtime_items, spec_constants, stdpar};
 
@@ -315,10 +317,8 @@ impl<'tcx> Walk<'tcx> {
     fn remember(&mut self, instance: Instance<'tcx>) -> ItemIndex {
         let (tcx, def_id) = (self.tcx, instance.def_id());
         self.map.add(|map| {
-            let path = match instance.def {
-                InstanceKind::DropGlue(_, Some(ty)) => {
-                    with_no_trimmed_paths!(format!("drop of `{ty}`"))
-                }
+            let path = match dropped(instance) {
+                Some(Some(ty)) => with_no_trimmed_paths!(format!("drop of `{ty}`")),
                 _ => crate::kernels::path_of(tcx, def_id),
             };
             let foreign = tcx.is_foreign_item(def_id);
@@ -512,7 +512,7 @@ impl<'tcx> Places<'_, 'tcx> {
         self.instance.instantiate_mir_and_normalize_erasing_regions(
             self.walk.tcx,
             ty::TypingEnv::fully_monomorphized(),
-            ty::EarlyBinder::bind(ty),
+            generic(self.walk.tcx, ty),
         )
     }
 
@@ -627,7 +627,7 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
                 if ty.is_trait() {
                     self.walk.threads.unknown_call();
                 }
-                if !matches!(glue.def, InstanceKind::DropGlue(_, None)) {
+                if dropped(glue) != Some(None) {
                     self.function(glue, How::Call, source);
                 }
             }

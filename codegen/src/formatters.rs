@@ -15,7 +15,8 @@ use rustc_span::def_id::DefId;
 use rustc_span::sym;
 use schism_passes::{Kind, Trait, TypeDescription, TypePart};
 
-use crate::rustc::{as_written, to_normalize};
+use crate::addresses;
+use crate::rustc::{as_written, reified, to_normalize};
 
 /// The maximum number of descriptions: types may contain ever larger ones.
 const MOST: usize = 4096;
@@ -54,10 +55,9 @@ impl<'tcx> Formatters<'tcx> {
         let tcx = self.tcx;
         // With checks of the types of functions that are called by address, such a function may be
         // a shim that only calls it.
-        let (ty::InstanceKind::Item(def_id) | ty::InstanceKind::ReifyShim(def_id, _)) =
-            instance.def
-        else {
-            return None;
+        let def_id = match instance.def {
+            ty::InstanceKind::Item(def_id) => def_id,
+            _ => reified(instance)?,
         };
         let of = tcx.impl_of_assoc(def_id)?;
         let by = *self.traits.get(&tcx.impl_opt_trait_id(of)?)?;
@@ -214,7 +214,7 @@ impl<'tcx> Formatters<'tcx> {
                         if index == *untagged_variant || !niche_variants.contains(&index) {
                             return None;
                         }
-                        let distance = index.as_u32() - niche_variants.start().as_u32();
+                        let distance = index.as_u32() - addresses::ends(niche_variants).0;
                         Some(niche_start.wrapping_add(u128::from(distance)))
                     }
                 };

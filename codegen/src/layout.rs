@@ -12,7 +12,7 @@ use rustc_span::def_id::DefId;
 use schism_hcf::Addresses;
 use schism_passes::{Parameter, ParameterKind};
 
-use crate::addresses;
+use crate::{addresses, rustc};
 
 /// Arrays of up to this many scalars become scalars; longer ones stay bytes.
 const LARGEST_ARRAY: u64 = 16;
@@ -86,7 +86,7 @@ impl<'tcx> Flattener<'tcx> {
             }
             BackendRepr::ScalarPair(first, second) if are_scalars => {
                 let dl = &self.cx.tcx().data_layout;
-                let offset = first.size(dl).align_to(second.align(dl).abi);
+                let offset = first.size(dl).align_to(rustc::alignment(second, dl));
                 self.scalar(layout, Size::ZERO, first, base);
                 self.scalar(layout, offset, second, base);
             }
@@ -160,7 +160,7 @@ impl<'tcx> Flattener<'tcx> {
         let parameter = Parameter {
             offset: (base + offset).bytes(),
             size: scalar.size(dl).bytes(),
-            align: scalar.align(dl).abi.bytes(),
+            align: rustc::alignment(scalar, dl).bytes(),
             kind,
             specialized: matches!(scalar, Scalar::Initialized { .. }),
         };

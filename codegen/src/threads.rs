@@ -16,12 +16,12 @@
 
 use rustc_data_structures::fx::{FxHashMap, FxHashSet};
 use rustc_middle::mir::{Body, SourceInfo};
-use rustc_middle::ty::{self, Instance, InstanceKind, Ty, TyCtxt};
+use rustc_middle::ty::{self, Instance, Ty, TyCtxt};
 use rustc_span::def_id::{CrateNum, DefId};
 
 use crate::collect::is_std;
 use crate::runtime_items;
-use crate::rustc::{MonoItem, as_written};
+use crate::rustc::{MonoItem, as_written, called_pointer};
 
 /// The standard library's type behind `thread_local!`. Its methods call the function that it
 /// contains, which belongs to the declaring crate, and is found where the variable is named.
@@ -54,7 +54,7 @@ impl<'tcx> ThreadLocals<'tcx> {
         self.owner = Some(item.def_id());
         // The shim that calls through a pointer; another one calls a known function.
         if let MonoItem::Fn(instance) = item
-            && matches!(instance.def, InstanceKind::FnPtrShim(_, ty) if ty.is_fn_ptr())
+            && called_pointer(instance).is_some_and(|ty| ty.is_fn_ptr())
         {
             self.may.insert(item);
         }

@@ -1,4 +1,15 @@
-#![cfg_attr(schism_driver, feature(allocator_api, auto_traits, negative_impls, rustc_attrs))]
+#![cfg_attr(
+    schism_driver,
+    feature(
+        allocator_api,
+        atomic_internals,
+        auto_traits,
+        cfg_version,
+        generic_atomic,
+        negative_impls,
+        rustc_attrs
+    )
+)]
 #![cfg_attr(schism_driver, allow(internal_features, reason = "words of an error for some types"))]
 //! Ordinary Rust closures as kernels.
 //!

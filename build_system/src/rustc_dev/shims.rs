@@ -1,7 +1,10 @@
 //! The three programs that stand in for others while rustc-dev is rebuilt. They are this program
 //! under other names.
 //!
-//! - in rustc's place, for the crates of the compiler: stops after the metadata;
+//! - in rustc's place, for the crates of the compiler: stops after the metadata, and leaves the
+//!   system's libraries out of it. The installed compiler is linked with them; a program that uses
+//!   the metadata would be linked with them once more (`-lstdc++`), which takes packages that
+//!   nothing else needs;
 //! - in llvm-config's: answers for the LLVM inside the toolchain, of which nobody ships an
 //!   llvm-config;
 //! - in the C++ compiler's: compiles to empty objects. The C++ that belongs to rustc_llvm is in the
@@ -102,6 +105,7 @@ fn metadata_only(arguments: Vec<OsString>) -> Option<Vec<OsString>> {
     if after("--target").is_none() || crate_name == "___" {
         return Some(arguments); // for the host, or one of cargo's questions to rustc
     }
+    let arguments = without_shared_libraries(&arguments);
     let mut command = Vec::with_capacity(arguments.len() + 3);
     match after("--crate-type") {
         Some("bin") => return None,
@@ -126,6 +130,23 @@ fn metadata_only(arguments: Vec<OsString>) -> Option<Vec<OsString>> {
     command.push("-Zforce-unstable-if-unmarked".into());
     command.push("-Zno-codegen".into());
     Some(command)
+}
+
+/// Without `-l NAME`, where that is a shared library.
+fn without_shared_libraries(arguments: &[OsString]) -> Vec<OsString> {
+    let mut kept = Vec::with_capacity(arguments.len());
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        if argument != "-l" {
+            kept.push(argument.clone());
+            continue;
+        }
+        let Some(library) = rest.next() else { break };
+        if library.to_str().is_some_and(|library| library.starts_with("static")) {
+            kept.extend([argument.clone(), library.clone()]);
+        }
+    }
+    kept
 }
 
 fn llvm_config(arguments: Vec<OsString>) -> ExitCode {
@@ -194,6 +215,17 @@ mod tests {
             rewritten("rustc --crate-name rustc_span --crate-type lib --emit=dep-info,metadata,link --target t").unwrap(),
             "rustc --crate-name rustc_span --crate-type lib --emit=dep-info,metadata,link --target t -Zforce-unstable-if-unmarked -Zno-codegen"
         );
+    }
+
+    #[test]
+    fn the_metadata_asks_for_no_shared_library() {
+        assert_eq!(
+            rewritten("rustc --crate-name rustc_llvm --crate-type lib -L native=/x -l dylib=LLVM-22 -l static=llvm-wrapper -l stdc++ --target t").unwrap(),
+            "rustc --crate-name rustc_llvm --crate-type lib -L native=/x -l static=llvm-wrapper --target t -Zforce-unstable-if-unmarked -Zno-codegen"
+        );
+        // A build script is a program of the host's.
+        let host = "rustc --crate-name build_script_build --crate-type bin -l stdc++";
+        assert_eq!(rewritten(host).as_deref(), Some(host));
     }
 
     #[test]

@@ -131,7 +131,8 @@ fn another_compiler_is_refused_with_the_command_that_helps() {
         );
         // Which it is, which work, what to type: in one sentence.
         let sentence = "rustc 1.96.0 (59807616e 2026-04-14) is not supported; schism works with \
-                        rustc 1.95: `rustup toolchain install 1.95.0` installs one";
+                        rustc 1.95, 1.97 (a distribution's), 1.98 (a distribution's): \
+                        `rustup toolchain install 1.95.0` installs one";
         assert!(said.contains(sentence), "{verb}: {said}");
     }
 }

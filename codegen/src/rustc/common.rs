@@ -191,7 +191,59 @@ macro_rules! compiled_module {
     };
 }
 
+/// The modules of a fat link for the LLVM backend, whose type differs in the backend's name only.
+/// The argument is the field that a serialized module has besides its name.
+macro_rules! fat_lto_inputs {
+    ($modules:expr, $field:ident) => {
+        $modules
+            .into_iter()
+            .map(|input| match input {
+                FatLtoInput::Serialized { name, $field } => {
+                    FatLtoInput::Serialized { name, $field }
+                }
+                FatLtoInput::InMemory(module) => FatLtoInput::InMemory(module),
+            })
+            .collect()
+    };
+}
+
+/// What the rest of the crate asks about shims. The release's own `shim` returns an instance's
+/// kind of shim, if it is one; the arguments are the names that the release has for these.
+macro_rules! shims {
+    ($kind:ident { $reify:ident, $fn_ptr:ident }) => {
+        /// The function that a shim stands for where its address is taken.
+        pub(crate) fn reified(
+            instance: ::rustc_middle::ty::Instance<'_>,
+        ) -> Option<::rustc_span::def_id::DefId> {
+            match shim(instance)? {
+                $kind::$reify(def_id, _) => Some(def_id),
+                _ => None,
+            }
+        }
+
+        /// The type of function pointers that a shim calls.
+        pub(crate) fn called_pointer(
+            instance: ::rustc_middle::ty::Instance<'_>,
+        ) -> Option<::rustc_middle::ty::Ty<'_>> {
+            match shim(instance)? {
+                $kind::$fn_ptr(_, ty) => Some(ty),
+                _ => None,
+            }
+        }
+
+        /// The type that a shim drops; `Some(None)` if there is nothing to do.
+        pub(crate) fn dropped(
+            instance: ::rustc_middle::ty::Instance<'_>,
+        ) -> Option<Option<::rustc_middle::ty::Ty<'_>>> {
+            match shim(instance)? {
+                $kind::DropGlue(_, ty) => Some(ty),
+                _ => None,
+            }
+        }
+    };
+}
+
 pub(super) use {
-    codegen_backend, compiled_module, extra_backend_methods, supports_parallel,
-    target_machine_factory, write_backend_methods,
+    codegen_backend, compiled_module, extra_backend_methods, fat_lto_inputs, shims,
+    supports_parallel, target_machine_factory, write_backend_methods,
 };

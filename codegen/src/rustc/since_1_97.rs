@@ -15,20 +15,19 @@ use rustc_codegen_ssa::{CompiledModule, CompiledModules, CrateInfo};
 use rustc_data_structures::fx::FxIndexSet;
 use rustc_data_structures::profiling::SelfProfilerRef;
 pub(crate) use rustc_data_structures::stable_hash as stable_hasher;
-use rustc_data_structures::steal::Steal;
 use rustc_data_structures::sync::Lock;
 use rustc_errors::DiagCtxtHandle;
 use rustc_metadata::EncodedMetadata;
 use rustc_middle::dep_graph::WorkProduct;
 pub(crate) use rustc_middle::mono;
-use rustc_middle::ty::{
-    Instance, ResolverAstLowering, ResolverGlobalCtxt, Ty, TyCtxt, Unnormalized,
-};
+use rustc_middle::ty::{Instance, Ty, TyCtxt, Unnormalized};
 use rustc_session::Session;
 use rustc_session::config::OutputFilenames;
 use rustc_span::Symbol;
 
-use super::super::common::{codegen_backend, target_machine_factory, write_backend_methods};
+use super::super::common::{
+    codegen_backend, fat_lto_inputs, target_machine_factory, write_backend_methods,
+};
 use super::{WorkProducts, more_of_codegen_backend, more_of_write_backend};
 use crate::glue::{self, Llvm, SchismBackend};
 
@@ -114,15 +113,7 @@ write_backend_methods! {
         each_linked_rlib_for_lto: &[PathBuf],
         modules: Vec<FatLtoInput<Self>>,
     ) -> CompiledModule {
-        let modules = modules
-            .into_iter()
-            .map(|input| match input {
-                FatLtoInput::Serialized { name, bitcode_path } => {
-                    FatLtoInput::Serialized { name, bitcode_path }
-                }
-                FatLtoInput::InMemory(module) => FatLtoInput::InMemory(module),
-            })
-            .collect();
+        let modules = fat_lto_inputs!(modules, bitcode_path);
         Llvm::optimize_and_codegen_fat_lto(
             sess,
             cgcx,
@@ -217,15 +208,6 @@ pub(crate) fn to_normalize<'tcx, T>(value: T) -> Unnormalized<'tcx, T> {
 pub(crate) fn files(sess: &Session) -> &Lock<FxIndexSet<Symbol>> {
     &sess.file_depinfo
 }
-
-/// The provider of `resolver_for_lowering_raw`.
-pub(crate) type ResolverProvider = for<'tcx> fn(
-    TyCtxt<'tcx>,
-    (),
-) -> (
-    &'tcx Steal<(ResolverAstLowering<'tcx>, Arc<rustc_ast::Crate>)>,
-    &'tcx ResolverGlobalCtxt,
-);
 
 /// Has the compiler generate code with a backend.
 pub(crate) fn use_backend(

@@ -16,7 +16,6 @@ pub(crate) use rustc_data_structures::stable_hasher;
 use rustc_data_structures::steal::Steal;
 use rustc_data_structures::sync::Lock;
 use rustc_errors::DiagCtxtHandle;
-pub(crate) use rustc_incremental::copy_cgu_workproduct_to_incr_comp_cache_dir as save_work_product;
 use rustc_metadata::EncodedMetadata;
 use rustc_middle::dep_graph::{WorkProduct, WorkProductId};
 pub(crate) use rustc_middle::mir::mono;
@@ -27,10 +26,15 @@ use rustc_span::Symbol;
 use schism_llvm::host_cpu;
 
 use super::common::{
-    codegen_backend, compiled_module, extra_backend_methods, supports_parallel,
+    codegen_backend, extra_backend_methods, fat_lto_inputs, supports_parallel,
     target_machine_factory, write_backend_methods,
 };
 use crate::glue::{self, Llvm, LlvmBuffer, LlvmModule, SchismBackend};
+
+#[path = "until_1_97.rs"]
+mod until_1_97;
+
+pub(crate) use until_1_97::*;
 
 codegen_backend! {
     fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
@@ -102,15 +106,7 @@ write_backend_methods! {
         each_linked_rlib_for_lto: &[PathBuf],
         modules: Vec<FatLtoInput<Self>>,
     ) -> ModuleCodegen<LlvmModule> {
-        let modules = modules
-            .into_iter()
-            .map(|input| match input {
-                FatLtoInput::Serialized { name, buffer } => {
-                    FatLtoInput::Serialized { name, buffer }
-                }
-                FatLtoInput::InMemory(module) => FatLtoInput::InMemory(module),
-            })
-            .collect();
+        let modules = fat_lto_inputs!(modules, buffer);
         Llvm::run_and_optimize_fat_lto(
             cgcx,
             prof,
@@ -192,8 +188,6 @@ fn target_cpu(sess: &Session) -> String {
     }
     host_cpu().0
 }
-
-compiled_module!();
 
 /// The function that drops a value of a type.
 pub(crate) fn drop_glue<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>) -> Instance<'tcx> {

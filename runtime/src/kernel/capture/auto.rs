@@ -31,6 +31,7 @@
             Self = "core::sync::atomic::AtomicU64",
             Self = "core::sync::atomic::AtomicUsize",
             Self = "core::sync::atomic::AtomicPtr<T>",
+            Self = "core::sync::atomic::Atomic<T>",
             Self = "core::cell::UnsafeCell<T>",
             Self = "core::cell::Cell<T>",
             Self = "core::cell::RefCell<T>"
@@ -68,13 +69,19 @@ mod host_only {
     impl<T: ?Sized> !Capture for std::cell::UnsafeCell<T> {}
     impl<T: ?Sized> !Capture for std::cell::Cell<T> {}
     impl<T: ?Sized> !Capture for std::cell::RefCell<T> {}
-    impl<T> !Capture for std::sync::atomic::AtomicPtr<T> {}
     impl<T: ?Sized> !Capture for std::sync::Mutex<T> {}
     impl<T: ?Sized> !Capture for std::sync::RwLock<T> {}
 
+    // Since rustc 1.97, all atomics are one generic type.
+    #[cfg(version("1.97"))]
+    impl<T: std::sync::atomic::AtomicPrimitive> !Capture for std::sync::atomic::Atomic<T> {}
+    #[cfg(not(version("1.97")))]
+    impl<T> !Capture for std::sync::atomic::AtomicPtr<T> {}
+    #[cfg(not(version("1.97")))]
     macro_rules! atomics {
         ($($atomic:ident)*) => {$(impl !Capture for std::sync::atomic::$atomic {})*};
     }
+    #[cfg(not(version("1.97")))]
     atomics! {
         AtomicBool AtomicI8 AtomicI16 AtomicI32 AtomicI64 AtomicIsize AtomicU8 AtomicU16 AtomicU32 AtomicU64 AtomicUsize
     }
