@@ -7,7 +7,7 @@
 //! [`Fold`] has a work-item for each item where there are no results. Otherwise it runs in groups:
 //! each sub-group has a part of the pieces, all next to each other. Its lanes fold neighbouring
 //! pieces, join the results in rayon's order, and take the next ones. A group has one result in the
-//! end ([`group`]), and the host joins those.
+//! end (`group.rs`), and the host joins those.
 //!
 //! [`Sums`] is for sums and products of numbers, where order does not matter: each lane has sums of
 //! its own, and neighbouring lanes take neighbouring items, so that a GPU reads whole cache lines.
