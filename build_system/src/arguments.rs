@@ -28,6 +28,7 @@ pub enum Request {
     Emit(Vec<OsString>),
     /// Lower a file's kernels to PTX.
     LlvmToPtx(Vec<OsString>),
+    /// Lower a file's kernels to SPIR-V.
     LlvmToSpirv(Vec<OsString>),
     /// Collect what a program needs elsewhere.
     Bundle(Vec<OsString>),

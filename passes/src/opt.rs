@@ -129,8 +129,13 @@ fn with_result<R>(
     result: impl FnOnce(&Module<'_>, &PassContext<'_>) -> R,
 ) -> Result<R, OptError> {
     let mut spec = input.spec.clone();
-    if spec.target.is_empty() && passes.split(',').any(|name| name.trim() == "ptx") {
-        spec.target = "nvptx64-nvidia-cuda".to_owned();
+    if spec.target.is_empty() {
+        let triple = passes.split(',').find_map(|name| match name.trim() {
+            "ptx" => Some("nvptx64-nvidia-cuda"),
+            "spirv" => Some(target::SPIRV_TRIPLE),
+            _ => None,
+        });
+        spec.target = triple.unwrap_or_default().to_owned();
     }
     let steps = pipeline::resolve(passes)?;
     if !input.is_bitcode() && input.contents.contains(&0) {

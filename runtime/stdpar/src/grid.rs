@@ -233,11 +233,8 @@ where
             let at = [first, middle, middle.wrapping_add(pipeline.part).min(pieces)];
             pipeline.join(at, left, right)
         };
-        if let Some(result) = member.join_sub_groups(joined, join)? {
-            // SAFETY: there is one for each group, and its first work-item alone has it.
-            unsafe { self.results.add(member.group()).write(MaybeUninit::new(result)) };
-        }
-        Ok(())
+        // SAFETY: there is room for one of each group.
+        unsafe { member.give(joined, join, self.results) }
     }
 }
 
@@ -318,17 +315,13 @@ where
             sum = join(sum, other);
         }
         let sum = member.join_lanes(Some(sum), LANES, |_, _, left, right| join(left, right))?;
-        let sum = member.join_sub_groups(sum, |_, left, right| join(left, right))?;
-        if let Some(result) = sum {
-            // SAFETY: there is one for each group, and its first work-item alone has it.
-            unsafe { self.results.add(member.group()).write(MaybeUninit::new(result)) };
-        }
-        Ok(())
+        // SAFETY: as in `Fold`.
+        unsafe { member.give(sum, |_, left, right| join(left, right), self.results) }
     }
 }
 
-/// Whether the results of a pipeline have bytes.
-const fn has_results<P, C>() -> bool
+/// Whether the results of a pipeline have bytes: then its kernel runs in groups.
+pub(crate) const fn has_results<P, C>() -> bool
 where
     P: Producer,
     C: Consumer<P::Item>,
@@ -343,15 +336,6 @@ where
     C: Consumer<P::Item>,
 {
     !descriptor::<Sums<P, C>, 1>().is_null()
-}
-
-/// Whether a pipeline's kernel runs in groups.
-pub(crate) const fn is_in_groups<P, C>() -> bool
-where
-    P: Producer,
-    C: Consumer<P::Item>,
-{
-    has_results::<P, C>()
 }
 
 /// Why there is no result.

@@ -144,13 +144,34 @@ impl<R> Member<'_, R> {
         Ok(own)
     }
 
-    /// Joins the results of the group's sub-groups, which their first lanes have. All work-items
-    /// call it. The first one gets the result.
+    /// Joins the results of the group's sub-groups, which their first lanes have, and writes what
+    /// the group has to its place among `results`. All work-items call it.
+    ///
+    /// # Errors
+    /// As for [`join_lanes`](Self::join_lanes).
+    ///
+    /// # Safety
+    /// There is a place for each group of the launch, which nobody else accesses.
+    #[inline(always)]
+    pub(crate) unsafe fn give(
+        &self,
+        own: Option<R>,
+        join: impl Fn(usize, R, R) -> R,
+        results: *mut MaybeUninit<R>,
+    ) -> Result<(), Panicked> {
+        if let Some(result) = self.join_sub_groups(own, join)? {
+            // SAFETY: the caller's promise; the first work-item alone has a result.
+            unsafe { results.add(self.group()).write(MaybeUninit::new(result)) };
+        }
+        Ok(())
+    }
+
+    /// Joins the results of the group's sub-groups. The first work-item gets the result.
     ///
     /// # Errors
     /// As for [`join_lanes`](Self::join_lanes).
     #[inline(always)]
-    pub(crate) fn join_sub_groups(
+    fn join_sub_groups(
         &self,
         own: Option<R>,
         join: impl Fn(usize, R, R) -> R,

@@ -375,7 +375,7 @@ where
     if grid::is_sum::<P, C>() {
         return prepare_unchecked::<grid::Sums<P, C>>(&queue, true, told);
     }
-    let in_groups = const { grid::is_in_groups::<P, C>() };
+    let in_groups = const { grid::has_results::<P, C>() };
     prepare_unchecked::<grid::Fold<P, C>>(&queue, in_groups, told)
 }
 

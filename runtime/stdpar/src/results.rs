@@ -18,7 +18,9 @@ const LEAST: usize = 32 << 10;
 
 /// Room for some results.
 pub(crate) struct Results<R> {
-    block: Block,
+    /// There until this is dropped.
+    block: Option<Block>,
+    start: NonNull<u8>,
     count: usize,
     results: PhantomData<R>,
 }
@@ -29,13 +31,14 @@ impl<R> Results<R> {
         const { assert!(align_of::<R>() <= ALIGN) };
         let bytes = count.saturating_mul(size_of::<R>());
         let kept = KEPT.try_with(Cell::take).ok().flatten();
-        let block = kept.filter(|kept| kept.layout.size() >= bytes);
-        Self { block: block.unwrap_or_else(|| Block::new(bytes)), count, results: PhantomData }
+        let large = kept.filter(|kept| kept.layout.size() >= bytes);
+        let block = large.unwrap_or_else(|| Block::new(bytes));
+        Self { start: block.start, block: Some(block), count, results: PhantomData }
     }
 
     /// The first one's place.
     pub(crate) const fn as_mut_ptr(&mut self) -> *mut MaybeUninit<R> {
-        self.block.start.as_ptr().cast()
+        self.start.as_ptr().cast()
     }
 
     /// Takes all results.
@@ -51,13 +54,9 @@ impl<R> Results<R> {
 
 impl<R> Drop for Results<R> {
     fn drop(&mut self) {
-        let none = Block { start: NonNull::dangling(), layout: Layout::new::<()>() };
-        let block = std::mem::replace(&mut self.block, none);
-        // Where the thread is at its end, it is freed.
-        let _ = KEPT.try_with(|kept| {
-            // One that was put there meanwhile is freed.
-            drop(kept.replace(Some(block)));
-        });
+        let block = self.block.take();
+        // One that was put there meanwhile is freed, and so is this one at the thread's end.
+        let _ = KEPT.try_with(|kept| drop(kept.replace(block)));
     }
 }
 
@@ -65,7 +64,7 @@ thread_local! {
     static KEPT: Cell<Option<Block>> = const { Cell::new(None) };
 }
 
-/// A block of the system's memory, or none if the layout has no size.
+/// A block of the system's memory.
 struct Block {
     start: NonNull<u8>,
     layout: Layout,
@@ -86,10 +85,8 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if self.layout.size() != 0 {
-            // SAFETY: it was allocated with this layout, and is freed once.
-            unsafe { System.dealloc(self.start.as_ptr(), self.layout) };
-        }
+        // SAFETY: it was allocated with this layout, and is freed once.
+        unsafe { System.dealloc(self.start.as_ptr(), self.layout) };
     }
 }
 
@@ -115,6 +112,6 @@ mod tests {
         let mut larger = Results::<u32>::new(1 << 16);
         // SAFETY: the last place.
         unsafe { larger.as_mut_ptr().add((1 << 16) - 1).write(MaybeUninit::new(1)) };
-        assert!(larger.block.layout.size() >= 4 << 16);
+        assert!(larger.block.as_ref().is_some_and(|block| block.layout.size() >= 4 << 16));
     }
 }

@@ -39,7 +39,7 @@ const HIDDEN: [&str; 7] = [
 ];
 
 /// The entry under construction.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Entry {
     /// Its name in the code.
     pub name: String,

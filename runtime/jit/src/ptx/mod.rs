@@ -43,26 +43,25 @@ pub(crate) mod code;
 pub(crate) mod entry;
 pub(crate) mod message;
 mod order;
+pub(crate) mod steps;
 mod sub_group;
 
 use std::ffi::{CStr, CString};
 use std::fmt;
 use std::time::Instant;
 
-use schism_jit_abi::{GPU_GROUPS, PARAM_INTEGER, PARAM_POINTER};
-use schism_passes::KernelImage;
+use schism_jit_abi::{PARAM_INTEGER, PARAM_POINTER};
 use schism_passes::nvptx::circular_statics;
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
-use schism_passes::spec::options::FastMath;
 use schism_passes::spec::target_library::TargetLibraryInfo;
 
-use crate::clock::{self, Time};
-use crate::cpu::{inline, precise_math};
+use crate::cpu::inline;
 use crate::devicelib;
 use crate::image::{GLOBAL_ID, GLOBAL_RANGE, PANIC, PANIC_FORMAT, group_builtins};
 use crate::module::Module;
-use crate::target::{Target, Work, lower, unknown_step};
+use crate::ptx::steps::EntryState;
+use crate::target::{Target, Work, lower};
 use crate::{JitError, Request};
 use schism_llvm::fatal::isolated;
 use schism_llvm::{FileKind, Machine, Value};
@@ -221,30 +220,9 @@ struct Ptx {
     version: u32,
 }
 
-/// The state between steps.
-#[derive(Default)]
-struct PtxState {
-    /// The entry, once the kernel is wrapped.
-    entry: Option<entry::Entry>,
-}
-
-impl PtxState {
-    fn entry(&self) -> Result<&entry::Entry, JitError> {
-        self.entry.as_ref().ok_or_else(no_entry)
-    }
-
-    fn entry_mut(&mut self) -> Result<&mut entry::Entry, JitError> {
-        self.entry.as_mut().ok_or_else(no_entry)
-    }
-}
-
-fn no_entry() -> JitError {
-    JitError::Internal("a step comes before `wrap-kernel`".to_owned())
-}
-
 impl Target for Ptx {
     type Code = PtxCode;
-    type State = PtxState;
+    type State = EntryState;
     const DEVICE: &'static str = "cuda";
     const LINES: bool = true;
     const PIPELINE: &'static [Step] = pipeline::PTX;
@@ -261,54 +239,33 @@ impl Target for Ptx {
         &'c self,
         step: &'static str,
         work: &Work<'_, 'c>,
-        state: &mut PtxState,
+        state: &mut EntryState,
         cx: &mut PassContext<'_>,
     ) -> Result<(), JitError> {
-        let Work { context, module, kernel, request, .. } = *work;
+        let Work { context, module, request, .. } = *work;
         let options = &self.options;
         match step {
             "link-device-library" => {
                 let libdevice = &options.libdevice.0;
                 devicelib::supply(context, module, &TargetLibraryInfo::PTX, libdevice)?;
             }
-            "define-clock" => clock::add(context, module, Time::Target)?,
             "choose-inlining" => {
                 // Panic code need not be in the entry, since the message buffer is found from
                 // everywhere; but a kernel without calls has all its registers for itself.
                 let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins());
                 inline::choose(module, ids.chain([PANIC, PANIC_FORMAT]));
             }
-            "wrap-kernel" => {
-                state.entry = Some(entry::wrap(context, module, kernel, request, options)?);
-                cx.least_local_align = options.local_align;
-            }
-            "resolve-builtins" => entry::resolve(context, module, state.entry()?)?,
-            "hide-code" => code::hide(context, module)?,
-            "unfuse-multiply-add" => {
-                if request.math == FastMath::PRECISE {
-                    precise_math::unfuse(module);
-                }
-            }
-            "narrow-atomics" => atomics::narrow(context, module),
-            "compare-addresses" => module.compare_addresses_as_numbers(),
-            "name-kernel" => cx.kernels.push(KernelImage::new(&state.entry()?.name)),
-            "drop-own-fences" => atomics::drop_own_fences(module),
             "order-atomics" => atomics::order_updates(module),
-            "trim-parameters" => entry::trim(module, state.entry_mut()?)?,
-            "expand-panics" => {
-                let groups = state.entry()?.flags & GPU_GROUPS != 0;
-                message::leave(context, module, request, options, groups)?;
-            }
             "unmask-multiples" => entry::show_multiples(module, state.entry()?, request, options),
             "adopt-lines" => module.adopt_lines(&state.entry()?.name),
-            step => return Err(unknown_step(step)),
+            step => steps::run_common(step, work, options, state, cx)?,
         }
         Ok(())
     }
 
-    fn emit<'c>(&self, work: &Work<'_, 'c>, mut state: PtxState) -> Result<PtxCode, JitError> {
+    fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<PtxCode, JitError> {
         let Work { context, module, machine, request, dump, .. } = *work;
-        let entry = state.entry.take().ok_or_else(no_entry)?;
+        let entry = state.into_entry()?;
         unresolved(module, request)?;
         let text =
             machine.emit(module, FileKind::Assembly).map_err(|reason| work.failed(reason))?;

@@ -19,21 +19,19 @@ mod lower;
 use std::ffi::{CStr, CString};
 use std::time::Instant;
 
-use schism_jit_abi::{GPU_GROUPS, GPU_LOCAL};
-use schism_passes::KernelImage;
+use schism_jit_abi::GPU_LOCAL;
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
-use schism_passes::spec::options::FastMath;
 use schism_passes::spec::target::SPIRV_TRIPLE;
 use schism_passes::spec::target_library::{PREFIX, TargetLibraryInfo};
 
-use crate::clock::{self, Time};
-use crate::cpu::precise_math;
 use crate::devicelib;
 use crate::image::KERNEL;
 use crate::module::Module;
-use crate::ptx::{self, PtxOptions, arch, atomics, code, entry, message};
-use crate::target::{Target, Work, lower as lower_kernel, unknown_step};
+use crate::ptx::entry::Entry;
+use crate::ptx::steps::{self, EntryState};
+use crate::ptx::{self, PtxOptions, arch};
+use crate::target::{Target, Work, lower as lower_kernel};
 use crate::{JitError, Request};
 use schism_llvm::fatal::isolated;
 use schism_llvm::{Machine, Value};
@@ -89,23 +87,9 @@ struct Spirv {
     options: PtxOptions,
 }
 
-/// The state between steps.
-#[derive(Default)]
-struct SpirvState {
-    /// The entry, once the kernel is wrapped.
-    entry: Option<entry::Entry>,
-}
-
-impl SpirvState {
-    fn entry(&mut self) -> Result<&mut entry::Entry, JitError> {
-        let early = || JitError::Internal("a step comes before `wrap-kernel`".to_owned());
-        self.entry.as_mut().ok_or_else(early)
-    }
-}
-
 impl Target for Spirv {
     type Code = SpirvCode;
-    type State = SpirvState;
+    type State = EntryState;
     const DEVICE: &'static str = "opencl";
     const LINES: bool = false;
     const PIPELINE: &'static [Step] = pipeline::SPIRV;
@@ -123,46 +107,24 @@ impl Target for Spirv {
         &'c self,
         step: &'static str,
         work: &Work<'_, 'c>,
-        state: &mut SpirvState,
+        state: &mut EntryState,
         cx: &mut PassContext<'_>,
     ) -> Result<(), JitError> {
-        let Work { context, module, kernel, request, .. } = *work;
-        let options = &self.options;
+        let Work { context, module, .. } = *work;
         match step {
             "link-device-library" => {
                 devicelib::supply(context, module, &TargetLibraryInfo::SPIRV, &[])?;
             }
-            "define-clock" => clock::add(context, module, Time::Target)?,
             "inline-all" => inline_all(module),
-            "wrap-kernel" => {
-                state.entry = Some(entry::wrap(context, module, kernel, request, options)?);
-                cx.least_local_align = options.local_align;
-            }
-            "resolve-builtins" => entry::resolve(context, module, state.entry()?)?,
-            "hide-code" => code::hide(context, module)?,
-            "unfuse-multiply-add" => {
-                if request.math == FastMath::PRECISE {
-                    precise_math::unfuse(module);
-                }
-            }
-            "narrow-atomics" => atomics::narrow(context, module),
-            "compare-addresses" => module.compare_addresses_as_numbers(),
-            "name-kernel" => cx.kernels.push(KernelImage::new(&state.entry()?.name)),
-            "drop-own-fences" => atomics::drop_own_fences(module),
-            "trim-parameters" => entry::trim(module, state.entry()?)?,
-            "expand-panics" => {
-                let groups = state.entry()?.flags & GPU_GROUPS != 0;
-                message::leave(context, module, request, options, groups)?;
-            }
             "end-work-items" => end_work_items(module, &state.entry()?.name)?,
-            step => return Err(unknown_step(step)),
+            step => steps::run_common(step, work, &self.options, state, cx)?,
         }
         Ok(())
     }
 
-    fn emit<'c>(&self, work: &Work<'_, 'c>, mut state: SpirvState) -> Result<SpirvCode, JitError> {
+    fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<SpirvCode, JitError> {
         let Work { context, module, request, dump, .. } = *work;
-        let entry::Entry { name, mut flags, .. } = state.entry()?.clone();
+        let Entry { name, mut flags, .. } = state.into_entry()?;
         ptx::unresolved(module, request)?;
         let gone = || JitError::Internal(format!("`{name}` is gone"));
         let entry = module.function(&name).ok_or_else(gone)?;
@@ -194,10 +156,7 @@ fn inline_all(module: &Module<'_>) {
         if function.is_declaration() || name == KERNEL || name.starts_with(PREFIX) {
             continue;
         }
-        for name in ["noinline", "optnone"] {
-            function.remove_function_attribute(name);
-        }
-        function.add_function_attribute("alwaysinline", 0);
+        always_inline(function);
     }
     for call in module.functions().into_iter().flat_map(Value::instructions) {
         if call.is_call() {
@@ -221,11 +180,13 @@ fn end_work_items(module: &Module<'_>, entry: &str) -> Result<(), JitError> {
             }
         }
     }
-    for function in ending {
-        for name in ["noinline", "optnone"] {
-            function.remove_function_attribute(name);
-        }
-        function.add_function_attribute("alwaysinline", 0);
-    }
+    ending.into_iter().for_each(always_inline);
     module.run_passes("always-inline,globaldce", None).map_err(JitError::Internal)
+}
+
+fn always_inline(function: Value<'_>) {
+    for name in ["noinline", "optnone"] {
+        function.remove_function_attribute(name);
+    }
+    function.add_function_attribute("alwaysinline", 0);
 }

@@ -121,8 +121,7 @@ where
     let range = NdRange::from_groups(progress.tiles, GROUP)?;
     let kernel = move |work_item: NdItem<'_, 1>, memory: Local<'_, Unit>| {
         let mut team = Team::<T>::new(work_item, memory);
-        let begin = work_item.group_x().wrapping_mul(Scratch::<T>::TILE);
-        let count = least(len.wrapping_sub(begin), Scratch::<T>::TILE);
+        let (begin, count) = tile_of::<T>(work_item.group_x(), len);
         // SAFETY: elements of the group's tile, which it alone accesses.
         team.load(count, |i| unsafe { from.get_unchecked(begin.wrapping_add(i)) });
         if !team.wait() {
@@ -146,10 +145,8 @@ where
             run *= 2;
         }
         work_item.barrier();
-        team.store(count, |i, value| {
-            // SAFETY: as above.
-            unsafe { to.set_unchecked(begin.wrapping_add(i), value) };
-        });
+        // SAFETY: elements of the group's tile, which it alone writes.
+        team.store(count, |i, value| unsafe { to.set_unchecked(begin.wrapping_add(i), value) });
         progress.count(&mut team);
     };
     // SAFETY: the caller's promise.
@@ -232,8 +229,7 @@ where
         }
         let mut team = Team::<T>::new(work_item, memory);
         let tile = work_item.group_x();
-        let begin = tile.wrapping_mul(Scratch::<T>::TILE);
-        let count = least(len.wrapping_sub(begin), Scratch::<T>::TILE);
+        let (begin, count) = tile_of::<T>(tile, len);
         let (a, b, pair) = pair_of(runs.from.raw(), runs.run, begin);
         let first = begin.wrapping_sub(pair);
         let last = first.wrapping_add(count);
@@ -270,14 +266,19 @@ where
             return;
         }
         work_item.barrier();
-        team.store(count, |i, value| {
-            // SAFETY: elements of the group's tile, which it alone writes.
-            unsafe { to.set_unchecked(begin.wrapping_add(i), value) };
-        });
+        // SAFETY: as in `sort_tiles`.
+        team.store(count, |i, value| unsafe { to.set_unchecked(begin.wrapping_add(i), value) });
         progress.count(&mut team);
     };
     // SAFETY: the caller's promise.
     unsafe { launches.launch(range, Scratch::<T>::source(), kernel) }
+}
+
+/// Where a tile of `len` elements begins, and how many it has.
+#[inline(always)]
+const fn tile_of<T>(tile: usize, len: usize) -> (usize, usize) {
+    let begin = tile.wrapping_mul(Scratch::<T>::TILE);
+    (begin, least(len.wrapping_sub(begin), Scratch::<T>::TILE))
 }
 
 #[inline(always)]

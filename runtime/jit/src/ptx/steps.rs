@@ -1,0 +1,76 @@
+//! Steps that all targets with an entry of this module's have in common.
+
+use schism_jit_abi::GPU_GROUPS;
+use schism_passes::KernelImage;
+use schism_passes::pass::PassContext;
+use schism_passes::spec::options::FastMath;
+
+use crate::JitError;
+use crate::clock::{self, Time};
+use crate::cpu::precise_math;
+use crate::ptx::{PtxOptions, atomics, code, entry, message};
+use crate::target::{Work, unknown_step};
+
+/// The state between steps.
+#[derive(Default)]
+pub(crate) struct EntryState {
+    /// The entry, once the kernel is wrapped.
+    entry: Option<entry::Entry>,
+}
+
+impl EntryState {
+    pub(crate) fn entry(&self) -> Result<&entry::Entry, JitError> {
+        self.entry.as_ref().ok_or_else(no_entry)
+    }
+
+    fn entry_mut(&mut self) -> Result<&mut entry::Entry, JitError> {
+        self.entry.as_mut().ok_or_else(no_entry)
+    }
+
+    pub(crate) fn into_entry(self) -> Result<entry::Entry, JitError> {
+        self.entry.ok_or_else(no_entry)
+    }
+}
+
+fn no_entry() -> JitError {
+    JitError::Internal("a step comes before `wrap-kernel`".to_owned())
+}
+
+/// Runs a step that is not the target's own.
+///
+/// # Errors
+/// There is no such step, or it fails.
+pub(crate) fn run_common<'c>(
+    step: &'static str,
+    work: &Work<'_, 'c>,
+    options: &PtxOptions,
+    state: &mut EntryState,
+    cx: &mut PassContext<'_>,
+) -> Result<(), JitError> {
+    let Work { context, module, kernel, request, .. } = *work;
+    match step {
+        "define-clock" => clock::add(context, module, Time::Target)?,
+        "wrap-kernel" => {
+            state.entry = Some(entry::wrap(context, module, kernel, request, options)?);
+            cx.least_local_align = options.local_align;
+        }
+        "resolve-builtins" => entry::resolve(context, module, state.entry()?)?,
+        "hide-code" => code::hide(context, module)?,
+        "unfuse-multiply-add" => {
+            if request.math == FastMath::PRECISE {
+                precise_math::unfuse(module);
+            }
+        }
+        "narrow-atomics" => atomics::narrow(context, module),
+        "compare-addresses" => module.compare_addresses_as_numbers(),
+        "name-kernel" => cx.kernels.push(KernelImage::new(&state.entry()?.name)),
+        "drop-own-fences" => atomics::drop_own_fences(module),
+        "trim-parameters" => entry::trim(module, state.entry_mut()?)?,
+        "expand-panics" => {
+            let groups = state.entry()?.flags & GPU_GROUPS != 0;
+            message::leave(context, module, request, options, groups)?;
+        }
+        step => return Err(unknown_step(step)),
+    }
+    Ok(())
+}
