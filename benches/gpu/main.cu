@@ -9,6 +9,7 @@
 #include "measure.cuh"
 
 #include "black_scholes.cuh"
+#include "breadth.cuh"
 #include "copies.cuh"
 #include "histogram.cuh"
 #include "launch.cuh"
@@ -22,12 +23,7 @@
 #include "stream.cuh"
 #include "transpose.cuh"
 
-int main(int count, char** arguments) {
-    Settings settings(count, arguments);
-    cudaDeviceProp properties;
-    CHECK(cudaGetDeviceProperties(&properties, 0));
-    std::printf("device cuda:0 (%s, sm_%d%d)\n", properties.name, properties.major, properties.minor);
-    Bench bench(settings);
+void tuned(Bench& bench) {
     launch::run(bench);
     copies::run(bench);
     stream::run<float>(bench);
@@ -42,5 +38,15 @@ int main(int count, char** arguments) {
     mandelbrot::run(bench);
     black_scholes::run(bench);
     spmv::run(bench);
+}
+
+int main(int count, char** arguments) {
+    Settings settings(count, arguments);
+    cudaDeviceProp properties;
+    CHECK(cudaGetDeviceProperties(&properties, 0));
+    std::printf("device cuda:0 (%s, sm_%d%d)\n", properties.name, properties.major, properties.minor);
+    Bench bench(settings);
+    if (settings.tuned) tuned(bench);
+    if (settings.breadth) breadth::run(bench);
     return 0;
 }

@@ -25,7 +25,7 @@ inline void check(cudaError_t result, const char* what, int line) {
 
 // The command line.
 struct Settings {
-    bool small = false;
+    bool small = false, tuned = true, breadth = false;
     bool device_clock = true;
     size_t elements = 0;
     int runs = 30;
@@ -40,6 +40,10 @@ struct Settings {
             };
             if (option == "--small") {
                 small = true;
+            } else if (option == "--suite") {
+                const std::string suite = value();
+                tuned = suite != "breadth";
+                breadth = suite != "tuned";
             } else if (option == "--elements") {
                 elements = std::strtoull(value().c_str(), nullptr, 10);
                 if (elements == 0 || elements % 256 != 0) fail("--elements takes a multiple of 256");
@@ -138,11 +142,15 @@ __global__ void sample_kernel(const T* from, T* to, size_t len, size_t step) {
 }
 
 // What a checksum is made of.
+inline uint64_t bits_of(uint8_t x) { return x; }
 inline uint64_t bits_of(uint32_t x) { return x; }
+inline uint64_t bits_of(uint64_t x) { return x; }
 inline uint64_t bits_of(float x) { uint32_t bits; std::memcpy(&bits, &x, 4); return bits; }
 inline uint64_t bits_of(double x) { uint64_t bits; std::memcpy(&bits, &x, 8); return bits; }
 inline uint64_t bits_of(float4 v) { return bits_of(v.x) ^ bits_of(v.y) << 16 ^ bits_of(v.z) << 32; }
+inline double value_of(uint8_t x) { return x; }
 inline double value_of(uint32_t x) { return x; }
+inline double value_of(uint64_t x) { return double(x); }
 inline double value_of(float x) { return x; }
 inline double value_of(double x) { return x; }
 inline double value_of(float4 v) { return double(v.x) + double(v.y) + double(v.z); }

@@ -33,6 +33,15 @@ fn kernels_compute_what_the_host_does() {
 }
 
 #[test]
+fn kernels_that_no_pass_was_made_for_compute_what_the_host_does() {
+    let (well, text) = run(&["--suite", "breadth", "--check"]);
+    assert!(well, "{text}");
+    let count = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
+    // Twenty kernels, precise and relaxed.
+    assert_eq!((count("result "), count("check ")), (40, 40), "{text}");
+}
+
+#[test]
 fn kernels_can_be_chosen() {
     let (well, text) = run(&["--only", "triad,scan", "--elements", "512"]);
     assert!(well, "{text}");
@@ -47,4 +56,9 @@ fn kernels_can_be_chosen() {
 
     let (well, text) = run(&["--only", "triade"]);
     assert!(!well && text.contains("there is no kernel `triade`"), "{text}");
+
+    let (well, text) = run(&["--suite", "all", "--only", "fnv,scan"]);
+    assert!(well && text.contains("kernel=fnv") && text.contains("kernel=scan"), "{text}");
+    let (well, text) = run(&["--suite", "deep"]);
+    assert!(!well && text.contains("there is no suite `deep`"), "{text}");
 }

@@ -67,6 +67,7 @@
 //! | `split-at-barriers` | [`cpu::split_at_barriers`]: cuts kernels at barriers into loops over a group's work-items |
 //! | `loop-versioning` | [`bounds::loop_versioning`]: clones loops without their checks, and decides before the loop which one runs |
 //! | `merge-checks` | [`bounds::merge_checks`]: merges successive range checks into one branch |
+//! | `clamped-checks` | [`bounds::clamped_checks`]: decides checks of clamped indices by the sizes that they are clamped to |
 //! | `vectorize` | [`mod@vectorize`]: computes several work-items at once, in the lanes of vectors (CPU) |
 //! | `lower-group-updates` | [`cpu::lower_group_updates`]: turns relaxed updates of a group's local memory into plain accesses |
 //! | `strip-mine` | [`bounds::strip_mine`]: strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices) |
@@ -84,6 +85,7 @@
 //! | `demote-shared-loads` | [`gpu::demote_shared_loads`]: turns relaxed atomic loads of work-group memory into plain loads where no store is possible in the same barrier interval |
 //! | `circular-statics` | [`nvptx::circular_statics`]: declares statics that refer to each other in a cycle before their definitions |
 //! | `unroll-hints` | [`gpu::unroll_hints`]: adds unroll counts to small counted loops |
+//! | `unroll-private-arrays` | [`gpu::unroll_private_arrays`]: unrolls loops over private arrays completely |
 //! | `address-spaces` | [`gpu::address_spaces`]: moves pointers into the target's address spaces |
 //!
 //! For diagnostics, and for targets without a stack:

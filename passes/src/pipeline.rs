@@ -179,7 +179,9 @@ pub static PTX: &[Step] = &[
     Step::Pass("demote-shared-loads"),
     Step::Target("dump-legalized"),
     // Pre-optimize.
+    Step::Pass("unroll-private-arrays"),
     BOUNDS,
+    Step::Pass("clamped-checks"),
     llvm("llvm-loop-simplify", "function(loop-simplify)"),
     Step::Pass("unroll-hints"),
     OPTIMIZE,

@@ -16,7 +16,7 @@
 use thiserror::Error;
 
 use crate::analysis::call_sites;
-use crate::bounds::{loop_versioning, merge_checks, narrow_checks, strip_mine};
+use crate::bounds::{clamped_checks, loop_versioning, merge_checks, narrow_checks, strip_mine};
 use crate::check::{capabilities, device_check, exports, performance_lints, recursion};
 use crate::cpu::{lower_group_updates, split_at_barriers};
 use crate::frontend::{
@@ -29,7 +29,7 @@ use crate::frontend::{
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
     infer_alignment, lower_local_memory, merge_panic_exits, narrow_division, panic_sites,
-    superblocks, unroll_hints,
+    superblocks, unroll_hints, unroll_private_arrays,
 };
 use crate::nvptx::{circular_statics, launch_bounds};
 use crate::pass::{Pass, PassContext, optional, pass};
@@ -82,6 +82,7 @@ pub static PASSES: &[Pass] = &[
     optional("loop-versioning", "clones loops without their checks, and decides before the loop which one runs", |module, _| Ok(loop_versioning::run(module)?)),
     optional("merge-checks", "merges successive range checks into one branch", |module, _| Ok(merge_checks::run(module))),
     optional("strip-mine", "strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices)", |module, _| Ok(strip_mine::run(module)?)),
+    optional("clamped-checks", "decides checks of clamped indices by the sizes that they are clamped to (GPUs)", |module, _| Ok(clamped_checks::run(module))),
     optional("narrow-checks", "compares indices with lengths below 2^31 in 32 bits (GPUs)", |module, _| Ok(narrow_checks::run(module))),
     // cpu
     optional("split-at-barriers", "cuts kernels at barriers into loops over a group's work-items", |module, _| split_at_barriers::run(module)),
@@ -99,6 +100,7 @@ pub static PASSES: &[Pass] = &[
     pass("demote-private-atomics", "turns atomic accesses of private memory into plain ones", |module, _| Ok(demote_private_atomics::run_on(module))),
     optional("demote-shared-loads", "turns relaxed atomic loads of work-group memory into plain loads where no store is possible in the same barrier interval", |module, _| Ok(demote_shared_loads::run(module))),
     optional("unroll-hints", "adds unroll counts to small counted loops", |module, _| Ok(unroll_hints::run(module))),
+    optional("unroll-private-arrays", "unrolls loops over private arrays completely", |module, _| Ok(unroll_private_arrays::run(module)?)),
     pass("address-spaces", "moves pointers into the target's address spaces", |module, cx| Ok(address_spaces::run(module, &cx.spec.target, &cx.kernels())?)),
     // nvptx
     optional("launch-bounds", "gives kernels with many loads in a loop more registers", |module, _| Ok(launch_bounds::run(module))),

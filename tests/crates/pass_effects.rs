@@ -146,6 +146,31 @@ fn loop_versioning(
     })
 }
 
+/// Rounds over the words of a private array.
+fn unroll_private_arrays(queue: &Queue, from: &Buffer<u32>, to: &mut Buffer<u32>) -> Outcome {
+    queue.for_each((from, to), |(from, to)| {
+        let mut words = [*from; 40];
+        for i in 16..40 {
+            words[i] = words[i - 16].rotate_left(7) ^ words[i - 7].wrapping_mul(5);
+        }
+        *to = words.iter().fold(0, |all, word| all ^ word);
+    })
+}
+
+/// Neighbours in a plane, at its border those of the border.
+fn clamped_checks(
+    queue: &Queue,
+    from: &Buffer<f32>,
+    to: &mut Buffer<f32>,
+    side: usize,
+) -> Outcome {
+    queue.for_each_in([side, side], (to, whole(from)), move |item, (to, from)| {
+        let [y, x] = item.id();
+        let at = |y: usize, x: usize| from[y.min(side - 1) * side + x.min(side - 1)];
+        *to = at(y, x.saturating_sub(1)) + at(y, x + 1) + at(y.saturating_sub(1), x) + at(y + 1, x);
+    })
+}
+
 fn main() -> Result<(), schism::Error> {
     let queue = Queue::new()?;
     let side = TILE;
@@ -161,5 +186,8 @@ fn main() -> Result<(), schism::Error> {
     narrow_checks(&queue, &from, &mut to, side)?;
     merge_checks(&queue, &from, &mut row, side)?;
     strip_mine(&queue, [&numbers, &numbers], [&from, &from], &mut row)?;
+    clamped_checks(&queue, &from, &mut to, side)?;
+    let mut words = Buffer::filled(&queue, side + 1, 0)?;
+    unroll_private_arrays(&queue, &numbers, &mut words)?;
     loop_versioning(&queue, &from, &mut row, side).map_err(Into::into)
 }

@@ -38,6 +38,8 @@ const EFFECTS: &[(&str, &[Effect])] = &[
     ("strip-mine", &[Appears("ld.global.nc.v4")]),
     ("merge-checks", &[Fewer("bra")]),
     ("loop-versioning", &[More("ld.global.nc")]),
+    ("unroll-private-arrays", &[Disappears("ld.local")]),
+    ("clamped-checks", &[More("bra")]),
 ];
 
 #[test]

@@ -10,6 +10,7 @@
 //! of integers are left to LLVM, which may change their order.
 
 use rustc_middle::ty::{self, GenericArgsRef, Ty, TyCtxt};
+use rustc_span::Symbol;
 
 use crate::stdpar::{RAYON, is_in_module, own_args};
 
@@ -36,10 +37,10 @@ impl Form {
     }
 
     /// The consumers of its pipelines.
-    const fn consumers(self) -> &'static [Known] {
+    const fn consumers(self) -> &'static [&'static [Known]] {
         match self {
-            Self::Each => &OF_EACH,
-            Self::Sums => &OF_SUMS,
+            Self::Each => &[&FOR_EACH, &COLLECT, &CHANGES],
+            Self::Sums => OF_SUMS,
         }
     }
 }
@@ -65,10 +66,13 @@ const PRODUCERS: [Known; 15] = [
     ("len", "MaxLenProducer", 1),
 ];
 
-const OF_EACH: [Known; 8] = [
-    ("for_each", "ForEachConsumer", 0),
-    ("noop", "NoopConsumer", 0),
-    ("consumer", "CollectConsumer", 0),
+/// Consumers without results.
+const FOR_EACH: [Known; 2] = [("for_each", "ForEachConsumer", 0), ("noop", "NoopConsumer", 0)];
+
+const COLLECT: [Known; 1] = [("consumer", "CollectConsumer", 0)];
+
+/// Consumers that give another one an item for each of theirs.
+const CHANGES: [Known; 5] = [
     ("map", "MapConsumer", 1),
     ("copied", "CopiedConsumer", 1),
     ("cloned", "ClonedConsumer", 1),
@@ -76,16 +80,10 @@ const OF_EACH: [Known; 8] = [
     ("update", "UpdateConsumer", 1),
 ];
 
-const OF_SUMS: [Known; 9] = [
-    (SUM, "SumConsumer", 0),
-    (PRODUCT, "ProductConsumer", 0),
-    ("map", "MapConsumer", 1),
-    ("copied", "CopiedConsumer", 1),
-    ("cloned", "ClonedConsumer", 1),
-    ("inspect", "InspectConsumer", 1),
-    ("update", "UpdateConsumer", 1),
-    ("filter", "FilterConsumer", 1),
-    ("filter_map", "FilterMapConsumer", 1),
+const OF_SUMS: &[&[Known]] = &[
+    &[(SUM, "SumConsumer", 0), (PRODUCT, "ProductConsumer", 0)],
+    &CHANGES,
+    &[("filter", "FilterConsumer", 1), ("filter_map", "FilterMapConsumer", 1)],
 ];
 
 /// The modules of consumers that are for floating-point numbers alone.
@@ -108,26 +106,49 @@ pub(super) fn form_of_pipeline<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> Opt
     let is_counted =
         tcx.opt_item_name(piece.ty_adt_def()?.did()).is_some_and(|name| name.as_str() == COUNTED);
     let args = own_args(tcx, piece).filter(|_| is_counted)?;
-    if !is_known(tcx, args.type_at(0), &PRODUCERS, is_float) {
+    if !is_known(tcx, args.type_at(0), &[&PRODUCERS], is_float) {
         return None;
     }
     let mut forms = [Form::Each, Form::Sums].into_iter();
     forms.find(|form| is_known(tcx, args.type_at(1), form.consumers(), is_float))
 }
 
-/// Whether a kernel is the one for sums among those whose work-items get copies.
-pub(super) fn is_for_sums<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
-    kernel
-        .ty_adt_def()
-        .and_then(|adt| tcx.opt_item_name(adt.did()))
-        .is_some_and(|name| name.as_str() == Form::Sums.name())
+/// The kernels whose work-items get copies of a pipeline. Of each pipeline there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Grid {
+    /// For all pipelines.
+    Fold,
+    /// For sums and products of numbers. Their order does not matter: rayon promises none, and of
+    /// integers it makes no difference.
+    Sums,
+    /// For those that collect all items, each in its place.
+    Collect,
 }
 
-/// Whether a pipeline, of which these are the producer and the consumer, gives a sum or a product of
-/// numbers. Their order does not matter: rayon promises none, and of integers it makes no difference.
-pub(super) fn is_sum<'tcx>(tcx: TyCtxt<'tcx>, args: GenericArgsRef<'tcx>) -> bool {
-    is_known(tcx, args.type_at(0), &PRODUCERS, is_number)
-        && is_known(tcx, args.type_at(1), &OF_SUMS, is_number)
+impl Grid {
+    /// Which one a kernel is.
+    pub(super) fn of_kernel<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> Self {
+        let name = kernel.ty_adt_def().and_then(|adt| tcx.opt_item_name(adt.did()));
+        match name.as_ref().map(Symbol::as_str) {
+            Some("Sums") => Self::Sums,
+            Some("Collect") => Self::Collect,
+            _ => Self::Fold,
+        }
+    }
+
+    /// The one for a pipeline, of which these are the producer and the consumer.
+    pub(super) fn of_pipeline<'tcx>(tcx: TyCtxt<'tcx>, args: GenericArgsRef<'tcx>) -> Self {
+        let (producer, consumer) = (args.type_at(0), args.type_at(1));
+        if is_known(tcx, consumer, &[&COLLECT, &CHANGES], is_number) {
+            Self::Collect
+        } else if is_known(tcx, producer, &[&PRODUCERS], is_number)
+            && is_known(tcx, consumer, OF_SUMS, is_number)
+        {
+            Self::Sums
+        } else {
+            Self::Fold
+        }
+    }
 }
 
 fn is_float(ty: Ty<'_>) -> bool {
@@ -138,8 +159,13 @@ fn is_number(ty: Ty<'_>) -> bool {
     matches!(ty.kind(), ty::Float(_) | ty::Int(_) | ty::Uint(_))
 }
 
-/// Whether a type is made of those in a list alone; sums are `of` a type.
-fn is_known<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, all: &[Known], of: fn(Ty<'_>) -> bool) -> bool {
+/// Whether a type is made of those in some lists alone; sums are `of` a type.
+fn is_known<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    ty: Ty<'tcx>,
+    all: &[&[Known]],
+    of: fn(Ty<'_>) -> bool,
+) -> bool {
     let ty::Adt(adt, args) = *ty.kind() else { return false };
     if tcx.crate_name(adt.did().krate).as_str() != RAYON {
         return false;
@@ -147,6 +173,8 @@ fn is_known<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, all: &[Known], of: fn(Ty<'_>)
     let Some(name) = tcx.opt_item_name(adt.did()) else { return false };
     let found = all
         .iter()
+        .copied()
+        .flatten()
         .find(|&&(module, known, _)| known == name.as_str() && is_in_module(tcx, ty, module));
     let Some(&(module, _, inner)) = found else { return false };
     args.types().take(inner).all(|inner| is_known(tcx, inner, all, of))

@@ -28,6 +28,7 @@ use rustc_span::def_id::{CrateNum, DefId, LOCAL_CRATE, StableCrateId};
 use rustc_span::{ErrorGuaranteed, Symbol};
 
 use crate::rustc::{as_written, to_normalize};
+use crate::stdpar::each::Grid;
 use crate::track;
 
 /// The crate with the replacements.
@@ -230,7 +231,8 @@ pub(crate) fn may_be_kernel<'tcx>(tcx: TyCtxt<'tcx>, marker: Instance<'tcx>) -> 
         // Of those that run pieces, there is one.
         && is_form_of_pipeline(tcx, kernel)
         && (!is_copied(tcx, kernel)
-            || (each::is_for_sums(tcx, kernel) == each::is_sum(tcx, args) && split_well(tcx, args)))
+            || (Grid::of_kernel(tcx, kernel) == Grid::of_pipeline(tcx, args)
+                && split_well(tcx, args)))
         && (!sorts::is_kernel(tcx, kernel) || sorts::may_be_copied(tcx, args))
 }
 

@@ -1,5 +1,7 @@
 //! Finds the blocks that belong to a panic.
 
+use std::collections::BTreeSet;
+
 use schism_llvm::{Block, Opcode, Value};
 
 use crate::ir::cfg::Cfg;
@@ -24,6 +26,24 @@ pub(crate) fn is_cold(block: Block<'_>) -> bool {
         }
         _ => false,
     })
+}
+
+/// How many blocks may decide which panic it is.
+const DECISION: usize = 256;
+
+/// Whether a panic comes after a block, whichever way control goes.
+pub(crate) fn panics_anyway(cfg: &Cfg<'_>, block: usize) -> bool {
+    let (mut seen, mut open) = (BTreeSet::new(), vec![block]);
+    while let Some(block) = open.pop() {
+        if is_cold(cfg.blocks[block]) || !seen.insert(block) {
+            continue;
+        }
+        if cfg.successors[block].is_empty() || seen.len() > DECISION {
+            return false;
+        }
+        open.extend(&cfg.successors[block]);
+    }
+    true
 }
 
 /// Whether what comes after a block is a panic.

@@ -76,7 +76,8 @@ pub fn run(module: &Module<'_>) {
 pub fn run_on(function: Value<'_>) {
     let blocks = function.blocks();
     if function.has_function_attribute("optnone")
-        || blocks.iter().filter(|block| is_cold(**block)).count() < 2
+        || blocks.iter().flat_map(|block| block.successors()).filter(|next| is_cold(*next)).count()
+            < 2
     {
         return;
     }
@@ -200,8 +201,15 @@ fn may_stay_away(instruction: Value<'_>) -> bool {
 
 /// Whether an instruction computes something that nobody notices, and the same whenever it does:
 /// `freeze` may not.
-fn is_arithmetic(instruction: Value<'_>) -> bool {
+pub(super) fn is_arithmetic(instruction: Value<'_>) -> bool {
+    let is_clamp = || {
+        let names = ["umin.", "umax.", "smin.", "smax.", "usub.sat.", "uadd.sat.", "ssub.sat."];
+        let callee = instruction.direct_callee().map(Value::name).unwrap_or_default();
+        let name = callee.strip_prefix("llvm.");
+        name.is_some_and(|name| names.iter().any(|clamp| name.starts_with(clamp)))
+    };
     instruction.is_integer_arithmetic()
+        || instruction.opcode() == Some(Opcode::Call) && is_clamp()
         || matches!(
             instruction.opcode(),
             Some(Opcode::GetElementPtr | Opcode::IntToPtr | Opcode::FCmp)

@@ -1,5 +1,6 @@
-//! Moves bounds checks out of loops, merges them and narrows them.
+//! Moves bounds checks out of loops, merges them, decides them by sizes and narrows them.
 
+pub mod clamped_checks;
 mod conditions;
 pub mod loop_versioning;
 pub mod merge_checks;

@@ -11,3 +11,4 @@ pub mod narrow_division;
 pub mod panic_sites;
 pub mod superblocks;
 pub mod unroll_hints;
+pub mod unroll_private_arrays;

@@ -55,6 +55,11 @@ pub(crate) fn replace(end: Value<'_>, old: &str, property: &str, number: u64) {
     tell(&[end], &kept, property, Some(number));
 }
 
+/// Whether something is told about unrolling a loop whose latch ends in `end`.
+pub(crate) fn is_told_of_unrolling(end: Value<'_>) -> bool {
+    has(end, UNROLL)
+}
+
 /// Whether a loop whose latch ends in `end` has a property.
 pub(crate) fn has(end: Value<'_>, property: &str) -> bool {
     let known = end.named_kind_metadata(LOOP);

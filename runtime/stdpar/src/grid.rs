@@ -12,9 +12,12 @@
 //! [`Sums`] is for sums and products of numbers, where order does not matter: each lane has sums of
 //! its own, and neighbouring lanes take neighbouring items, so that a GPU reads whole cache lines.
 //!
+//! [`Collect`] is for pipelines that collect all items: a work-item for each, and no results
+//! (`collected.rs`).
+//!
 //! This is for producers and consumers that drop nothing, and that are rayon's own: copies of these
 //! may be split side by side, since the parts have nothing in common. The compiler makes no kernels
-//! of others in this module, which it knows by its name, and of each pipeline one of the two.
+//! of others in this module, which it knows by its name, and of each pipeline one of the three.
 
 use std::array;
 use std::mem::{ManuallyDrop, MaybeUninit, forget, needs_drop};
@@ -23,6 +26,7 @@ use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer};
 use schism::__private::{Kernel, concurrency, descriptor, run_in_groups, run_unchecked};
 use schism::{Item, LaunchError, Queue};
 
+use crate::collected::Collected;
 use crate::each::{Items, OfItems};
 use crate::group::{self, LANES, Member, Panicked};
 use crate::pieces::fold;
@@ -320,6 +324,28 @@ where
     }
 }
 
+/// The kernel for pipelines that collect all items: a work-item for each piece.
+pub struct Collect<P, C>
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    pipeline: Copied<P, C>,
+}
+
+impl<P, C> Kernel<1> for Collect<P, C>
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    #[inline(always)]
+    fn run(&self, item: Item<1>) {
+        // SAFETY: a launch has as many work-items as there are pieces. The items are in their
+        // places, and the host makes the result that owns them.
+        unsafe { forget(self.pipeline.fold(item.x())) };
+    }
+}
+
 /// Whether the results of a pipeline have bytes: then its kernel runs in groups.
 pub(crate) const fn has_results<P, C>() -> bool
 where
@@ -329,13 +355,29 @@ where
     size_of::<C::Result>() != 0
 }
 
-/// Whether a pipeline has the kernel for sums.
-pub(crate) fn is_sum<P, C>() -> bool
-where
-    P: Producer,
-    C: Consumer<P::Item>,
-{
-    !descriptor::<Sums<P, C>, 1>().is_null()
+/// The kernels of this module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Fold,
+    Sums,
+    Collect,
+}
+
+impl Form {
+    /// That of the kernel that a pipeline has; `None` if it has none.
+    pub(crate) fn find<P, C>() -> Option<Self>
+    where
+        P: Producer,
+        C: Consumer<P::Item>,
+    {
+        if !descriptor::<Sums<P, C>, 1>().is_null() {
+            Some(Self::Sums)
+        } else if !descriptor::<Collect<P, C>, 1>().is_null() {
+            Some(Self::Collect)
+        } else {
+            (!descriptor::<Fold<P, C>, 1>().is_null()).then_some(Self::Fold)
+        }
+    }
 }
 
 /// Why there is no result.
@@ -384,10 +426,19 @@ where
     producer: &'a P,
     consumer: &'a C,
     len: usize,
-    is_sum: bool,
+    way: Way<C::Result>,
     shape: Shape,
-    /// One for each group.
-    results: Results<C::Result>,
+}
+
+/// How a pipeline runs.
+enum Way<R> {
+    /// Without results.
+    Each,
+    /// Without results, but there is one of the whole.
+    Collect(Collected),
+    /// In groups, with room for the result of each.
+    Fold(Results<R>),
+    Sums(Results<R>),
 }
 
 impl<'a, P, C> Launch<'a, P, C>
@@ -396,19 +447,41 @@ where
     C: Consumer<P::Item>,
 {
     /// Makes room for all results: the device sees only what is there when the launch begins.
-    pub(crate) fn new(queue: &Queue, len: usize, producer: &'a P, consumer: &'a C) -> Self {
-        let is_sum = is_sum::<P, C>();
-        let has_results = const { has_results::<P, C>() };
+    /// `None` if the results are not what this module knows.
+    pub(crate) fn new(
+        queue: &Queue,
+        form: Form,
+        len: usize,
+        producer: &'a P,
+        consumer: &'a C,
+    ) -> Option<Self> {
         let limits = (producer.min_len(), producer.max_len());
-        let piece = if is_sum { 1 } else { piece(len, size_of::<C::Result>(), limits) };
-        let shape = if has_results {
+        let in_groups = |piece: usize| {
             let sub_groups = const { group::size_for::<C::Result>() / LANES };
             Shape::in_groups(len, piece, sub_groups, concurrency(queue))
-        } else {
-            Shape::without_groups(len, piece)
         };
-        let results = Results::new(if has_results { shape.count } else { 1 });
-        Self { producer, consumer, len, is_sum, shape, results }
+        let (way, shape) = match form {
+            Form::Collect => {
+                // SAFETY: the bytes of a consumer that drops nothing. The compiler makes no such
+                // kernel of other consumers.
+                let copy = unsafe { std::ptr::from_ref(consumer).read() };
+                // SAFETY: as above.
+                let collected = unsafe { Collected::find(copy, len)? };
+                (Way::Collect(collected), Shape::without_groups(len, piece(len, 0, limits)))
+            }
+            Form::Fold if const { !has_results::<P, C>() } => {
+                (Way::Each, Shape::without_groups(len, piece(len, 0, limits)))
+            }
+            Form::Fold => {
+                let shape = in_groups(piece(len, size_of::<C::Result>(), limits));
+                (Way::Fold(Results::new(shape.count)), shape)
+            }
+            Form::Sums => {
+                let shape = in_groups(1);
+                (Way::Sums(Results::new(shape.count)), shape)
+            }
+        };
+        Some(Self { producer, consumer, len, way, shape })
     }
 
     /// The number of pieces.
@@ -426,51 +499,72 @@ where
     /// # Errors
     /// [`Failed`]. Unless that says otherwise, producer and consumer are used up.
     pub(crate) fn run(&mut self, queue: &Queue) -> Result<C::Result, Failed> {
-        let (pipeline, results) = (self.pipeline(), self.results.as_mut_ptr());
+        let (pipeline, shape) = (self.pipeline(), self.shape);
         // SAFETY: kernel and results live until the launch is over; the rest is borrowed by the
         // pipeline. Work-items have pieces of their own, which may go to other threads.
         let launched = unsafe {
-            if self.is_sum {
-                self.launch_groups(queue, &Sums { pipeline, results })
-            } else if const { has_results::<P, C>() } {
-                self.launch_groups(queue, &Fold { pipeline, results })
-            } else {
-                run_unchecked(queue, &Fold { pipeline, results }, self.shape.count)
+            match &mut self.way {
+                Way::Each => {
+                    // Nothing of the results is written.
+                    let results = std::ptr::dangling_mut();
+                    run_unchecked(queue, &Fold { pipeline, results }, shape.count)
+                }
+                Way::Collect(_) => run_unchecked(queue, &Collect { pipeline }, shape.count),
+                Way::Fold(results) => {
+                    let results = results.as_mut_ptr();
+                    launch_groups::<_, C::Result>(queue, &Fold { pipeline, results }, shape)
+                }
+                Way::Sums(results) => {
+                    let results = results.as_mut_ptr();
+                    launch_groups::<_, C::Result>(queue, &Sums { pipeline, results }, shape)
+                }
             }
         };
         launched.map_err(|error| {
             if has_not_begun(&error) { Failed::NotBegun(error) } else { Failed::Within(error) }
         })?;
         let pipeline = self.pipeline();
-        let of_group = if const { has_results::<P, C>() } {
-            pipeline.part_of_group()
-        } else {
-            // The results of all work-items have no bytes, and one stands for them.
-            self.len
-        };
-        // SAFETY: each group has written its own; those without bytes need no value.
-        let mut rest = unsafe { self.results.take() };
-        let mut joined = rest.next().expect("a pipeline with items has a group");
-        let pieces = pipeline.pieces();
-        for (number, right) in rest.enumerate() {
-            let at = [0, number + 1, number + 2].map(|group| (group * of_group).min(pieces));
-            joined = pipeline.join(at, joined, right);
+        match &mut self.way {
+            Way::Each => {
+                // SAFETY: it has no bytes, and stands for those of all work-items.
+                Ok(unsafe { std::ptr::dangling::<C::Result>().read() })
+            }
+            Way::Collect(collected) => {
+                // SAFETY: it was found for this consumer, and all work-items have written theirs.
+                Ok(unsafe { collected.result(pipeline.consumer(0, self.len)) })
+            }
+            Way::Fold(results) | Way::Sums(results) => {
+                // SAFETY: each group has written its own.
+                let mut rest = unsafe { results.take() };
+                let mut joined = rest.next().expect("a pipeline with items has a group");
+                let (of_group, pieces) = (pipeline.part_of_group(), pipeline.pieces());
+                for (number, right) in rest.enumerate() {
+                    let at =
+                        [0, number + 1, number + 2].map(|group| (group * of_group).min(pieces));
+                    joined = pipeline.join(at, joined, right);
+                }
+                Ok(joined)
+            }
         }
-        Ok(joined)
     }
+}
 
-    /// # Safety
-    /// As for [`run_in_groups`].
-    unsafe fn launch_groups<K: Kernel<1>>(
-        &self,
-        queue: &Queue,
-        kernel: &K,
-    ) -> Result<(), LaunchError> {
-        let local = const { group::size_for::<C::Result>() };
-        let memory = const { group::memory_for::<C::Result>() };
-        // SAFETY: the caller's promises.
-        unsafe { run_in_groups(queue, kernel, (self.shape.count, local), memory) }
-    }
+/// Launches groups with results of type `R`.
+///
+/// # Errors
+/// [`LaunchError`].
+///
+/// # Safety
+/// As for [`run_in_groups`].
+unsafe fn launch_groups<K: Kernel<1>, R>(
+    queue: &Queue,
+    kernel: &K,
+    shape: Shape,
+) -> Result<(), LaunchError> {
+    let local = const { group::size_for::<R>() };
+    let memory = const { group::memory_for::<R>() };
+    // SAFETY: the caller's promises.
+    unsafe { run_in_groups(queue, kernel, (shape.count, local), memory) }
 }
 
 /// Items of a piece whose result has so many bytes.

@@ -129,8 +129,12 @@ where
                 refuse(run, names, descriptor, NO_QUEUE);
                 return (with_rayon(len, producer, consumer), Place::Refused);
             };
-            if is_grid::<P, C>() {
-                let mut launch = grid::Launch::new(&queue, len, &producer, &consumer);
+            if let Some(form) = grid_of::<P, C>() {
+                let launch = grid::Launch::new(&queue, form, len, &producer, &consumer);
+                let Some(mut launch) = launch else {
+                    refuse(run, names, descriptor, UNKNOWN_RESULT);
+                    return (with_rayon(len, producer, consumer), Place::Refused);
+                };
                 let launched = with_host_memory(&queue, || launch.run(&queue));
                 return match launched.unwrap_or_else(|error| Err(grid::Failed::NotBegun(error))) {
                     Ok(result) => {
@@ -157,16 +161,18 @@ where
     }
 }
 
-/// Whether work-items cut their own pieces out of a pipeline.
-fn is_grid<P, C>() -> bool
+/// The form of a pipeline whose work-items cut their own pieces out.
+fn grid_of<P, C>() -> Option<grid::Form>
 where
     P: Producer,
     C: Consumer<P::Item>,
 {
     let may_copy = const { grid::may_copy::<P, C>() };
-    let has_kernel = || grid::is_sum::<P, C>() || !descriptor::<grid::Fold<P, C>, 1>().is_null();
-    may_copy && device::is_wide() && has_kernel()
+    if may_copy && device::is_wide() { grid::Form::find::<P, C>() } else { None }
 }
+
+/// Why a pipeline that collects stays with rayon.
+const UNKNOWN_RESULT: &str = "this version of rayon collects in a way that is not known";
 
 /// Why a launch cannot begin where a thread has no queue.
 const NO_QUEUE: &str = "there is no queue";
@@ -355,7 +361,7 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    if !is_grid::<P, C>() {
+    let Some(form) = grid_of::<P, C>() else {
         let prepare = each::find::<P, C>().map_or(
             prepare::<Pieces<Indexed<P, C>>> as fn(Prepared) -> bool,
             |found| match found.form {
@@ -364,7 +370,7 @@ where
             },
         );
         return prepare(pipeline);
-    }
+    };
     let name: fn() -> &'static str = std::any::type_name::<P>;
     let Some(queue) = device::queue() else {
         pipeline.refuse(name, NO_QUEUE);
@@ -372,11 +378,14 @@ where
     };
     let told = told_of(pipeline, name);
     let told = seen(&queue, told);
-    if grid::is_sum::<P, C>() {
-        return prepare_unchecked::<grid::Sums<P, C>>(&queue, true, told);
+    match form {
+        grid::Form::Sums => prepare_unchecked::<grid::Sums<P, C>>(&queue, true, told),
+        grid::Form::Collect => prepare_unchecked::<grid::Collect<P, C>>(&queue, false, told),
+        grid::Form::Fold => {
+            let in_groups = const { grid::has_results::<P, C>() };
+            prepare_unchecked::<grid::Fold<P, C>>(&queue, in_groups, told)
+        }
     }
-    let in_groups = const { grid::has_results::<P, C>() };
-    prepare_unchecked::<grid::Fold<P, C>>(&queue, in_groups, told)
 }
 
 /// Has all of the program's memory made visible to a device before somebody is told of a kernel, so

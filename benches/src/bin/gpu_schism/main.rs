@@ -9,6 +9,7 @@
 //! ```
 
 mod black_scholes;
+mod breadth;
 mod copies;
 mod data;
 mod histogram;
@@ -31,7 +32,7 @@ use std::error::Error;
 use schism::Queue;
 
 use crate::measure::Bench;
-use crate::settings::Settings;
+use crate::settings::{Settings, Suite};
 
 /// How this program reports errors.
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -45,19 +46,28 @@ fn run() -> Outcome {
     let queue = Queue::new()?;
     println!("device {} ({})", queue.device(), queue.device().description());
     let bench = Bench::new(queue, settings);
-    launch::run(&bench)?;
-    copies::run(&bench)?;
-    stream::run::<f32>(&bench)?;
-    stream::run::<f64>(&bench)?;
-    reduction::run(&bench)?;
-    scan::run(&bench)?;
-    transpose::run(&bench)?;
-    nbody::run(&bench)?;
-    sgemm::run(&bench)?;
-    stencil::run(&bench)?;
-    histogram::run(&bench)?;
-    mandelbrot::run(&bench)?;
-    black_scholes::run(&bench)?;
-    spmv::run(&bench)?;
+    if bench.settings().has(Suite::Tuned) {
+        tuned(&bench)?;
+    }
+    if bench.settings().has(Suite::Breadth) {
+        breadth::run(&bench)?;
+    }
     bench.end()
+}
+
+fn tuned(bench: &Bench) -> Outcome {
+    launch::run(bench)?;
+    copies::run(bench)?;
+    stream::run::<f32>(bench)?;
+    stream::run::<f64>(bench)?;
+    reduction::run(bench)?;
+    scan::run(bench)?;
+    transpose::run(bench)?;
+    nbody::run(bench)?;
+    sgemm::run(bench)?;
+    stencil::run(bench)?;
+    histogram::run(bench)?;
+    mandelbrot::run(bench)?;
+    black_scholes::run(bench)?;
+    spmv::run(bench)
 }

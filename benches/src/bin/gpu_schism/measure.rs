@@ -20,8 +20,9 @@ use schism::prelude::*;
 use schism::{Error, Math, Specialized};
 
 use crate::Outcome;
+use crate::breadth;
 use crate::real::Digest;
-use crate::settings::{Clock, Settings};
+use crate::settings::{Clock, Settings, Suite};
 
 /// Untimed runs, including the first.
 pub const WARM_UP: usize = 3;
@@ -29,7 +30,7 @@ pub const WARM_UP: usize = 3;
 /// Elements of a result in its checksum.
 const SAMPLE: usize = 4096;
 
-/// All kernels, in the order of their runs.
+/// The kernels that passes were measured with, in the order of their runs.
 pub const KERNELS: &[&str] = &[
     "launch_wait",
     "launch_submit",
@@ -66,7 +67,7 @@ pub struct Bench {
 /// What is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// One of [`KERNELS`].
+    /// One of [`KERNELS`], or of those of [`breadth`].
     pub kernel: &'static str,
     /// The element type's name.
     pub element: &'static str,
@@ -179,8 +180,11 @@ impl Bench {
 
     /// The program's verdict.
     pub fn end(&self) -> Outcome {
-        if let Some(unknown) = self.settings.unknown(KERNELS) {
-            return Err(format!("there is no kernel `{unknown}`; there are {KERNELS:?}").into());
+        let suites = [(Suite::Tuned, KERNELS), (Suite::Breadth, breadth::KERNELS)];
+        let chosen = suites.into_iter().filter(|(suite, _)| self.settings.has(*suite));
+        let kernels: Vec<_> = chosen.flat_map(|(_, kernels)| kernels).copied().collect();
+        if let Some(unknown) = self.settings.unknown(&kernels) {
+            return Err(format!("there is no kernel `{unknown}`; there are {kernels:?}").into());
         }
         match self.wrong.get() {
             0 => Ok(()),

@@ -26,6 +26,30 @@ impl Digest for u32 {
     }
 }
 
+impl Digest for u8 {
+    const NAME: &'static str = "u8";
+
+    fn bits(self) -> u64 {
+        u64::from(self)
+    }
+
+    fn value(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Digest for u64 {
+    const NAME: &'static str = "u64";
+
+    fn bits(self) -> u64 {
+        self
+    }
+
+    fn value(self) -> f64 {
+        self as f64
+    }
+}
+
 impl Digest for f32 {
     const NAME: &'static str = "f32";
 

@@ -3,8 +3,10 @@
 use crate::Outcome;
 
 const USAGE: &str = "\
-usage: gpu_schism [--small] [--elements N] [--runs N] [--only KERNEL,…] [--clock device|host] [--check]
+usage: gpu_schism [--small] [--suite S] [--elements N] [--runs N] [--only KERNEL,…] [--clock device|host] [--check]
   --small       sizes for a look at whether everything works
+  --suite S     tuned, the default: kernels that passes were measured with; breadth: kernels that none was made for;
+                all: both
   --elements N  elements of each vector of the stream kernels, a multiple of 256
   --runs N      how often each kernel is timed
   --only K,…    these kernels only
@@ -21,10 +23,22 @@ pub enum Clock {
     Host,
 }
 
+/// Which kernels run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suite {
+    /// Those that passes were measured with.
+    Tuned,
+    /// Those that no pass was made for.
+    Breadth,
+    /// Both.
+    All,
+}
+
 /// The options.
 #[derive(Debug)]
 pub struct Settings {
     small: bool,
+    suite: Suite,
     elements: Option<usize>,
     /// How often each kernel is timed.
     pub runs: usize,
@@ -40,6 +54,7 @@ impl Settings {
     pub fn read(mut arguments: impl Iterator<Item = String>) -> Outcome<Self> {
         let (mut small, mut elements, mut runs) = (false, None, 30);
         let (mut only, mut clock, mut check) = (Vec::new(), Clock::Device, false);
+        let mut suite = Suite::Tuned;
         while let Some(option) = arguments.next() {
             let mut value = || arguments.next().ok_or_else(|| format!("{option} needs a value"));
             match option.as_str() {
@@ -55,13 +70,21 @@ impl Settings {
                         other => return Err(format!("there is no clock `{other}`").into()),
                     };
                 }
+                "--suite" => {
+                    suite = match value()?.as_str() {
+                        "tuned" => Suite::Tuned,
+                        "breadth" => Suite::Breadth,
+                        "all" => Suite::All,
+                        other => return Err(format!("there is no suite `{other}`").into()),
+                    };
+                }
                 other => return Err(format!("`{other}` is no option\n{USAGE}").into()),
             }
         }
         if elements.is_some_and(|elements| elements % 256 != 0) {
             return Err("--elements takes a multiple of 256".into());
         }
-        Ok(Self { small, elements, runs, only, clock, check })
+        Ok(Self { small, suite, elements, runs, only, clock, check })
     }
 
     /// The size of a problem: one for GPUs, or a small one.
@@ -72,6 +95,11 @@ impl Settings {
     /// Elements of the stream kernels' vectors.
     pub fn elements(&self) -> usize {
         self.elements.unwrap_or(self.size(1 << 28, 1 << 14))
+    }
+
+    /// Whether the kernels of a suite may run.
+    pub fn has(&self, suite: Suite) -> bool {
+        self.suite == Suite::All || self.suite == suite
     }
 
     /// Whether a kernel is to run.

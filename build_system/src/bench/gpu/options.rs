@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 /// How it is used.
 pub const USAGE: &str = "\
-usage: cargo schism bench gpu [PAIRS] [--small] [--elements N] [--runs N] [--only KERNEL,…] [--clock device|host] [--save FILE]
+usage: cargo schism bench gpu [PAIRS] [--suite tuned|breadth|all] [--small] [--elements N] [--runs N] [--only KERNEL,…] [--clock device|host] [--save FILE]
        cargo schism bench gpu --check [--small] …   compare the results with the host's on the default device; needs no GPU
        cargo schism bench gpu --pack DIR            collect what a machine with a GPU and nvcc needs, without Rust
        cargo schism bench gpu --unpacked DIR …      measure there; the pack's run.sh does that";
@@ -54,7 +54,7 @@ impl Options {
             match argument {
                 Long("check") => options.check = true,
                 Long("small") => options.passed.push("--small".into()),
-                Long("elements" | "runs" | "only" | "clock") => {
+                Long("suite" | "elements" | "runs" | "only" | "clock") => {
                     let option = arguments::written(&argument);
                     options.passed.extend([option.into(), parser.value().map_err(misused)?]);
                 }

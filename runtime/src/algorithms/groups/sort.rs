@@ -10,6 +10,7 @@
 
 use std::cmp::Ordering;
 use std::mem::MaybeUninit;
+use std::ops::Not;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -63,7 +64,7 @@ where
     // SAFETY: all that the kernels refer to lives longer than `launches`.
     unsafe {
         sort_tiles(&mut launches, from, places[to](), progress(0), compare)?;
-        let mut run = tile;
+        let mut run = 1_usize;
         for merge in 1..=merges {
             let from = || places[to]().into_view();
             find_begins(&mut launches, from(), begins(), run, progress(merge), compare)?;
@@ -123,31 +124,17 @@ where
         let mut team = Team::<T>::new(work_item, memory);
         let (begin, count) = tile_of::<T>(work_item.group_x(), len);
         // SAFETY: elements of the group's tile, which it alone accesses.
-        team.load(count, |i| unsafe { from.get_unchecked(begin.wrapping_add(i)) });
-        if !team.wait() {
-            return;
+        let element = |i: usize| unsafe { from.get_unchecked(begin.wrapping_add(i)) };
+        // SAFETY: as above.
+        let store = |i: usize, own: T| unsafe { to.set_unchecked(begin.wrapping_add(i), own) };
+        let is_sorted = if count == Scratch::<T>::TILE {
+            team.sort_tile::<true>(count, element, store, compare)
+        } else {
+            team.sort_tile::<false>(count, element, store, compare)
+        };
+        if is_sorted {
+            progress.count(&mut team);
         }
-        // SAFETY: the tile has so many elements, and they are there.
-        unsafe { team.sort_run(count, compare) };
-        let mut run = Scratch::<T>::RUN;
-        while run < Scratch::<T>::TILE {
-            if !team.wait() {
-                return;
-            }
-            let own = team.own.wrapping_mul(Scratch::<T>::RUN);
-            let pair = least(own.wrapping_sub(own % (2 * run)), count);
-            let middle = least(pair.wrapping_add(run), count);
-            let end = least(middle.wrapping_add(run), count);
-            // SAFETY: all work-items have sorted or merged theirs and waited.
-            if !unsafe { team.merge([pair, middle, end], least(own, count), compare) } {
-                return;
-            }
-            run *= 2;
-        }
-        work_item.barrier();
-        // SAFETY: elements of the group's tile, which it alone writes.
-        team.store(count, |i, value| unsafe { to.set_unchecked(begin.wrapping_add(i), value) });
-        progress.count(&mut team);
     };
     // SAFETY: the caller's promise.
     unsafe { launches.launch(range, Scratch::<T>::source(), kernel) }
@@ -159,17 +146,19 @@ struct Runs<'a, T> {
     /// For each tile of the merged runs, how many of the elements before it are of its pair's first
     /// run.
     begins: View<'a, usize>,
-    /// The length, a multiple of a tile's.
+    /// The length in tiles, a power of two.
     run: usize,
 }
 
 /// Both runs of the pair that a tile belongs to, and where the pair begins. The second run may be
 /// shorter, or empty.
 #[inline(always)]
-fn pair_of<T>(from: &[T], run: usize, begin: usize) -> (&[T], &[T], usize) {
-    let pair = begin.wrapping_sub(begin % run.saturating_mul(2));
-    let (a, rest) = from[pair..].split_at(least(run, from.len().wrapping_sub(pair)));
-    (a, &rest[..least(run, rest.len())], pair)
+fn pair_of<T>(from: &[T], run: usize, tile: usize) -> (&[T], &[T], usize) {
+    let first = tile & run.wrapping_mul(2).wrapping_sub(1).not();
+    let pair = first.wrapping_mul(Scratch::<T>::TILE);
+    let len = run.saturating_mul(Scratch::<T>::TILE);
+    let (a, rest) = from[pair..].split_at(least(len, from.len().wrapping_sub(pair)));
+    (a, &rest[..least(len, rest.len())], pair)
 }
 
 /// Finds where the parts of merges begin: see [`Runs`].
@@ -197,7 +186,7 @@ where
             return;
         }
         let begin = tile.wrapping_mul(Scratch::<T>::TILE);
-        let (a, b, pair) = pair_of(from.raw(), run, begin);
+        let (a, b, pair) = pair_of(from.raw(), run, tile);
         let of_a = split(a, b, begin.wrapping_sub(pair), compare);
         // SAFETY: there is one for each tile.
         unsafe { begins.set_unchecked(tile, of_a) };
@@ -230,7 +219,7 @@ where
         let mut team = Team::<T>::new(work_item, memory);
         let tile = work_item.group_x();
         let (begin, count) = tile_of::<T>(tile, len);
-        let (a, b, pair) = pair_of(runs.from.raw(), runs.run, begin);
+        let (a, b, pair) = pair_of(runs.from.raw(), runs.run, tile);
         let first = begin.wrapping_sub(pair);
         let last = first.wrapping_add(count);
         // The last tile of a pair ends where both runs do; others where the next one begins.
@@ -247,28 +236,23 @@ where
             (last.saturating_sub(b.len()).max(from_a), least(a.len(), from_a.wrapping_add(count)));
         let end = if is_last { a.len() } else { next };
         let of_a = least(end.max(low), high).wrapping_sub(from_a);
-        team.load(count, |i| {
-            // SAFETY: the limits above make these elements of the runs.
-            unsafe {
-                if i < of_a {
-                    *a.get_unchecked(from_a.wrapping_add(i))
-                } else {
-                    *b.get_unchecked(from_b.wrapping_add(i.wrapping_sub(of_a)))
-                }
-            }
-        });
-        if !team.wait() {
-            return;
+        // SAFETY: the limits above make these elements of the runs.
+        let (from_a, from_b) =
+            unsafe { (a.as_ptr().add(from_a), b.as_ptr().add(from_b).wrapping_sub(of_a)) };
+        let part = of_a as u32;
+        // SAFETY: as above.
+        let element =
+            |i: usize| unsafe { if (i as u32) < part { from_a } else { from_b }.add(i).read() };
+        // SAFETY: the group's tile, which it alone writes.
+        let store = |i: usize, own: T| unsafe { to.set_unchecked(begin.wrapping_add(i), own) };
+        let is_merged = if count == Scratch::<T>::TILE {
+            team.merge_tile::<true>(part, count, element, store, compare)
+        } else {
+            team.merge_tile::<false>(part, count, element, store, compare)
+        };
+        if is_merged {
+            progress.count(&mut team);
         }
-        let own = least(team.own.wrapping_mul(Scratch::<T>::RUN), count);
-        // SAFETY: all work-items have loaded their elements and waited.
-        if !unsafe { team.merge([0, of_a, count], own, compare) } {
-            return;
-        }
-        work_item.barrier();
-        // SAFETY: as in `sort_tiles`.
-        team.store(count, |i, value| unsafe { to.set_unchecked(begin.wrapping_add(i), value) });
-        progress.count(&mut team);
     };
     // SAFETY: the caller's promise.
     unsafe { launches.launch(range, Scratch::<T>::source(), kernel) }
@@ -286,23 +270,124 @@ const fn least(a: usize, b: usize) -> usize {
     if a < b { a } else { b }
 }
 
+/// The elements of a tile: a constant of the code for a full one.
+#[inline(always)]
+const fn elements_of<T, const FULL: bool>(count: usize) -> u32 {
+    // A tile is in local memory.
+    if FULL { Scratch::<T>::TILE as u32 } else { count as u32 }
+}
+
+/// Indices in a tile are short numbers, which take half as many instructions.
 impl<T: Element> Team<'_, T> {
+    /// An element of the tile.
+    #[inline(always)]
+    fn at_index(&self, index: u32) -> *mut T {
+        self.element(index as usize)
+    }
+
+    /// The work-item's place in the group.
+    #[inline(always)]
+    const fn own_index(&self) -> u32 {
+        self.own as u32
+    }
+
+    /// Loads a tile of `count` elements, sorts it and stores it. Returns whether all work-items are
+    /// there; otherwise nothing is stored.
+    #[inline(always)]
+    #[must_use]
+    fn sort_tile<const FULL: bool>(
+        &mut self,
+        count: usize,
+        element: impl Fn(usize) -> T,
+        store: impl Fn(usize, T),
+        compare: impl Fn(&T, &T) -> Ordering + Copy,
+    ) -> bool {
+        let len = elements_of::<T, FULL>(count);
+        self.load_guarded(len, element);
+        if !self.wait() {
+            return false;
+        }
+        // SAFETY: the tile has so many elements, and they are there.
+        unsafe { self.sort_run::<FULL>(len, compare) };
+        let mut run = 1;
+        while run < GROUP as u32 {
+            if !self.wait() {
+                return false;
+            }
+            let place = |work_item: u32| {
+                let index = work_item.wrapping_mul(Scratch::<T>::RUN as u32);
+                if FULL || index < len { index } else { len }
+            };
+            let pair = self.own_index() & run.wrapping_mul(2).wrapping_sub(1).not();
+            let at = [pair, pair.wrapping_add(run), pair.wrapping_add(run.wrapping_mul(2))];
+            // SAFETY: all work-items have sorted or merged theirs and waited.
+            if !unsafe { self.merge::<FULL>(at.map(place), place(self.own_index()), compare) } {
+                return false;
+            }
+            run = run.wrapping_mul(2);
+        }
+        self.item.barrier();
+        self.store(len, store);
+        true
+    }
+
+    /// Loads a tile of `count` elements, merges the first `of_a` with the others, and stores it.
+    /// Returns whether all work-items are there; otherwise nothing is stored.
+    #[inline(always)]
+    #[must_use]
+    fn merge_tile<const FULL: bool>(
+        &mut self,
+        of_a: u32,
+        count: usize,
+        element: impl Fn(usize) -> T,
+        store: impl Fn(usize, T),
+        compare: impl Fn(&T, &T) -> Ordering + Copy,
+    ) -> bool {
+        let len = elements_of::<T, FULL>(count);
+        self.load_guarded(len, element);
+        if !self.wait() {
+            return false;
+        }
+        let own = self.own_index().wrapping_mul(Scratch::<T>::RUN as u32);
+        let own = if FULL || own < len { own } else { len };
+        // SAFETY: all work-items have loaded their elements and waited.
+        if !unsafe { self.merge::<FULL>([0, of_a, len], own, compare) } {
+            return false;
+        }
+        self.item.barrier();
+        self.store(len, store);
+        true
+    }
+
+    /// Loads a tile, and writes one of its elements behind the last one, for those who read an
+    /// element too many.
+    #[inline(always)]
+    fn load_guarded(&self, len: u32, element: impl Fn(usize) -> T) {
+        self.load(len as usize, element);
+        if self.own == 0 {
+            // SAFETY: a tile has an element, and this work-item has loaded the first one. Behind
+            // the tile there is room for one.
+            unsafe { self.at_index(len).write(self.element(0).read()) };
+        }
+    }
+
     /// Sorts the work-item's run in place, by exchanges of neighbours. The loops have constant
     /// lengths, so that the elements are in registers.
     ///
     /// # Safety
-    /// The tile has `count` elements, and there was a barrier since they were written.
+    /// The tile has `len` elements, and there was a barrier since they were written.
     #[inline(always)]
-    unsafe fn sort_run(&self, count: usize, compare: impl Fn(&T, &T) -> Ordering) {
-        let (begin, end) = self.run(count);
-        let len = end.wrapping_sub(begin);
+    unsafe fn sort_run<const FULL: bool>(&self, len: u32, compare: impl Fn(&T, &T) -> Ordering) {
+        let begin = self.own_index().wrapping_mul(Scratch::<T>::RUN as u32);
+        let own_len = if FULL { Scratch::<T>::RUN as u32 } else { len.saturating_sub(begin) };
+        let is_there = |step: usize| FULL || (step as u32) < own_len;
         let mut own = [MaybeUninit::<T>::uninit(); LONGEST];
         let mut step = 0;
         while step < Scratch::<T>::RUN {
             unroll_full();
-            if step < len {
+            if is_there(step) {
                 // SAFETY: an element of the tile.
-                own[step].write(unsafe { self.element(begin.wrapping_add(step)).read() });
+                own[step].write(unsafe { self.at_index(begin.wrapping_add(step as u32)).read() });
             }
             step += 1;
         }
@@ -312,7 +397,7 @@ impl<T: Element> Team<'_, T> {
             let mut step = round % 2;
             while step + 1 < Scratch::<T>::RUN {
                 unroll_full();
-                if step + 1 < len {
+                if is_there(step + 1) {
                     // SAFETY: both are there.
                     let (a, b) = unsafe { (own[step].assume_init(), own[step + 1].assume_init()) };
                     if compare(&b, &a).is_lt() {
@@ -327,11 +412,11 @@ impl<T: Element> Team<'_, T> {
         let mut step = 0;
         while step < Scratch::<T>::RUN {
             unroll_full();
-            if step < len {
+            if is_there(step) {
                 // SAFETY: an element of the own run, which no other work-item accesses before the
                 // next barrier.
                 unsafe {
-                    self.element(begin.wrapping_add(step)).write(own[step].assume_init());
+                    self.at_index(begin.wrapping_add(step as u32)).write(own[step].assume_init());
                 }
             }
             step += 1;
@@ -342,55 +427,52 @@ impl<T: Element> Team<'_, T> {
     /// that begins at `own`. Returns whether all work-items are there.
     ///
     /// # Safety
-    /// The tile has these elements, and there was a barrier since they were written. `pair <=
-    /// middle <= end`, and `pair <= own <= end`.
+    /// The tile has these elements, and one behind the last; there was a barrier since they were
+    /// written. `pair <= middle <= end`, and `pair <= own <= end`; in a full tile the run ends
+    /// before `end`, too.
     #[inline(always)]
     #[must_use]
-    unsafe fn merge(
+    unsafe fn merge<const FULL: bool>(
         &mut self,
-        [pair, middle, end]: [usize; 3],
-        own: usize,
+        [pair, middle, end]: [u32; 3],
+        own: u32,
         compare: impl Fn(&T, &T) -> Ordering + Copy,
     ) -> bool {
         let mut merged = [MaybeUninit::<T>::uninit(); LONGEST];
-        // SAFETY: elements of the tile, which nobody changes before the next barrier.
-        let (a, b) = unsafe {
-            (
-                &*std::ptr::slice_from_raw_parts(self.element(pair), middle.wrapping_sub(pair)),
-                &*std::ptr::slice_from_raw_parts(self.element(middle), end.wrapping_sub(middle)),
-            )
-        };
+        // SAFETY: elements of the tile, or the one behind; nobody changes them before the next
+        // barrier.
+        let read = |index: u32| unsafe { self.at_index(index).read() };
         let diagonal = own.wrapping_sub(pair);
-        let from_a = split(a, b, diagonal, compare);
+        let (len_a, len_b) = (middle.wrapping_sub(pair), end.wrapping_sub(middle));
+        // The last element of `b` that may be taken, for each of `a`.
+        let last = middle.wrapping_add(diagonal).wrapping_sub(1);
+        let range = [diagonal.saturating_sub(len_b), diagonal.min(len_a)];
+        let from_a = search(range, |of_a| {
+            let (a, b) = (read(pair.wrapping_add(of_a)), read(last.wrapping_sub(of_a)));
+            compare(&b, &a).is_lt()
+        });
         // The next element of each part, and where it is; what is behind a part's end is never
         // taken.
         let (mut i, mut j) =
             (pair.wrapping_add(from_a), middle.wrapping_add(diagonal.wrapping_sub(from_a)));
-        // SAFETY: an element of the tile, if it is before its part's end.
-        let read =
-            |index: usize, end: usize| (index < end).then(|| unsafe { self.element(index).read() });
-        let (mut next_a, mut next_b) = (read(i, middle), read(j, end));
-        let is_full = own.wrapping_add(Scratch::<T>::RUN) <= end;
+        let (mut next_a, mut next_b) = (read(i), read(j));
+        let is_there = |step: usize| FULL || own.wrapping_add(step as u32) < end;
         let mut step = 0;
         while step < Scratch::<T>::RUN {
             unroll_full();
-            if is_full || own.wrapping_add(step) < end {
-                // There are so many left in both together.
-                let is_b = match (&next_a, &next_b) {
-                    (Some(a), Some(b)) => compare(b, a).is_lt(),
-                    (_, b) => b.is_some(),
-                };
-                if let Some(next) = if is_b { next_b } else { next_a } {
-                    merged[step].write(next);
-                }
+            if is_there(step) {
+                // There is one left in one of them. Both are compared in any case: a branch would be
+                // one that lanes do not agree about.
+                let is_less = compare(&next_b, &next_a).is_lt();
+                let is_b = j < end && (i >= middle || is_less);
+                merged[step].write(if is_b { next_b } else { next_a });
                 // One of the two moves on, and one element is read.
-                let index = if is_b { &mut j } else { &mut i };
-                *index = index.wrapping_add(1);
-                let next = read(*index, if is_b { end } else { middle });
+                let index = if is_b { j } else { i }.wrapping_add(1);
+                let next = read(index);
                 if is_b {
-                    next_b = next;
+                    (j, next_b) = (index, next);
                 } else {
-                    next_a = next;
+                    (i, next_a) = (index, next);
                 }
             }
             step += 1;
@@ -401,10 +483,10 @@ impl<T: Element> Team<'_, T> {
         let mut step = 0;
         while step < Scratch::<T>::RUN {
             unroll_full();
-            if own.wrapping_add(step) < end {
+            if is_there(step) {
                 // SAFETY: an element of the own run; all have read theirs.
                 unsafe {
-                    self.element(own.wrapping_add(step)).write(merged[step].assume_init());
+                    self.at_index(own.wrapping_add(step as u32)).write(merged[step].assume_init());
                 }
             }
             step += 1;
@@ -412,19 +494,33 @@ impl<T: Element> Team<'_, T> {
         true
     }
 
-    /// Stores the `count` elements of a tile, as [`load`](Self::load) loads them. There was a
+    /// Stores the `len` elements of a tile, as [`load`](Self::load) loads them. There was a
     /// barrier since they were written, and they are valid.
     #[inline(always)]
-    fn store(&self, count: usize, store: impl Fn(usize, T)) {
+    fn store(&self, len: u32, store: impl Fn(usize, T)) {
         let mut row = 0;
         while row < Scratch::<T>::RUN {
             unroll_full();
             let index = (row * GROUP).wrapping_add(self.own);
-            if count == Scratch::<T>::TILE || index < count {
+            if len as usize == Scratch::<T>::TILE || index < len as usize {
                 // SAFETY: an element of the tile.
                 store(index, unsafe { self.element(index).read() });
             }
             row += 1;
         }
     }
+}
+
+/// The first number from `low` to `high` that `is_behind` holds for, or `high`.
+#[inline(always)]
+fn search([mut low, mut high]: [u32; 2], is_behind: impl Fn(u32) -> bool) -> u32 {
+    while low < high {
+        let middle = low.wrapping_add(high) / 2;
+        if is_behind(middle) {
+            high = middle;
+        } else {
+            low = middle.wrapping_add(1);
+        }
+    }
+    low
 }

@@ -56,7 +56,8 @@ impl<T> Scratch<T> {
 
     /// Offsets in bytes: the tile, a value of each work-item, of each lane of the first sub-group,
     /// one value for all.
-    const TOTALS: usize = behind::<T>(0, Self::TILE);
+    /// Behind the tile there is room for one more element.
+    const TOTALS: usize = behind::<T>(0, Self::TILE + 1);
     const OF_LANES: usize = behind::<T>(Self::TOTALS, GROUP);
     const SHARED: usize = behind::<T>(Self::OF_LANES, LANES);
     /// Numbers: for each sub-group one, and one for all.
