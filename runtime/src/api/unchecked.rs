@@ -2,6 +2,7 @@
 //! have no way to them.
 
 use std::any::type_name;
+use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
 
@@ -181,9 +182,14 @@ pub fn concurrency(queue: &Queue) -> usize {
 /// Has blocks of the shared heap moved to the device that a kernel refers to: by its own words, or
 /// by words that these refer to on the calling thread's stack. What is missed is moved when it is
 /// used.
+///
+/// How large an object on the stack is, nobody knows: what is found in it may belong to a neighbour.
+/// Such a block that the host keeps taking back stays there, if it is small.
 fn prefetch(queue: &Queue, kernel: &RawKernel) {
     /// Of an object on the stack, as many bytes are looked at.
     const OBJECT: usize = 128;
+    /// The bytes of a vector: these belong to the object.
+    const VECTOR: usize = 24;
     /// Objects that are looked at.
     const MOST: usize = 64;
     if !shared_heap::is_there() {
@@ -202,9 +208,16 @@ fn prefetch(queue: &Queue, kernel: &RawKernel) {
             // SAFETY: the word lies in the kernel, or in the part of the stack that is in use.
             let word = unsafe { captured::word(place) };
             if let Some((block, is_new)) = shared_heap::block_of(word) {
-                if !blocks.contains(&block) {
+                // The first object is the kernel.
+                let is_sure = next == 1 || offset < VECTOR || block.size >= Returns::LARGE;
+                let key = (block.begin, block.size);
+                let stays = || !is_sure && !is_new && Returns::with(|returns| returns.keeps(key));
+                if !blocks.contains(&block) && !stays() {
+                    let is_moved = queue.backend().prefetch(block.begin, block.size, is_new);
+                    if is_moved && !is_new && !is_sure {
+                        Returns::with(|returns| returns.count(key));
+                    }
                     blocks.push(block);
-                    queue.backend().prefetch(block.begin, block.size, is_new);
                 }
             } else if stack.contains(&word)
                 && objects.len() < MOST
@@ -213,6 +226,45 @@ fn prefetch(queue: &Queue, kernel: &RawKernel) {
                 objects.push((word, OBJECT.min(stack.end - word)));
             }
         }
+    }
+}
+
+/// How often blocks that kernels may refer to came back to the host.
+#[derive(Debug, Default)]
+struct Returns(Vec<((usize, usize), u8)>);
+
+impl Returns {
+    /// Blocks from this size on are moved each time: if a kernel uses one after all, it would wait
+    /// for many pages.
+    const LARGE: usize = 1 << 20;
+
+    /// A block that came back so often stays.
+    const OFTEN: u8 = 3;
+
+    /// Blocks that are counted.
+    const MOST: usize = 64;
+
+    fn with<R: Default>(run: impl FnOnce(&mut Self) -> R) -> R {
+        thread_local! {
+            static RETURNS: RefCell<Returns> = RefCell::default();
+        }
+        RETURNS.try_with(|returns| run(&mut returns.borrow_mut())).unwrap_or_default()
+    }
+
+    /// Whether a block stays with the host.
+    fn keeps(&self, block: (usize, usize)) -> bool {
+        self.0.iter().any(|(other, count)| *other == block && *count >= Self::OFTEN)
+    }
+
+    fn count(&mut self, block: (usize, usize)) {
+        if let Some((_, count)) = self.0.iter_mut().find(|(other, _)| *other == block) {
+            *count = count.saturating_add(1);
+            return;
+        }
+        if self.0.len() == Self::MOST {
+            self.0.clear();
+        }
+        self.0.push((block, 1));
     }
 }
 
@@ -264,4 +316,25 @@ pub fn note(text: fmt::Arguments<'_>) {
 pub fn warn(text: fmt::Arguments<'_>) {
     trace::install();
     crate::util::warn_once::warn(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Returns;
+
+    #[test]
+    fn blocks_that_come_back_stay() {
+        let mut returns = Returns::default();
+        for _ in 0..Returns::OFTEN {
+            assert!(!returns.keeps((1, 2)));
+            returns.count((1, 2));
+        }
+        assert!(returns.keeps((1, 2)));
+        // Another block at the same place is another block.
+        assert!(!returns.keeps((1, 3)));
+        for block in 0..2 * Returns::MOST {
+            returns.count((block, 5));
+        }
+        assert!(returns.0.len() <= Returns::MOST && !returns.keeps((1, 2)));
+    }
 }

@@ -198,7 +198,7 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.wait_for_zeros(),)* }
             }
 
-            pub(crate) fn prefetch(&self, address: usize, bytes: usize, is_new: bool) {
+            pub(crate) fn prefetch(&self, address: usize, bytes: usize, is_new: bool) -> bool {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.prefetch(address, bytes, is_new),)* }
             }
 

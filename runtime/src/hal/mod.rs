@@ -241,8 +241,10 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     }
 
     /// Has shared memory moved to the device, where it `is_new` or was used by the host since. It
-    /// is a hint.
-    fn prefetch(&self, _address: usize, _bytes: usize, _is_new: bool) {}
+    /// is a hint. Returns whether it is moved.
+    fn prefetch(&self, _address: usize, _bytes: usize, _is_new: bool) -> bool {
+        false
+    }
 }
 
 /// A task that a queue runs in order. It must not unwind.

@@ -167,11 +167,13 @@ impl QueueOps for CudaQueue {
         host_memory::reserve(&self.stream.context, bytes)
     }
 
-    fn prefetch(&self, address: usize, bytes: usize, is_new: bool) {
+    fn prefetch(&self, address: usize, bytes: usize, is_new: bool) -> bool {
         let context = &*self.stream.context;
         let may_be_back = context.host_memory.may_be_back(address, bytes);
-        if is_new || (may_be_back && page_table::is_sampled(address, bytes)) {
+        let is_moved = is_new || (may_be_back && page_table::is_sampled(address, bytes));
+        if is_moved {
             host_memory::prefetch(context, context.transfers(), address, bytes);
         }
+        is_moved
     }
 }
