@@ -1,7 +1,6 @@
 //! Filters that read their input once: a tile for each group, and look-back for where its elements
 //! go.
 
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -22,7 +21,6 @@ use crate::kernel::group::local::Local;
 use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::group::sub_group::SubGroup;
-use crate::kernel::unroll::unroll_full;
 
 /// Elements of a work-item.
 const ROWS: usize = Scratch::<u32>::RUN;
@@ -70,6 +68,7 @@ where
     let range = NdRange::from_groups(tiles, GROUP)?;
     let kernel = move |work_item: NdItem<'_, 1>, memory: Local<'_, Unit>| {
         let mut team = Team::<u32>::new(work_item, memory);
+        let sub_group = team.sub_group;
         let word = |index: usize| {
             // SAFETY: callers name one of the words.
             AtomicRef::<_, Device>::new(unsafe { states.raw().get_unchecked(index) })
@@ -82,76 +81,13 @@ where
         let tile = team.number().load(Relaxed) as usize;
         let begin = tile.wrapping_mul(Scratch::<u32>::TILE);
         let rest = len.wrapping_sub(begin);
-        let filter =
-            Filter { input, output: &output, keep: &keep, word, tiles, words: PhantomData };
-        let all = if rest < Scratch::<u32>::TILE {
-            filter.run::<false>(&mut team, tile, rest)
-        } else {
-            filter.run::<true>(&mut team, tile, rest)
-        };
-        if let Some(all) = all {
-            // SAFETY: there is one, which one work-item of the last tile's group writes.
-            unsafe { in_all.set_unchecked(0, MaybeUninit::new(all)) };
-        }
-    };
-    // SAFETY: the operands' memory lives for this call, and the buffers longer than `launches`.
-    unsafe { launches.launch(range, Scratch::<u32>::source(), kernel)? };
-    launches.finish()?;
-    // SAFETY: no work-item has panicked, so the last tile's group has written it.
-    Ok(read(&unsafe { kept.assume_init() }, 0)? as usize)
-}
-
-/// What a group does with a tile.
-struct Filter<'a, 'b, T, P, W> {
-    input: View<'a, T>,
-    output: &'a ViewMut<'a, T>,
-    keep: &'a P,
-    /// The words of all groups.
-    word: W,
-    tiles: usize,
-    words: PhantomData<&'b AtomicU64>,
-}
-
-impl<'b, T, P, W> Filter<'_, 'b, T, P, W>
-where
-    T: Element,
-    P: Fn(usize) -> bool,
-    W: Fn(usize) -> AtomicRef<'b, AtomicU64, Device> + Copy,
-{
-    /// Runs all work-items of a group on a tile of `count` elements, or on a full one. One work-item
-    /// of the last tile gets the number of all elements that are kept.
-    #[inline(always)]
-    fn run<const FULL: bool>(
-        &self,
-        team: &mut Team<'_, u32>,
-        tile: usize,
-        count: usize,
-    ) -> Option<u64> {
-        let count = if FULL { Scratch::<u32>::TILE } else { count };
-        let begin = tile.wrapping_mul(Scratch::<u32>::TILE);
-        let sub_group = team.sub_group;
-        let mut all = None;
-        // Small elements are in registers from the beginning, so that they are read once, and side
-        // by side.
-        let mut loaded = [MaybeUninit::<T>::uninit(); ROWS];
-        let is_loaded = FULL && size_of::<T>() <= size_of::<u64>();
+        let count = if rest < Scratch::<u32>::TILE { rest } else { Scratch::<u32>::TILE };
+        let mut kept = 0_u32;
         let mut row = 0;
         while row < ROWS {
-            unroll_full();
-            if is_loaded {
-                let index = begin.wrapping_add((row * GROUP).wrapping_add(team.own));
-                // SAFETY: an element of the tile.
-                loaded[row].write(unsafe { *self.input.raw().get_unchecked(index) });
-            }
-            row += 1;
-        }
-        let mut kept = 0_u32;
-        row = 0;
-        while row < ROWS {
-            unroll_full();
             let index = (row * GROUP).wrapping_add(team.own);
-            if FULL || index < count {
-                kept |= u32::from((self.keep)(begin.wrapping_add(index))) << row;
+            if index < count {
+                kept |= u32::from(keep(begin.wrapping_add(index))) << row;
             }
             row += 1;
         }
@@ -159,7 +95,6 @@ where
         let place = |row: usize| (row * SUB_GROUPS).wrapping_add(sub_group.group_id());
         row = 0;
         while row < ROWS {
-            unroll_full();
             let count = votes(row).count_ones();
             // SAFETY: an element of the tile of counts, which lane 0 of this sub-group writes.
             unsafe {
@@ -170,12 +105,12 @@ where
             row += 1;
         }
         if !team.wait() {
-            return None;
+            return;
         }
         // SAFETY: all counts have been written.
         let own = (team.own < COUNTS).then(|| unsafe { team.element(team.own).read() });
         if !team.scan_totals(own, u32::wrapping_add) {
-            return None;
+            return;
         }
         // SAFETY: the work-items below `COUNTS` had a value; each writes its own element.
         unsafe {
@@ -186,57 +121,51 @@ where
         if sub_group.group_id() == 0 {
             // SAFETY: as above.
             let total = unsafe { team.total(COUNTS, u32::wrapping_add) };
-            let before = look_back(sub_group, self.word, tile, u64::from(total));
+            let before = look_back(sub_group, word, tile, u64::from(total));
             if sub_group.local_id() == 0 {
                 // SAFETY: elements that nobody else accesses before the next barrier.
                 unsafe {
                     team.element(LOW).write(before as u32);
                     team.element(HIGH).write((before >> 32) as u32);
                 }
-                if tile.wrapping_add(1) == self.tiles {
-                    all = Some(before.wrapping_add(u64::from(total)));
+                if tile.wrapping_add(1) == tiles {
+                    let all = before.wrapping_add(u64::from(total));
+                    // SAFETY: there is one, which the last tile's group writes.
+                    unsafe { in_all.set_unchecked(0, MaybeUninit::new(all)) };
                 }
             }
         }
         if !team.wait() {
-            return None;
+            return;
         }
         // SAFETY: they are there, and there was a barrier.
         let [low, high] = [LOW, HIGH].map(|half| unsafe { team.element(half).read() });
         let first = (u64::from(high) << 32 | u64::from(low)) as usize;
         let lanes_before = (1_u32 << sub_group.local_id()).wrapping_sub(1);
-        // What is behind the end of the output has no place.
-        let room = self.output.len().saturating_sub(first);
         row = 0;
         while row < ROWS {
-            unroll_full();
             let votes = votes(row);
             if kept >> row & 1 != 0 {
                 let index = begin.wrapping_add((row * GROUP).wrapping_add(team.own));
                 // SAFETY: it is there; nobody writes it any more.
                 let before = unsafe { team.element(place(row)).read() };
-                let rank = before.wrapping_add((votes & lanes_before).count_ones()) as usize;
-                if rank < room {
+                let rank = before.wrapping_add((votes & lanes_before).count_ones());
+                let to = first.wrapping_add(rank as usize);
+                if to < output.len() {
                     // SAFETY: both indices are in range; the places of no two elements are the
                     // same.
-                    unsafe {
-                        let own = if is_loaded {
-                            loaded[row].assume_init()
-                        } else {
-                            *self.input.raw().get_unchecked(index)
-                        };
-                        self.output.set_unchecked(first.wrapping_add(rank), own);
-                    }
+                    unsafe { output.set_unchecked(to, *input.raw().get_unchecked(index)) };
                 }
             }
             row += 1;
         }
-        all
-    }
+    };
+    // SAFETY: the operands' memory lives for this call, and the buffers longer than `launches`.
+    unsafe { launches.launch(range, Scratch::<u32>::source(), kernel)? };
+    launches.finish()?;
+    // SAFETY: no work-item has panicked, so the last tile's group has written it.
+    Ok(read(&unsafe { kept.assume_init() }, 0)? as usize)
 }
-
-/// Sub-groups' widths of tiles that are looked at together.
-const WINDOWS: usize = 4;
 
 /// Publishes the count of `tile`, and adds those before it. All lanes of one sub-group call it.
 ///
@@ -258,40 +187,23 @@ fn look_back<'a>(
     }
     let (mut sum, mut end, mut looks) = (0_u64, tile, 0_u32);
     loop {
-        // Lane 0 looks at the tile in front, lane 1 at the one before that; and so on for some more
-        // at the same time, since a look takes long.
-        let states: [u64; WINDOWS] = std::array::from_fn(|window| {
-            let back = (window * LANES).wrapping_add(lane);
-            if back < end {
-                word(end.wrapping_sub(back).wrapping_add(1)).load(Relaxed)
-            } else {
-                UP_TO_TILE
+        // Lane 0 looks at the tile in front, lane 1 at the one before that.
+        let state = if lane < end {
+            word(end.wrapping_sub(lane).wrapping_add(1)).load(Relaxed)
+        } else {
+            UP_TO_TILE
+        };
+        let nearest = sub_group.ballot(state >= UP_TO_TILE).trailing_zeros();
+        let missing = sub_group.ballot(state == 0).trailing_zeros();
+        if nearest <= missing {
+            // Both are the number of lanes: all states are there, none of which is the last one.
+            let is_counted = lane as u32 <= nearest;
+            sum =
+                sum.wrapping_add(sub_group.reduce_add(if is_counted { state & COUNT } else { 0 }));
+            if nearest < LANES as u32 {
+                break;
             }
-        });
-        let (mut counted, mut is_found) = (0, false);
-        let mut window = 0;
-        while window < WINDOWS {
-            unroll_full();
-            if counted == window && !is_found {
-                let state = states[window];
-                let nearest = sub_group.ballot(state >= UP_TO_TILE).trailing_zeros();
-                let missing = sub_group.ballot(state == 0).trailing_zeros();
-                // Both are the number of lanes: all states are there, none of which is the last one.
-                if nearest <= missing {
-                    let is_counted = lane as u32 <= nearest;
-                    let own = if is_counted { state & COUNT } else { 0 };
-                    sum = sum.wrapping_add(sub_group.reduce_add(own));
-                    counted += 1;
-                    is_found = nearest < LANES as u32;
-                }
-            }
-            window += 1;
-        }
-        if is_found {
-            break;
-        }
-        end = end.wrapping_sub(counted * LANES);
-        if counted == WINDOWS {
+            end = end.wrapping_sub(LANES);
             continue;
         }
         std::hint::spin_loop();
