@@ -149,9 +149,12 @@ fn loop_versioning(
 /// Rounds over the words of a private array.
 fn unroll_private_arrays(queue: &Queue, from: &Buffer<u32>, to: &mut Buffer<u32>) -> Outcome {
     queue.for_each((from, to), |(from, to)| {
-        let mut words = [*from; 40];
-        for i in 16..40 {
-            words[i] = words[i - 16].rotate_left(7) ^ words[i - 7].wrapping_mul(5);
+        let mut words = [*from; 64];
+        for i in 16..64 {
+            let (early, late) = (words[i - 15], words[i - 2]);
+            let early = early.rotate_left(7) ^ early.rotate_left(18) ^ early >> 3;
+            let late = late.rotate_left(17) ^ late.rotate_left(19) ^ late >> 10;
+            words[i] = words[i - 16].wrapping_add(early ^ words[i - 7].wrapping_mul(5)) ^ late;
         }
         *to = words.iter().fold(0, |all, word| all ^ word);
     })

@@ -100,7 +100,9 @@ impl<'m> Guards<'m> {
                 continue;
             };
             count += 1;
-            if !guards.bounds.contains(&bound) {
+            let is_known =
+                |(other, len): &(Bound<'m>, Value<'m>)| *len == bound.1 && is_same(other, &bound.0);
+            if !guards.bounds.iter().any(is_known) {
                 guards.bounds.push(bound);
             }
         }
@@ -148,15 +150,25 @@ fn bound_of(check: Value<'_>) -> Option<(Bound<'_>, Value<'_>)> {
     if !is_wide || is_uniform(index) {
         return None;
     }
-    let mut bound = most(index)?;
-    // The same sum in any order is the same bound.
-    for product in &mut bound {
-        product.sort_by_key(|factor| factor.raw().addr());
-    }
-    bound.sort_by_key(|product| {
-        product.iter().map(|factor| factor.raw().addr()).collect::<Vec<_>>()
-    });
-    Some((bound, len))
+    Some((most(index)?, len))
+}
+
+/// Whether two bounds are sums of the same products, in any order.
+fn is_same(a: &Bound<'_>, b: &Bound<'_>) -> bool {
+    let in_order = |bound: &Bound<'_>| {
+        let mut sums: Vec<Vec<usize>> = bound
+            .iter()
+            .map(|product| {
+                let mut factors: Vec<usize> =
+                    product.iter().map(|factor| factor.raw().addr()).collect();
+                factors.sort_unstable();
+                factors
+            })
+            .collect();
+        sums.sort_unstable();
+        sums
+    };
+    in_order(a) == in_order(b)
 }
 
 /// What a number of 64 bits is at most, provided that all factors are small.

@@ -31,7 +31,7 @@
 //! counter's loop has a constant trip count, or one that becomes constant when the loops around it
 //! are unrolled, as those of triangular matrices do; it calls nothing, and is not too large.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use inkwell::module::Module;
 use schism_llvm::{AsModule, Opcode, Value};
@@ -116,7 +116,7 @@ fn mark(function: Value<'_>) -> bool {
             in_memory.extend(&access.arrays);
         }
     }
-    let mut marked = HashSet::new();
+    let mut marked = BTreeSet::new();
     for access in &accesses {
         if access.arrays.iter().all(|array| !in_memory.contains(array)) {
             marked.extend(access.phis.iter().filter_map(counter_of));

@@ -39,7 +39,7 @@ panic.b:
 }
 define void @shared(ptr %p, i64 %len, i64 %a, i64 %b, i1 %other) {
 before:
-  br i1 %other, label %first, label %panic
+  switch i1 %other, label %first [ i1 false, label %panic ]
 first:
   %a.inside = icmp ult i64 %a, %len
   br i1 %a.inside, label %second, label %panic
