@@ -14,7 +14,7 @@ use crate::command;
 use crate::error::{Error, FileContext, Result};
 use crate::home::Home;
 use crate::progress;
-use crate::rustc_dev::{Mirror, system_mirrors};
+use crate::rustc_dev::{Mirror, system_mirrors, unpack};
 use crate::sources::Sources;
 
 /// Suites with newer compilers than a stable distribution's.
@@ -59,7 +59,7 @@ pub fn test(release: &str, arguments: &[OsString]) -> Result<ExitCode> {
     }
     let home = Home::from_environment()?;
     let root = home.root().join("roots").join(release);
-    make(&root, release)?;
+    make(&home, &root, release)?;
     let mut script = String::new();
     if arguments.is_empty() {
         script.push_str(&SUITE.join(" && "));
@@ -80,10 +80,10 @@ fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|about| about.uid() == 0)
 }
 
-const INSTALL: &str = "Install it as root: apt install debootstrap util-linux.";
+const INSTALL: &str = "Install it as root: apt install util-linux wget.";
 
 /// Makes the root if it is not there. One that is there is complete.
-fn make(root: &Path, release: &str) -> Result<()> {
+fn make(home: &Home, root: &Path, release: &str) -> Result<()> {
     let done = root.join("schism-root");
     if done.is_file() {
         return Ok(());
@@ -99,7 +99,7 @@ fn make(root: &Path, release: &str) -> Result<()> {
     }
     crate::publish::create_parent(root)?;
     progress::step("Making", &format!("a root with rustc {release} in {}", root.display()));
-    let mut debootstrap = Command::new("debootstrap");
+    let mut debootstrap = debootstrap(home, &mirror)?;
     if let Some(key) = &mirror.signed_by {
         debootstrap.arg(format!("--keyring={key}"));
     }
@@ -112,6 +112,23 @@ fn make(root: &Path, release: &str) -> Result<()> {
     install.args(["sh", "-ec", &install_script(release)]);
     command::capture(install, "to install the compiler in the root", INSTALL)?;
     std::fs::write(&done, format!("{release}\n")).at("write", &done)
+}
+
+/// debootstrap: the system's, or else one in a folder of ours. It is a script.
+fn debootstrap(home: &Home, mirror: &Mirror) -> Result<Command> {
+    let is_there = |folder: PathBuf| folder.join("debootstrap").is_file();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if std::env::split_paths(&path).any(is_there) {
+        return Ok(Command::new("debootstrap"));
+    }
+    let folder = home.apt().join("debootstrap");
+    let script = folder.join("usr/sbin/debootstrap");
+    if !script.is_file() {
+        unpack(home, mirror, "debootstrap", &folder)?;
+    }
+    let mut command = Command::new("sh");
+    command.env("DEBOOTSTRAP_DIR", folder.join("usr/share/debootstrap")).arg(script);
+    Ok(command)
 }
 
 /// All suites, from one mirror.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command;
-use crate::error::{FileContext, Result};
+use crate::error::{Error, FileContext, Result};
 use crate::home::Home;
 use crate::progress;
 use crate::toolchain::Toolchain;
@@ -44,7 +44,7 @@ pub fn fetch(home: &Home, toolchain: &Toolchain) -> Result<Package, Vec<String>>
                 Err(error) => {
                     let first = error.to_string().lines().take(3).collect::<Vec<_>>().join(" ");
                     tried.push(format!("{} {suite}: {first}", source.uri));
-                    if matches!(error, crate::error::Error::Tool { .. }) {
+                    if matches!(error, Error::Tool { .. }) {
                         return Err(tried); // no apt here
                     }
                 }
@@ -52,6 +52,27 @@ pub fn fetch(home: &Home, toolchain: &Toolchain) -> Result<Package, Vec<String>>
         }
     }
     Err(tried)
+}
+
+/// Unpacks a binary package of the distribution into a folder, and installs nothing.
+pub fn unpack(home: &Home, mirror: &Mirror, package: &str, folder: &Path) -> Result<()> {
+    let apt = Apt { root: home.apt() };
+    let why = format!("to fetch {package}");
+    apt.update(mirror, &mirror.suite, "deb", &why)?;
+    let download = apt.root.join("download");
+    let package_in =
+        |folder: &Path| crate::toolchain::find_in(folder, &format!("{package}_"), ".deb");
+    if let Some(old) = package_in(&download) {
+        std::fs::remove_file(&old).at("remove", old)?;
+    }
+    command::capture(apt.command("apt-get", &["download", package]), &why, INSTALL)?;
+    let archive = package_in(&download).ok_or_else(|| Error::Missing {
+        what: "what apt has fetched".to_owned(),
+        path: download.join(format!("{package}_*.deb")),
+    })?;
+    let mut extract = Command::new("dpkg-deb");
+    extract.arg("--extract").arg(&archive).arg(folder);
+    command::capture(extract, "to unpack it", INSTALL).map(drop)
 }
 
 /// A mirror in the system's list.
@@ -172,10 +193,11 @@ struct Apt {
     root: PathBuf,
 }
 
-const INSTALL: &str = "The system has no apt; the source has to come from elsewhere.";
+const INSTALL: &str = "The system has no apt; what it would fetch has to come from elsewhere.";
 
 impl Apt {
-    fn fetch_from(&self, mirror: &Mirror, suite: &str, release: &str) -> Result<Option<Package>> {
+    /// Reads what a mirror has in a suite: `deb` packages, or sources, `deb-src`.
+    fn update(&self, mirror: &Mirror, suite: &str, kind: &str, why: &str) -> Result<()> {
         let list = self.root.join("sources.list");
         for directory in ["state/lists/partial", "cache/archives/partial", "download"] {
             let path = self.root.join(directory);
@@ -183,13 +205,14 @@ impl Apt {
         }
         let options =
             mirror.signed_by.as_ref().map(|key| format!("[signed-by={key}] ")).unwrap_or_default();
-        let line = format!("deb-src {options}{} {suite} main\n", mirror.uri);
+        let line = format!("{kind} {options}{} {suite} main\n", mirror.uri);
         std::fs::write(&list, line).at("write", &list)?;
-        command::capture(
-            self.command("apt-get", &["update", "--error-on=any"]),
-            "to fetch the compiler's source",
-            INSTALL,
-        )?;
+        let update = self.command("apt-get", &["update", "--error-on=any"]);
+        command::capture(update, why, INSTALL).map(drop)
+    }
+
+    fn fetch_from(&self, mirror: &Mirror, suite: &str, release: &str) -> Result<Option<Package>> {
+        self.update(mirror, suite, "deb-src", "to fetch the compiler's source")?;
         // Older distributions number the package's name.
         for name in [
             "rustc".to_owned(),

@@ -16,7 +16,7 @@ mod stub;
 use std::fmt;
 use std::path::PathBuf;
 
-pub use apt::{Mirror, system_mirrors};
+pub use apt::{Mirror, system_mirrors, unpack};
 pub use rebuild::INSTALL_CC;
 pub use shims::run_if_asked as run_shim_if_asked;
 

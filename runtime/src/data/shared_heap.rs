@@ -50,15 +50,33 @@ static RESERVE: Mutex<Option<Reserve>> = Mutex::new(None);
 #[derive(Debug, Default)]
 struct Blocks {
     free: FreeList,
-    /// Those in use, by address.
-    used: BTreeMap<usize, Used>,
+    /// Sizes of those in use, by address.
+    used: BTreeMap<usize, usize>,
+    asked: Asked,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Used {
-    size: usize,
-    /// Whether somebody has [asked](block_of) for it.
-    asked: bool,
+/// The pages of the arena that somebody has [asked](block_of) for, a bit each. What is freed keeps
+/// its bits: a block that comes in its place has the same pages.
+#[derive(Debug, Default)]
+struct Asked(Vec<u64>);
+
+impl Asked {
+    /// Takes note of the pages of a block, by its offset in the arena; returns whether there is a
+    /// new one among them.
+    fn add(&mut self, offset: usize, size: usize) -> bool {
+        let (begin, end) = (offset / LARGE, (offset + size).div_ceil(LARGE));
+        let words = end.div_ceil(u64::BITS as usize);
+        if self.0.len() < words {
+            self.0.resize(words, 0);
+        }
+        let mut is_new = false;
+        for page in begin..end {
+            let (word, bit) = (page / u64::BITS as usize, 1 << (page % u64::BITS as usize));
+            is_new |= self.0[word] & bit == 0;
+            self.0[word] |= bit;
+        }
+        is_new
+    }
 }
 
 /// A block of the arena.
@@ -91,15 +109,16 @@ pub(crate) fn is_in_arena(address: usize) -> bool {
     address.wrapping_sub(BEGIN.load(Ordering::Relaxed)) < size
 }
 
-/// The block that contains an address, and whether it is asked for the first time.
+/// The block that contains an address, and whether some of its pages are asked for the first time.
 pub(crate) fn block_of(address: usize) -> Option<(Block, bool)> {
     if !is_in_arena(address) {
         return None;
     }
     let mut blocks = blocks();
-    let (begin, used) = blocks.as_mut()?.used.range_mut(..=address).next_back()?;
-    let block = Block { begin: *begin, size: used.size };
-    (address - begin < used.size).then(|| (block, !std::mem::replace(&mut used.asked, true)))
+    let blocks = blocks.as_mut()?;
+    let (&begin, &size) = blocks.used.range(..=address).next_back()?;
+    let offset = begin - BEGIN.load(Ordering::Relaxed);
+    (address - begin < size).then(|| (Block { begin, size }, blocks.asked.add(offset, size)))
 }
 
 thread_local! {
@@ -157,7 +176,7 @@ fn take(layout: Layout) -> Option<*mut u8> {
     let mut blocks = blocks();
     let blocks = blocks.as_mut()?;
     let begin = blocks.free.take(size)? as usize;
-    blocks.used.insert(begin, Used { size, asked: false });
+    blocks.used.insert(begin, size);
     Some(std::ptr::with_exposed_provenance_mut(begin))
 }
 
@@ -241,9 +260,9 @@ pub(crate) unsafe fn realloc(block: *mut u8, layout: Layout, size: usize) -> *mu
 fn give(begin: usize) {
     let mut blocks = blocks();
     if let Some(blocks) = blocks.as_mut()
-        && let Some(used) = blocks.used.remove(&begin)
+        && let Some(size) = blocks.used.remove(&begin)
     {
-        blocks.free.give(begin as u64, used.size);
+        blocks.free.give(begin as u64, size);
     }
 }
 
@@ -290,7 +309,16 @@ mod tests {
             assert_eq!(block_of(early.addr() + 100), Some((block, true)));
             assert_eq!(block_of(early.addr()), Some((block, false)));
             assert_eq!(block_of(early.addr() + (3 << 20)), None);
-            let shrunk = realloc(early, layout((3 << 20) - 5, 8), 100);
+            // Another block of the same pages is not new, and one with more pages is.
+            dealloc(early, layout((3 << 20) - 5, 8));
+            let again = alloc(layout(2 << 20, 8));
+            assert_eq!(again, early);
+            assert_eq!(block_of(again.addr()).map(|(_, is_new)| is_new), Some(false));
+            dealloc(again, layout(2 << 20, 8));
+            let early = alloc(layout(4 << 20, 8));
+            assert_eq!((early, block_of(early.addr()).unwrap().1), (again, true));
+            early.write_bytes(7, 4 << 20);
+            let shrunk = realloc(early, layout(4 << 20, 8), 100);
             assert!(!is_in_arena(shrunk.addr()));
             assert!((0..100).all(|i| shrunk.add(i).read() == 7));
             dealloc(shrunk, layout(100, 8));
