@@ -85,6 +85,7 @@ pub static STAGE1: &[Step] = &[
     Step::Pass("inline-refused"),
     Step::Pass("lower-allocation"),
     Step::Pass("device-check"),
+    Step::Pass("lower-copy-markers"),
     Step::Pass("capabilities"),
     Step::Pass("performance-lints"),
     Step::Pass("strip-debug"),

@@ -22,8 +22,8 @@ use crate::cpu::{lower_group_updates, split_at_barriers};
 use crate::frontend::{
     allocate_local_memory, declare_spec_constants, fold_ir_constants, freeze_initialisers,
     inline_refused, kernel_reachability, launch_offset, link_std_bodies, lower_allocation,
-    lower_formatters, lower_panics, lower_scoped_atomics, lower_unroll_markers, lower_unwind,
-    mark_convergent, outline_kernels, simplify, split_images, strip_host_attributes,
+    lower_copy_markers, lower_formatters, lower_panics, lower_scoped_atomics, lower_unroll_markers,
+    lower_unwind, mark_convergent, outline_kernels, simplify, split_images, strip_host_attributes,
     strip_instrumentation,
 };
 use crate::gpu::{
@@ -69,6 +69,7 @@ pub static PASSES: &[Pass] = &[
     // check
     pass("exports", "refuses exported functions that use what only a kernel has", |module, cx| Ok(cx.refuse(exports::run(module, cx.spec)))),
     pass("device-check", "refuses what no device has, with every use of it", |module, cx| { cx.refuse(device_check::run(module, &cx.spec.imports)); Ok(freeze_initialisers::release(module)?) }),
+    pass("lower-copy-markers", "lets kernels use copies of small values that they refer to, where nobody can tell", |module, cx| Ok(lower_copy_markers::run(module, &cx.kernels)?)),
     pass("capabilities", "records what each kernel requires of a device and of the runtime", |module, cx| Ok(capabilities::run(module, cx.spec, &mut cx.kernels))),
     pass("performance-lints", "finds code that works and makes kernels slow, for warnings", |module, cx| Ok(cx.lints = performance_lints::run(module, cx.spec.warnings, &cx.sites)?)),
     pass("recursion", "refuses functions that call themselves, for targets without a stack", |module, cx| Ok(cx.refuse(recursion::run(module)))),

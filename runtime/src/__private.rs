@@ -11,6 +11,7 @@ pub use crate::kernel::abi::{
     __schism_is_device, DESCRIPTOR_ABI, Descriptor, ExportToDevice, ImportToDevice, Kernel,
     descriptor, device_entry, is_device,
 };
+pub use crate::kernel::copy_of::copy_of;
 pub use crate::kernel::group::{Access, LocalSite, local_array};
 pub use crate::kernel::spec_const::SpecConst;
 pub use crate::kernel::specialized::Specialized;

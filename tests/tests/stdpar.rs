@@ -337,9 +337,11 @@ fn groups_join_results() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
     let always = ("SCHISM_STDPAR", "always");
     let cut = ("SCHISM_STDPAR_CUT", "device");
-    for (name, file, least) in
-        [("stdpar-joined", "stdpar/joined.rs", 150), ("stdpar-cut", "stdpar/main.rs", 300)]
-    {
+    for (name, file, least) in [
+        ("stdpar-joined", "stdpar/joined.rs", 150),
+        ("stdpar-captured", "stdpar/captured.rs", 50),
+        ("stdpar-cut", "stdpar/main.rs", 300),
+    ] {
         let program = std::fs::read_to_string(lab::source(file)).expect("a file of the tests");
         let folder = project(lab, name, &program);
         text(lab.cargo(Compiler::Stock, &folder).args(["build", "--offline", "--release"]));

@@ -8,9 +8,12 @@
 //!
 //! So are the methods of rayon that sort slices ([`sorts`]); they go back with a slice of another type.
 //!
+//! [`captures`] tells that crate which small values a pipeline refers to.
+//!
 //! [`inject`] puts the crate in sight. [`refuse`] takes out kernels that no device can have: nobody
 //! has asked for one in particular, so that is no error; [`explain`] says it where a build asks.
 
+mod captures;
 mod each;
 pub(crate) mod explain;
 pub(crate) mod heap;
@@ -68,6 +71,8 @@ pub(crate) fn provide(providers: &mut Providers) {
         let (function, args) = key.value;
         if let Some(replacement) = replacement(tcx, function, args) {
             key.value = (replacement, args);
+        } else if let Some(replacement) = captures::replacement(tcx, function, args) {
+            key.value = replacement;
         }
         (RESOLVE.get().expect("set when ours was"))(tcx, key)
     };
@@ -117,6 +122,7 @@ struct Items {
 struct Known {
     bridges: Vec<Items>,
     sorts: Vec<sorts::Items>,
+    captures: Vec<captures::Items>,
 }
 
 /// The functions of pipelines in sight.
@@ -148,6 +154,7 @@ fn known<R>(tcx: TyCtxt<'_>, take: impl FnOnce(&Known) -> R) -> R {
     for &krate in with_replacement {
         found.bridges.extend(find(tcx, krate));
         found.sorts.extend(sorts::find(tcx, krate));
+        found.captures.extend(captures::find(tcx, krate));
     }
     let (_, known) = known.insert((id, found));
     take(known)

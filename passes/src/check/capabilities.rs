@@ -36,7 +36,7 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
             }
         }
     }
-    let mut functions = Functions { layout: module.handle().data_layout(), known: HashMap::new() };
+    let mut functions = Functions::of(module);
     for kernel in kernels {
         let names = [Some(&kernel.name), kernel.offset_variant.as_ref()];
         let roots: Vec<Value<'_>> = names
@@ -78,7 +78,7 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
 
 /// The functions that some can reach, themselves included, in the order in which they are found:
 /// over operands of instructions, and over what constants and initialisers name.
-fn reached_from<'m>(roots: &[Value<'m>]) -> Vec<Value<'m>> {
+pub(crate) fn reached_from<'m>(roots: &[Value<'m>]) -> Vec<Value<'m>> {
     let mut functions = Vec::new();
     let mut seen: HashSet<Value<'m>> = roots.iter().copied().collect();
     let mut stack = roots.to_vec();
@@ -101,6 +101,12 @@ fn reached_from<'m>(roots: &[Value<'m>]) -> Vec<Value<'m>> {
     functions
 }
 
+/// Whether direct calls among some functions, all that are reached from some kernel, come back to
+/// where they began.
+pub(crate) fn has_cycle<'m>(module: &'m Module<'_>, functions: &[Value<'m>]) -> bool {
+    Functions::of(module).has_cycle(functions)
+}
+
 /// What is known of functions.
 struct Functions<'m> {
     layout: DataLayout<'m>,
@@ -115,13 +121,16 @@ struct Facts<'m> {
 }
 
 impl<'m> Functions<'m> {
+    fn of(module: &'m Module<'_>) -> Self {
+        Self { layout: module.handle().data_layout(), known: HashMap::new() }
+    }
+
     fn get(&mut self, function: Value<'m>) -> &Facts<'m> {
         let layout = self.layout;
         self.known.entry(function).or_insert_with(|| facts(function, layout))
     }
 
-    /// Whether direct calls among some functions, all that are reached from some kernel, come back
-    /// to where they began.
+    /// As the function of the same name.
     fn has_cycle(&mut self, functions: &[Value<'m>]) -> bool {
         // Depth first; a function is open while calls that it makes are followed.
         let (mut open, mut done) = (HashSet::new(), HashSet::new());

@@ -34,17 +34,23 @@ pub(crate) fn updates_atomics(functions: &[Value<'_>]) -> bool {
 /// Whether the address of a constant may get into memory that is not a local variable. `functions`
 /// are all that a kernel reaches.
 pub(crate) fn constants_escape(functions: &[Value<'_>]) -> bool {
-    let mut walk = Walk {
-        functions: functions.iter().copied().collect(),
-        tainted: HashMap::new(),
-        stack: Vec::new(),
-    };
+    let mut walk = Walk::over(functions, false);
     for instruction in functions.iter().flat_map(|function| function.instructions()) {
         for operand in instruction.operands() {
             if operand.is_constant() && !operand.is_function() {
                 walk.constant(operand);
             }
         }
+    }
+    walk.escapes()
+}
+
+/// Whether it can be told from outside where some local variables of `functions` are: their addresses
+/// get into memory, or are compared with others. `functions` are all that a kernel reaches.
+pub(crate) fn can_be_told_apart<'m>(functions: &[Value<'m>], variables: &[Value<'m>]) -> bool {
+    let mut walk = Walk::over(functions, true);
+    for variable in variables {
+        walk.taint(*variable, Behind::Data);
     }
     walk.escapes()
 }
@@ -63,9 +69,17 @@ struct Walk<'m> {
     tainted: HashMap<Value<'m>, Behind>,
     /// Tainted values whose users are still to be looked at.
     stack: Vec<Value<'m>>,
+    /// Whether an address escapes, too, where it is compared with one that is not tainted, or comes
+    /// out of memory again.
+    is_strict: bool,
 }
 
 impl<'m> Walk<'m> {
+    fn over(functions: &[Value<'m>], is_strict: bool) -> Self {
+        let functions = functions.iter().copied().collect();
+        Self { functions, tainted: HashMap::new(), stack: Vec::new(), is_strict }
+    }
+
     fn taint(&mut self, value: Value<'m>, behind: Behind) {
         let known = self.tainted.get(&value);
         if known.is_none_or(|known| *known < behind) {
@@ -105,6 +119,9 @@ impl<'m> Walk<'m> {
                 if behind == Behind::Addresses
                     && may_hold(user.ty(), &|ty| is_address(ty) || is_word(ty))
                 {
+                    if self.is_strict {
+                        return false;
+                    }
                     self.taint(user, Behind::Addresses);
                 }
                 true
@@ -144,7 +161,14 @@ impl<'m> Walk<'m> {
                 }
                 true
             }
-            Some(Opcode::ICmp | Opcode::Switch | Opcode::Br) => true,
+            Some(Opcode::ICmp) => {
+                let is_own = |index| {
+                    let operand = user.operand(index);
+                    operand.is_constant() || self.tainted.contains_key(&operand)
+                };
+                !self.is_strict || (0..2).all(is_own)
+            }
+            Some(Opcode::Switch | Opcode::Br) => true,
             Some(Opcode::Return) => {
                 let function = user.parent_function();
                 for call in function.users() {

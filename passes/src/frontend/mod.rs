@@ -11,6 +11,7 @@ pub mod launch_offset;
 pub mod line_tables;
 pub mod link_std_bodies;
 pub mod lower_allocation;
+pub mod lower_copy_markers;
 pub mod lower_formatters;
 pub mod lower_panics;
 pub mod lower_scoped_atomics;

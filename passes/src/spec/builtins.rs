@@ -101,6 +101,10 @@ pub const LOCAL_STATIC: &str = "__schism_local_static";
 /// [`crate::frontend::allocate_local_memory`].
 pub const LOCAL_DYNAMIC: &str = "__schism_local_dynamic";
 
+/// `ptr (ptr own, ptr original)`: the address of a local variable that has a copy of what is at
+/// `original`, or of the original. Gone after [`crate::frontend::lower_copy_markers`].
+pub const COPY_OF: &str = "__schism_copy_of";
+
 /// The alignment of the local memory that a launch adds.
 pub const DYNAMIC_ALIGN: u64 = 128;
 
@@ -175,7 +179,7 @@ pub fn is_panic(name: &str) -> bool {
 
 /// Whether `name` is a builtin.
 pub fn is_builtin(name: &str) -> bool {
-    in_images().chain([LOCAL_STATIC, LOCAL_DYNAMIC]).any(|builtin| builtin == name)
+    in_images().chain([LOCAL_STATIC, LOCAL_DYNAMIC, COPY_OF]).any(|builtin| builtin == name)
 }
 
 /// C library functions that every target either has or gets from stage 2: memory and mathematics.

@@ -497,13 +497,13 @@ impl Queue {
     /// As for [`submit`](Self::submit), inside a call of the backend's `with_host_memory`.
     pub(crate) unsafe fn run_with_host_addresses(
         &self,
-        kernel: RawKernel,
+        kernel: &RawKernel,
         shape: &LaunchShape,
         dynamic: usize,
         threads: HostThreads,
     ) -> Result<(), LaunchError> {
         self.refuse_inside_kernels()?;
-        let described = self.describe(&kernel, shape, dynamic);
+        let described = self.describe(kernel, shape, dynamic);
         let launch = LaunchDesc { host_addresses: true, threads, ..described };
         // SAFETY: the caller's promises.
         unsafe { self.queue.run(&launch) }

@@ -10,6 +10,7 @@ use crate::api::queue::Queue;
 use crate::code::captured;
 use crate::data::shared_heap;
 use crate::error::LaunchError;
+use crate::hal::SharedRange;
 use crate::kernel::abi::Kernel;
 use crate::kernel::group::local;
 use crate::kernel::group::nd_item::NdItem;
@@ -83,6 +84,22 @@ pub mod heap {
         crate::hal::dispatch::at_start();
     }
 
+    /// Reads what the program has at an address. Memory that is shared with the queue's device is
+    /// read where it is: on the host, its pages would move there and back.
+    ///
+    /// # Safety
+    /// As for [`ptr::copy_nonoverlapping`](std::ptr::copy_nonoverlapping), of bytes.
+    pub unsafe fn read(queue: &crate::Queue, from: *const u8, to: *mut u8, bytes: usize) {
+        // SAFETY: the caller's promises.
+        unsafe {
+            let is_read = shared_heap::is_in_arena(from.addr())
+                && queue.backend().read_shared(from.addr(), to, bytes);
+            if !is_read {
+                to.copy_from_nonoverlapping(from, bytes);
+            }
+        }
+    }
+
     /// Asks for memory that is shared with a queue's device, which the first large block reserves.
     /// `queue` is called at most once.
     pub fn share(queue: fn() -> Option<crate::Queue>) {
@@ -137,9 +154,10 @@ pub unsafe fn run_on_threads<K: Kernel<1>>(
 ) -> Result<(), LaunchError> {
     let shape = items.shape()?;
     let raw = RawKernel::new::<K, 1>(kernel, type_name::<K>);
-    prefetch(queue, &raw);
-    // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
-    unsafe { queue.run_with_host_addresses(raw, &shape, 0, threads) }
+    with_prefetched(queue, &raw, || {
+        // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
+        unsafe { queue.run_with_host_addresses(&raw, &shape, 0, threads) }
+    })
 }
 
 /// As [`run_unchecked`], for `groups` groups of `local` work-items each, with `memory` bytes of
@@ -158,9 +176,10 @@ pub unsafe fn run_in_groups<K: Kernel<1>>(
 ) -> Result<(), LaunchError> {
     let shape = NdRange::from_groups(groups, local)?.shape()?;
     let raw = RawKernel::new::<K, 1>(kernel, type_name::<K>);
-    prefetch(queue, &raw);
-    // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
-    unsafe { queue.run_with_host_addresses(raw, &shape, memory, HostThreads::ANY) }
+    with_prefetched(queue, &raw, || {
+        // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
+        unsafe { queue.run_with_host_addresses(&raw, &shape, memory, HostThreads::ANY) }
+    })
 }
 
 /// The running work-item of a launch by [`run_in_groups`], and its group's local memory, aligned to
@@ -179,45 +198,87 @@ pub fn concurrency(queue: &Queue) -> usize {
     queue.device().backend().concurrency()
 }
 
-/// Has blocks of the shared heap moved to the device that a kernel refers to: by its own words, or
-/// by words that these refer to on the calling thread's stack. What is missed is moved when it is
-/// used.
+/// Runs `launch` when blocks of the shared heap move to the device that a kernel refers to: by its
+/// own words, or by words that these refer to on the calling thread's stack. What is missed is moved
+/// when it is used.
 ///
 /// How large an object on the stack is, nobody knows: what is found in it may belong to a neighbour.
-/// Such a block that the host keeps taking back stays there, if it is small.
-fn prefetch(queue: &Queue, kernel: &RawKernel) {
+/// So a block that the host keeps taking back is [tried](Returns) once.
+fn with_prefetched<R>(queue: &Queue, kernel: &RawKernel, launch: impl FnOnce() -> R) -> R {
+    if !shared_heap::is_there() {
+        return launch();
+    }
+    let name = kernel.descriptor.addr();
+    let mut blocks = referred(kernel);
+    blocks.retain_mut(|block| {
+        let returns = |run: fn(&mut Returns, Key) -> Use| {
+            if block.is_sure { Use::Moves } else { Returns::with(|all| run(all, block.key(name))) }
+        };
+        let state = returns(Returns::next);
+        block.range.stays = state == Use::Tried;
+        state != Use::Stays
+    });
+    if blocks.is_empty() {
+        return launch();
+    }
+    let mut ranges: Vec<SharedRange> = blocks.iter().map(|block| block.range).collect();
+    queue.backend().prefetch(&mut ranges);
+    let result = launch();
+    for (block, range) in blocks.iter().zip(ranges) {
+        if block.is_sure || range.is_new {
+            continue;
+        }
+        let key = block.key(name);
+        if range.is_moved {
+            Returns::with(|returns| returns.count(key));
+        } else if range.stays {
+            let left = || queue.backend().pages_on_host(range.begin, range.size);
+            let is_used = (range.on_host != 0).then(|| left() < range.on_host);
+            Returns::with(|returns| returns.learn(key, is_used));
+        }
+    }
+    result
+}
+
+/// A block of the shared heap that a kernel refers to.
+struct Referred {
+    range: SharedRange,
+    /// Whether the kernel itself has its address. Very large ones count as such.
+    is_sure: bool,
+}
+
+impl Referred {
+    const fn key(&self, kernel: usize) -> Key {
+        Key { kernel, begin: self.range.begin, size: self.range.size }
+    }
+}
+
+/// The blocks of the shared heap that a kernel refers to, as far as that can be seen.
+fn referred(kernel: &RawKernel) -> Vec<Referred> {
     /// Of an object on the stack, as many bytes are looked at.
     const OBJECT: usize = 128;
-    /// The bytes of a vector: these belong to the object.
-    const VECTOR: usize = 24;
     /// Objects that are looked at.
     const MOST: usize = 64;
-    if !shared_heap::is_there() {
-        return;
-    }
-    let here = std::ptr::from_ref(&queue).addr();
+    let own = stack().unwrap_or(0..0);
+    let here = std::ptr::from_ref(&own).addr();
     // Another stack than the thread's own is not looked at.
-    let stack =
-        stack().filter(|stack| stack.contains(&here)).map_or(here..here, |own| here..own.end);
+    let stack = if own.contains(&here) { here..own.end } else { here..here };
     let mut objects = vec![(kernel.closure.addr(), kernel.layout.size())];
-    let (mut next, mut blocks) = (0, Vec::new());
+    let (mut next, mut blocks) = (0, Vec::<Referred>::new());
     while let Some((begin, size)) = objects.get(next).copied() {
         next += 1;
         for offset in (0..size / 8).map(|word| word * 8) {
             let place = std::ptr::with_exposed_provenance::<u8>(begin + offset);
             // SAFETY: the word lies in the kernel, or in the part of the stack that is in use.
             let word = unsafe { captured::word(place) };
-            if let Some((block, is_new)) = shared_heap::block_of(word) {
-                // The first object is the kernel.
-                let is_sure = next == 1 || offset < VECTOR || block.size >= Returns::LARGE;
-                let key = (block.begin, block.size);
-                let stays = || !is_sure && !is_new && Returns::with(|returns| returns.keeps(key));
-                if !blocks.contains(&block) && !stays() {
-                    let is_moved = queue.backend().prefetch(block.begin, block.size, is_new);
-                    if is_moved && !is_new && !is_sure {
-                        Returns::with(|returns| returns.count(key));
-                    }
-                    blocks.push(block);
+            if shared_heap::is_in_arena(word) {
+                if blocks.iter().all(|block| !block.range.contains(word))
+                    && let Some((block, is_new)) = shared_heap::block_of(word)
+                {
+                    let range = SharedRange::new(block.begin, block.size, is_new);
+                    // The first object is the kernel.
+                    let is_sure = next == 1 || block.size >= Returns::LARGE;
+                    blocks.push(Referred { range, is_sure });
                 }
             } else if stack.contains(&word)
                 && objects.len() < MOST
@@ -227,44 +288,114 @@ fn prefetch(queue: &Queue, kernel: &RawKernel) {
             }
         }
     }
+    blocks
 }
 
-/// How often blocks that kernels may refer to came back to the host.
+/// What becomes of a block before a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    /// It is moved to the device, if the host has pages of it.
+    Moves,
+    /// It is left where it is, and looked at after the launch.
+    Tried,
+    /// It is left where it is.
+    Stays,
+}
+
+/// A kernel, by its descriptor, and a block to which it may refer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Key {
+    kernel: usize,
+    begin: usize,
+    size: usize,
+}
+
+/// What is known of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    /// It was moved so often.
+    Moved(u8),
+    /// The kernel uses it.
+    Used,
+    /// The kernel does not use it. It stays for so many launches more.
+    Unused(u8),
+}
+
+/// Blocks that came back to the host after they were moved, and whether kernels use them: one that
+/// came back often is left there for a launch. If the kernel uses it, its pages move then.
 #[derive(Debug, Default)]
-struct Returns(Vec<((usize, usize), u8)>);
+struct Returns(Vec<(Key, Known)>);
 
 impl Returns {
-    /// Blocks from this size on are moved each time: if a kernel uses one after all, it would wait
-    /// for many pages.
-    const LARGE: usize = 1 << 20;
+    /// Blocks of this size and larger are moved each time: a kernel that uses one after all would
+    /// wait too long for its pages.
+    const LARGE: usize = 64 << 20;
 
-    /// A block that came back so often stays.
+    /// A block that came back so often is tried.
     const OFTEN: u8 = 3;
 
-    /// Blocks that are counted.
+    /// For so many launches a block stays that was not used.
+    const LAUNCHES: u8 = 100;
+
+    /// Blocks of which something is known.
     const MOST: usize = 64;
 
-    fn with<R: Default>(run: impl FnOnce(&mut Self) -> R) -> R {
+    fn with<R>(run: impl FnOnce(&mut Self) -> R) -> R {
         thread_local! {
             static RETURNS: RefCell<Returns> = RefCell::default();
         }
-        RETURNS.try_with(|returns| run(&mut returns.borrow_mut())).unwrap_or_default()
+        // `run` cannot be moved into a closure that may not be called.
+        let mut run = Some(run);
+        let mut call = |returns: &mut Self| run.take().map(|run| run(returns));
+        let done = RETURNS.try_with(|returns| call(&mut returns.borrow_mut())).ok().flatten();
+        done.or_else(|| call(&mut Self::default())).expect("it is called once")
     }
 
-    /// Whether a block stays with the host.
-    fn keeps(&self, block: (usize, usize)) -> bool {
-        self.0.iter().any(|(other, count)| *other == block && *count >= Self::OFTEN)
+    fn known(&mut self, key: Key) -> Option<&mut Known> {
+        self.0.iter_mut().find(|(other, _)| *other == key).map(|(_, known)| known)
     }
 
-    fn count(&mut self, block: (usize, usize)) {
-        if let Some((_, count)) = self.0.iter_mut().find(|(other, _)| *other == block) {
-            *count = count.saturating_add(1);
-            return;
+    /// What becomes of a block before the next launch.
+    fn next(&mut self, key: Key) -> Use {
+        let Some(known) = self.known(key) else { return Use::Moves };
+        match known {
+            Known::Moved(Self::OFTEN..) => Use::Tried,
+            Known::Unused(0) => {
+                *known = Known::Moved(0);
+                Use::Moves
+            }
+            Known::Unused(more) => {
+                *more -= 1;
+                Use::Stays
+            }
+            Known::Moved(_) | Known::Used => Use::Moves,
         }
-        if self.0.len() == Self::MOST {
-            self.0.clear();
+    }
+
+    /// Takes note that a block was moved which the host had taken back.
+    fn count(&mut self, key: Key) {
+        match self.known(key) {
+            Some(Known::Moved(count)) => *count = count.saturating_add(1),
+            Some(_) => {}
+            None => {
+                if self.0.len() == Self::MOST {
+                    self.0.clear();
+                }
+                self.0.push((key, Known::Moved(1)));
+            }
         }
-        self.0.push((block, 1));
+    }
+
+    /// Takes note of whether a launch used a block that was left with the host; `None` if the host
+    /// had nothing of it.
+    fn learn(&mut self, key: Key, is_used: Option<bool>) {
+        if let Some(known) = self.known(key) {
+            *known = match is_used {
+                Some(true) => Known::Used,
+                Some(false) => Known::Unused(Self::LAUNCHES),
+                None => Known::Moved(0),
+            };
+        }
     }
 }
 
@@ -320,21 +451,50 @@ pub fn warn(text: fmt::Arguments<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::Returns;
+    use super::{Key, Returns, Use};
+
+    const fn key(kernel: usize, begin: usize) -> Key {
+        Key { kernel, begin, size: 3 }
+    }
+
+    /// Has a block moved until it is tried.
+    fn tried(returns: &mut Returns, key: Key) {
+        for _ in 0..Returns::OFTEN {
+            assert_eq!(returns.next(key), Use::Moves);
+            returns.count(key);
+        }
+        assert_eq!(returns.next(key), Use::Tried);
+    }
 
     #[test]
-    fn blocks_that_come_back_stay() {
+    fn blocks_that_come_back_and_are_not_used_stay_for_some_time() {
         let mut returns = Returns::default();
-        for _ in 0..Returns::OFTEN {
-            assert!(!returns.keeps((1, 2)));
-            returns.count((1, 2));
+        tried(&mut returns, key(1, 2));
+        returns.learn(key(1, 2), Some(false));
+        for _ in 0..Returns::LAUNCHES {
+            assert_eq!(returns.next(key(1, 2)), Use::Stays);
         }
-        assert!(returns.keeps((1, 2)));
-        // Another block at the same place is another block.
-        assert!(!returns.keeps((1, 3)));
+        // Another kernel may use it, and another block may be used.
+        assert_eq!(returns.next(key(2, 2)), Use::Moves);
+        assert_eq!(returns.next(key(1, 3)), Use::Moves);
+        tried(&mut returns, key(1, 2));
+        // Nothing of it was there.
+        returns.learn(key(1, 2), None);
+        tried(&mut returns, key(1, 2));
+    }
+
+    #[test]
+    fn blocks_that_are_used_move() {
+        let mut returns = Returns::default();
+        tried(&mut returns, key(1, 2));
+        returns.learn(key(1, 2), Some(true));
+        for _ in 0..1000 {
+            assert_eq!(returns.next(key(1, 2)), Use::Moves);
+            returns.count(key(1, 2));
+        }
         for block in 0..2 * Returns::MOST {
-            returns.count((block, 5));
+            returns.count(key(5, block));
         }
-        assert!(returns.0.len() <= Returns::MOST && !returns.keeps((1, 2)));
+        assert!(returns.0.len() <= Returns::MOST);
     }
 }

@@ -64,16 +64,19 @@ impl Asked {
     /// Takes note of the pages of a block, by its offset in the arena; returns whether there is a
     /// new one among them.
     fn add(&mut self, offset: usize, size: usize) -> bool {
+        const BITS: usize = u64::BITS as usize;
         let (begin, end) = (offset / LARGE, (offset + size).div_ceil(LARGE));
-        let words = end.div_ceil(u64::BITS as usize);
+        let words = end.div_ceil(BITS);
         if self.0.len() < words {
             self.0.resize(words, 0);
         }
         let mut is_new = false;
-        for page in begin..end {
-            let (word, bit) = (page / u64::BITS as usize, 1 << (page % u64::BITS as usize));
-            is_new |= self.0[word] & bit == 0;
-            self.0[word] |= bit;
+        for word in begin / BITS..words {
+            let first = begin.saturating_sub(word * BITS);
+            let behind = (end - word * BITS).min(BITS);
+            let bits = u64::MAX << first & u64::MAX >> (BITS - behind);
+            is_new |= self.0[word] & bits != bits;
+            self.0[word] |= bits;
         }
         is_new
     }
@@ -283,6 +286,28 @@ mod tests {
             )
         };
         (address != libc::MAP_FAILED).then_some(address.addr())
+    }
+
+    #[test]
+    fn pages_are_asked_for_once() {
+        let mut asked = Asked::default();
+        let mut page = |begin: usize, count: usize| asked.add(begin * LARGE, count * LARGE);
+        let steps = [
+            (5, 1, true),
+            (5, 1, false),
+            (0, 64, true),
+            (63, 2, true),
+            (0, 65, false),
+            (200, 130, true),
+            (200, 131, true),
+            (200, 131, false),
+            (199, 1, true),
+            (128, 64, true),
+            (128, 64, false),
+        ];
+        for (begin, count, is_new) in steps {
+            assert_eq!(page(begin, count), is_new, "{begin} {count}");
+        }
     }
 
     /// One test, since there is one heap in a process.

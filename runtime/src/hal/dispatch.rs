@@ -15,7 +15,8 @@ use crate::error::{BufferError, DeviceError, LaunchError};
 #[cfg(test)]
 use crate::hal::recording;
 use crate::hal::{
-    Backend, DeviceOps, MemoryOps, PendingOps, QueueOps, TaskQueue, Unreadable, cuda, host,
+    Backend, DeviceOps, MemoryOps, PendingOps, QueueOps, SharedRange, TaskQueue, Unreadable, cuda,
+    host,
 };
 use crate::launch::desc::LaunchDesc;
 
@@ -198,8 +199,17 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.wait_for_zeros(),)* }
             }
 
-            pub(crate) fn prefetch(&self, address: usize, bytes: usize, is_new: bool) -> bool {
-                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.prefetch(address, bytes, is_new),)* }
+            pub(crate) unsafe fn read_shared(&self, from: usize, to: *mut u8, bytes: usize) -> bool {
+                // SAFETY: the caller's promises.
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => unsafe { queue.read_shared(from, to, bytes) },)* }
+            }
+
+            pub(crate) fn pages_on_host(&self, begin: usize, size: usize) -> usize {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.pages_on_host(begin, size),)* }
+            }
+
+            pub(crate) fn prefetch(&self, ranges: &mut [SharedRange]) {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.prefetch(ranges),)* }
             }
 
             pub(crate) fn allocate(&self, layout: Layout) -> Result<BackendMemory, BufferError> {

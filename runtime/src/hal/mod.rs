@@ -240,10 +240,47 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
         None
     }
 
-    /// Has shared memory moved to the device, where it `is_new` or was used by the host since. It
-    /// is a hint. Returns whether it is moved.
-    fn prefetch(&self, _address: usize, _bytes: usize, _is_new: bool) -> bool {
+    /// Has shared memory moved to the device, where it `is_new` or was used by the host since and
+    /// does not stay, and says in the ranges what is moved. It is a hint.
+    fn prefetch(&self, _ranges: &mut [SharedRange]) {}
+
+    /// Reads shared memory where it is, so that it stays there; `false` if that cannot be, and nothing
+    /// is read.
+    ///
+    /// # Safety
+    /// There is shared memory at `from`, and room at `to`; nobody writes the former meanwhile.
+    unsafe fn read_shared(&self, _from: usize, _to: *mut u8, _bytes: usize) -> bool {
         false
+    }
+
+    /// How many of a few pages of shared memory the host has: always the same ones of a range.
+    fn pages_on_host(&self, _begin: usize, _size: usize) -> usize {
+        0
+    }
+}
+
+/// A range of the memory that host and device share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SharedRange {
+    pub(crate) begin: usize,
+    pub(crate) size: usize,
+    /// Whether no launch has referred to some of it before.
+    pub(crate) is_new: bool,
+    /// Whether it is left where it is.
+    pub(crate) stays: bool,
+    /// Whether it is moved to the device.
+    pub(crate) is_moved: bool,
+    /// How many of a few pages the host has, if it may have some.
+    pub(crate) on_host: usize,
+}
+
+impl SharedRange {
+    pub(crate) const fn new(begin: usize, size: usize, is_new: bool) -> Self {
+        Self { begin, size, is_new, stays: false, is_moved: false, on_host: 0 }
+    }
+
+    pub(crate) const fn contains(&self, address: usize) -> bool {
+        address.wrapping_sub(self.begin) < self.size
     }
 }
 

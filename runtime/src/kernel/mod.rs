@@ -4,6 +4,7 @@ pub(crate) mod abi;
 pub(crate) mod atomic;
 pub(crate) mod capture;
 pub(crate) mod clock;
+pub(crate) mod copy_of;
 pub(crate) mod element;
 pub(crate) mod grid;
 pub(crate) mod group;

@@ -26,6 +26,7 @@ use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer};
 use schism::__private::{Kernel, concurrency, descriptor, run_in_groups, run_unchecked};
 use schism::{Item, LaunchError, Queue};
 
+use crate::captures::{self, Captures, Copy};
 use crate::collected::Collected;
 use crate::each::{Items, OfItems};
 use crate::group::{self, LANES, Member, Panicked};
@@ -78,6 +79,24 @@ struct Copied<P, C> {
     part: usize,
 }
 
+/// Declares the pipeline of a kernel, with copies in the place of what it refers to. Each copy is a
+/// variable of its own: together they could not become registers.
+macro_rules! rebound {
+    ($pipeline:ident, $kernel:expr) => {
+        let (mut a, mut b) = (Copy::uninit(), Copy::uninit());
+        let (mut c, mut d) = (Copy::uninit(), Copy::uninit());
+        let (mut e, mut f) = (Copy::uninit(), Copy::uninit());
+        let (mut g, mut h) = (Copy::uninit(), Copy::uninit());
+        let copies = [
+            &raw mut a, &raw mut b, &raw mut c, &raw mut d, &raw mut e, &raw mut f, &raw mut g,
+            &raw mut h,
+        ];
+        // SAFETY: the launch has gathered them from this pipeline. The variables live as long as
+        // what refers to them.
+        let $pipeline = unsafe { $kernel.pipeline.rebound(&$kernel.captures, copies) };
+    };
+}
+
 impl<P, C> Copied<P, C>
 where
     P: Producer,
@@ -96,6 +115,29 @@ where
                 part: shape.part,
             }
         }
+    }
+
+    /// The same with copies in the place of what it refers to.
+    ///
+    /// # Safety
+    /// As for [`captures::rebind`].
+    #[inline(always)]
+    unsafe fn rebound(&self, captures: &Captures, copies: [*mut Copy; captures::MOST]) -> Self {
+        let &Self { len, piece, part, .. } = self;
+        // SAFETY: bytes of values may be copied; as for the rest, the caller's promise.
+        unsafe {
+            let mut producer = std::ptr::from_ref(&self.producer).read();
+            let mut consumer = std::ptr::from_ref(&self.consumer).read();
+            let captures = std::ptr::from_ref(captures).cast();
+            captures::rebind(captures, producer.as_mut_ptr(), consumer.as_mut_ptr(), copies);
+            Self { producer, consumer, len, piece, part }
+        }
+    }
+
+    /// Copies of what it refers to.
+    fn captures(&self, queue: &Queue) -> Captures {
+        // SAFETY: both have the bytes of values that are borrowed for the launch.
+        unsafe { Captures::gather(queue, self.producer.as_ptr(), self.consumer.as_ptr()) }
     }
 
     /// The number of pieces.
@@ -136,11 +178,39 @@ where
     /// Each piece is folded once.
     #[inline(always)]
     unsafe fn fold(&self, piece: usize) -> C::Result {
-        let (begin, end) = (self.begin(piece), self.begin(piece + 1));
+        // SAFETY: the caller's promise.
+        unsafe { self.fold_items(self.begin(piece), self.begin(piece.wrapping_add(1))) }
+    }
+
+    /// Folds a piece of a pipeline without results. Unless the producer asks for longer ones, it is
+    /// an item, which the compiler mostly sees by the type.
+    ///
+    /// # Safety
+    /// As for [`fold`](Self::fold).
+    #[inline(always)]
+    unsafe fn fold_alone(&self, piece: usize) -> C::Result {
+        // SAFETY: the producer's bytes; it is only asked.
+        let least = unsafe { self.producer.assume_init_ref() }.min_len();
+        // SAFETY: the caller's promise.
+        unsafe {
+            if least <= 1 {
+                self.fold_items(piece, piece.wrapping_add(1))
+            } else {
+                self.fold(piece)
+            }
+        }
+    }
+
+    /// Folds some items.
+    ///
+    /// # Safety
+    /// They are there, and each is folded once.
+    #[inline(always)]
+    unsafe fn fold_items(&self, begin: usize, end: usize) -> C::Result {
         // SAFETY: bytes of a value of this type; of what it stands for, this piece alone is used.
         let producer = unsafe { self.producer.assume_init_read() };
         let (before, producer) = producer.split_at(begin);
-        let (producer, after) = producer.split_at(end - begin);
+        let (producer, after) = producer.split_at(end.wrapping_sub(begin));
         forget((before, after));
         fold(producer, self.consumer(begin, end))
     }
@@ -151,7 +221,7 @@ where
         // SAFETY: as in `fold`. Where it is not for one piece, it is only split.
         let consumer = unsafe { self.consumer.assume_init_read() };
         let (before, consumer, first) = consumer.split_at(begin);
-        let (consumer, after, second) = consumer.split_at(end - begin);
+        let (consumer, after, second) = consumer.split_at(end.wrapping_sub(begin));
         forget((before, first, after, second));
         consumer
     }
@@ -178,6 +248,7 @@ where
     C: Consumer<P::Item>,
 {
     pipeline: Copied<P, C>,
+    captures: Captures,
     results: *mut MaybeUninit<C::Result>,
 }
 
@@ -192,9 +263,10 @@ where
             // A panic ends the launch, whoever has seen it.
             let _ = self.run_in_group(item);
         } else {
+            rebound!(pipeline, self);
             // SAFETY: a launch has as many work-items as there are pieces. The result has no bytes,
             // and is taken by the host.
-            unsafe { forget(self.pipeline.fold(item.x())) };
+            unsafe { forget(pipeline.fold_alone(item.x())) };
         }
     }
 }
@@ -206,7 +278,7 @@ where
 {
     #[inline(always)]
     fn run_in_group(&self, item: Item<1>) -> Result<(), Panicked> {
-        let pipeline = &self.pipeline;
+        rebound!(pipeline, self);
         // SAFETY: a launch of a pipeline with results is one of such groups.
         let member = unsafe { Member::<C::Result>::new(item) };
         let pieces = pipeline.pieces();
@@ -249,6 +321,7 @@ where
     C: Consumer<P::Item>,
 {
     pipeline: Copied<P, C>,
+    captures: Captures,
     results: *mut MaybeUninit<C::Result>,
 }
 
@@ -271,7 +344,7 @@ where
 {
     #[inline(always)]
     fn run_in_group(&self, item: Item<1>) -> Result<(), Panicked> {
-        let pipeline = &self.pipeline;
+        rebound!(pipeline, self);
         // SAFETY: as in `Fold`.
         let member = unsafe { Member::<C::Result>::new(item) };
         // Pieces are items here.
@@ -279,7 +352,7 @@ where
         let end = begin.wrapping_add(pipeline.part).min(pipeline.len);
         // SAFETY: as in `Copied::fold`; the compiler makes no such kernel but of consumers whose
         // results are numbers.
-        let consumer = unsafe { self.pipeline.consumer.assume_init_read() };
+        let consumer = unsafe { pipeline.consumer.assume_init_read() };
         let consumer = OfItems::new(consumer);
         let join = |left, right| consumer.reducer().reduce(left, right);
         let mut sums: [C::Result; SUMS] = array::from_fn(|_| consumer.folder().complete());
@@ -331,6 +404,7 @@ where
     C: Consumer<P::Item>,
 {
     pipeline: Copied<P, C>,
+    captures: Captures,
 }
 
 impl<P, C> Kernel<1> for Collect<P, C>
@@ -340,9 +414,10 @@ where
 {
     #[inline(always)]
     fn run(&self, item: Item<1>) {
+        rebound!(pipeline, self);
         // SAFETY: a launch has as many work-items as there are pieces. The items are in their
         // places, and the host makes the result that owns them.
-        unsafe { forget(self.pipeline.fold(item.x())) };
+        unsafe { forget(pipeline.fold_alone(item.x())) };
     }
 }
 
@@ -500,6 +575,7 @@ where
     /// [`Failed`]. Unless that says otherwise, producer and consumer are used up.
     pub(crate) fn run(&mut self, queue: &Queue) -> Result<C::Result, Failed> {
         let (pipeline, shape) = (self.pipeline(), self.shape);
+        let captures = pipeline.captures(queue);
         // SAFETY: kernel and results live until the launch is over; the rest is borrowed by the
         // pipeline. Work-items have pieces of their own, which may go to other threads.
         let launched = unsafe {
@@ -507,16 +583,26 @@ where
                 Way::Each => {
                     // Nothing of the results is written.
                     let results = std::ptr::dangling_mut();
-                    run_unchecked(queue, &Fold { pipeline, results }, shape.count)
+                    run_unchecked(queue, &Fold { pipeline, captures, results }, shape.count)
                 }
-                Way::Collect(_) => run_unchecked(queue, &Collect { pipeline }, shape.count),
+                Way::Collect(_) => {
+                    run_unchecked(queue, &Collect { pipeline, captures }, shape.count)
+                }
                 Way::Fold(results) => {
                     let results = results.as_mut_ptr();
-                    launch_groups::<_, C::Result>(queue, &Fold { pipeline, results }, shape)
+                    launch_groups::<_, C::Result>(
+                        queue,
+                        &Fold { pipeline, captures, results },
+                        shape,
+                    )
                 }
                 Way::Sums(results) => {
                     let results = results.as_mut_ptr();
-                    launch_groups::<_, C::Result>(queue, &Sums { pipeline, results }, shape)
+                    launch_groups::<_, C::Result>(
+                        queue,
+                        &Sums { pipeline, captures, results },
+                        shape,
+                    )
                 }
             }
         };

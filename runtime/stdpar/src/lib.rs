@@ -12,11 +12,13 @@
 //! results with rayon's own reducers, in rayon's order. Where items have nothing to do with each
 //! other, a work-item computes several of them at once ([`each`]). So each producer, consumer, item
 //! and result is moved as often as in rayon, and dropped once. On a GPU, work-items cut pieces out
-//! themselves, and groups join results ([`grid`], `group.rs`, `results.rs`, `collected.rs`).
+//! themselves, and groups join results ([`grid`], `group.rs`, `results.rs`, `collected.rs`); the launch has
+//! copies of small values that closures capture ([`captures`]).
 //!
 //! `choose.rs` decides where a pipeline runs, by `policy.rs`; where it is not a kernel, [`host`]
 //! gives it back to rayon. `report.rs` tells what became of them.
 
+pub mod captures;
 mod choose;
 mod collected;
 mod device;

@@ -29,6 +29,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 use crate::error::DriverError;
+use crate::hal::SharedRange;
 use crate::hal::address_window::is_in_window;
 use crate::hal::cuda::api::{DevicePtr, RawStream, number, symbol};
 use crate::hal::cuda::handle::Handle;
@@ -148,10 +149,19 @@ struct ForLaunch<'a> {
 }
 
 impl HostMemory {
-    /// Whether the host may have got pages of a block of managed memory since it was last asked for.
-    pub(super) fn may_be_back(&self, address: usize, bytes: usize) -> bool {
+    /// Marks the ranges of managed memory that are to be moved to the device: new ones, and those of
+    /// which the host has pages.
+    pub(super) fn find_returned(&self, ranges: &mut [SharedRange]) {
         let mut away = self.away.lock().unwrap_or_else(PoisonError::into_inner);
-        away.may_be_back((address, bytes))
+        away.look();
+        for range in ranges {
+            let (begin, size) = (range.begin, range.size);
+            // What stays is not away.
+            if range.stays || away.may_be_back((begin, size)) {
+                range.on_host = page_table::samples_there(begin, size);
+            }
+            range.is_moved = !range.stays && (range.is_new || range.on_host != 0);
+        }
     }
 
     /// Takes note of what the driver has made for itself, when it has just made a context.

@@ -41,14 +41,15 @@ pub(super) fn first_there(begin: usize, end: usize) -> Option<usize> {
     Some((begin + before * page).min(end - page))
 }
 
-/// Whether the host has some of a few pages of a range.
-pub(super) fn is_sampled(begin: usize, bytes: usize) -> bool {
-    (0..SAMPLES).any(|sample| {
+/// How many of a few pages of a range the host has.
+pub(super) fn samples_there(begin: usize, bytes: usize) -> usize {
+    let is_sample_there = |sample: &usize| {
         let mut entry = [0; ENTRY];
         let last = bytes.saturating_sub(1);
         let address = begin + last / (SAMPLES - 1) * sample;
         read(address, &mut entry).is_some() && is_there(&entry)
-    })
+    };
+    (0..SAMPLES).filter(is_sample_there).count()
 }
 
 /// Blocks of which the host has no pages, since none has come to the process.
@@ -68,14 +69,23 @@ impl Away {
     /// More blocks than this are looked at again.
     const MOST: usize = 256;
 
-    /// Whether the host may have got pages of a block since it was last asked for.
-    pub(super) fn may_be_back(&mut self, block: (usize, usize)) -> bool {
+    /// Asks for the process's page faults.
+    pub(super) fn look(&mut self) {
         let faults = faults();
-        if faults.is_none() || faults != self.faults || self.blocks.len() == Self::MOST {
+        if faults.is_none() || faults != self.faults {
             self.blocks.clear();
             self.faults = faults;
-        } else if self.blocks.contains(&block) {
+        }
+    }
+
+    /// Whether the host may have got pages of a block between the last look at which it was asked
+    /// for and the last one.
+    pub(super) fn may_be_back(&mut self, block: (usize, usize)) -> bool {
+        if self.blocks.contains(&block) {
             return false;
+        }
+        if self.blocks.len() == Self::MOST {
+            self.blocks.clear();
         }
         self.blocks.push(block);
         true
@@ -135,6 +145,7 @@ mod tests {
                         memory.cast::<u8>().write_volatile(1);
                     }
                 }
+                away.look();
                 asked[number] = away.may_be_back(block);
             }
         }
@@ -153,14 +164,14 @@ mod tests {
         // SAFETY: as above. Without it one touch may bring in many pages.
         unsafe { libc::madvise(memory, bytes, libc::MADV_NOHUGEPAGE) };
         let begin = memory.addr();
-        assert!(!is_sampled(begin, bytes));
+        assert_eq!(samples_there(begin, bytes), 0);
         assert_eq!(first_there(begin, begin + bytes), Some(begin + bytes - page));
         // SAFETY: as above.
         unsafe { memory.cast::<u8>().add(9 * page).write(1) };
         assert_eq!(first_there(begin, begin + bytes), Some(begin + 9 * page));
         // SAFETY: as above.
         unsafe { memory.cast::<u8>().write_bytes(1, bytes) };
-        assert!(is_sampled(begin, bytes));
+        assert_eq!(samples_there(begin, bytes), SAMPLES);
         // SAFETY: as above.
         unsafe { libc::munmap(memory, bytes) };
     }

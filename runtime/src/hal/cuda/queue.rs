@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::code::requirements::LaunchRequirements;
 use crate::error::{BufferError, LaunchError};
+use crate::hal::cuda::api::DevicePtr;
 use crate::hal::cuda::context::Context;
 use crate::hal::cuda::host_memory;
 use crate::hal::cuda::kernel::CudaKernel;
@@ -12,7 +13,7 @@ use crate::hal::cuda::launch::{self, CudaPending, Grid, Shape};
 use crate::hal::cuda::memory::CudaMemory;
 use crate::hal::cuda::page_table;
 use crate::hal::cuda::stream::Stream;
-use crate::hal::{QueueOps, TaskQueue};
+use crate::hal::{QueueOps, SharedRange, TaskQueue};
 use crate::launch::desc::LaunchDesc;
 use crate::launch::erased::NativeBody;
 use crate::util::fork::NoForkGuard;
@@ -167,13 +168,20 @@ impl QueueOps for CudaQueue {
         host_memory::reserve(&self.stream.context, bytes)
     }
 
-    fn prefetch(&self, address: usize, bytes: usize, is_new: bool) -> bool {
+    fn prefetch(&self, ranges: &mut [SharedRange]) {
         let context = &*self.stream.context;
-        let may_be_back = context.host_memory.may_be_back(address, bytes);
-        let is_moved = is_new || (may_be_back && page_table::is_sampled(address, bytes));
-        if is_moved {
-            host_memory::prefetch(context, context.transfers(), address, bytes);
+        context.host_memory.find_returned(ranges);
+        for range in ranges.iter().filter(|range| range.is_moved) {
+            host_memory::prefetch(context, context.transfers(), range.begin, range.size);
         }
-        is_moved
+    }
+
+    unsafe fn read_shared(&self, from: usize, to: *mut u8, bytes: usize) -> bool {
+        // SAFETY: the caller's promises. The driver knows where managed memory is.
+        unsafe { self.stream.context.read(to, from as DevicePtr, bytes) }.is_ok()
+    }
+
+    fn pages_on_host(&self, begin: usize, size: usize) -> usize {
+        page_table::samples_there(begin, size)
     }
 }
