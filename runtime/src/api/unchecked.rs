@@ -257,13 +257,14 @@ impl Referred {
 fn referred(kernel: &RawKernel) -> Vec<Referred> {
     /// Of an object on the stack, as many bytes are looked at.
     const OBJECT: usize = 128;
-    /// Objects that are looked at.
-    const MOST: usize = 64;
+    /// Objects that are looked at. Most of what a kernel refers to is in it.
+    const MOST: usize = 12;
     let own = stack().unwrap_or(0..0);
     let here = std::ptr::from_ref(&own).addr();
     // Another stack than the thread's own is not looked at.
     let stack = if own.contains(&here) { here..own.end } else { here..here };
-    let mut objects = vec![(kernel.closure.addr(), kernel.layout.size())];
+    let mut objects = Vec::with_capacity(MOST);
+    objects.push((kernel.closure.addr(), kernel.layout.size()));
     let (mut next, mut blocks) = (0, Vec::<Referred>::new());
     while let Some((begin, size)) = objects.get(next).copied() {
         next += 1;

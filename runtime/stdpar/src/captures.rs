@@ -58,7 +58,8 @@ impl Captures {
         producer: *const P,
         consumer: *const C,
     ) -> Self {
-        let mut this = Self { values: [const { Copy::uninit() }; MOST] };
+        // What a launch refers to is found by its words, and stale ones would be found, too.
+        let mut this = Self { values: [const { Copy::zeroed() }; MOST] };
         for (number, code) in references::<P, C>().into_iter().enumerate() {
             if code == 0 {
                 break;

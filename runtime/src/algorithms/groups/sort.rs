@@ -1,9 +1,10 @@
 //! Merge sort of work-groups, for any order: each group sorts a tile in its local memory, then each
 //! launch merges pairs of runs to runs of twice the length, a tile of the output for each group.
 //!
-//! Where the parts of a merge begin is found by [merge path](crate::algorithms::merge_path): for
-//! groups by a launch before, with a work-item for each tile, since the steps of a search in the
-//! device's memory wait for each other; and for each of its work-items in local memory.
+//! Where the parts of a merge begin and end is found by [merge path](crate::algorithms::merge_path):
+//! for a group by two of its sub-groups in the device's memory, for each of its work-items in local
+//! memory. The steps of a search wait for each other, so all lanes of a sub-group look at once, and a
+//! step divides what is left by 33.
 //!
 //! The host does not wait between launches. A closure that panics leaves elements unwritten, so each
 //! group counts what it has done, and a launch after one that is not complete does nothing.
@@ -15,17 +16,17 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::algorithms::groups::in_order::InOrder;
-use crate::algorithms::groups::team::{GROUP, LONGEST, Scratch, Team, Unit};
-use crate::algorithms::merge_path::split;
+use crate::algorithms::groups::team::{GROUP, LANES, LONGEST, Scratch, Team, Unit};
 use crate::algorithms::operand::Function;
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
-use crate::kernel::group::local::{Local, local};
+use crate::kernel::group::local::Local;
 use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::nd_range::NdRange;
+use crate::kernel::group::sub_group::SubGroup;
 use crate::kernel::unroll::unroll_full;
 
 /// Sorts the elements; equal ones keep their order.
@@ -42,19 +43,16 @@ where
     let tiles = len.div_ceil(tile);
     let merges = tiles.next_power_of_two().ilog2();
     let mut spare = Buffer::<T>::uninit(queue, if merges == 0 { 0 } else { len })?;
-    let (mut begins, mut done);
+    let mut done;
     let mut launches = InOrder::new(queue);
     // SAFETY: zeros are numbers; they live longer than `launches`, and the launches use them.
-    (begins, done) = unsafe { (launches.zeros::<usize>(tiles + 1)?, launches.zeros::<u64>(1)?) };
+    done = unsafe { launches.zeros::<u64>(1)? };
     // SAFETY: as long as `data`, if it is used at all. Each launch writes all elements of the one
     // and reads what the launch before it has written, in the other one or in the same place.
     let places = unsafe {
         let other = spare.view_mut().elements().cast::<T>();
         [data.elements(), other].map(|elements| move || ViewMut::new(elements, len))
     };
-    let begins = begins.view_mut().elements();
-    // SAFETY: the buffer's elements; launches that write them and that read them take turns.
-    let begins = || unsafe { ViewMut::new(begins, tiles + 1) };
     let done = done.atomic_view();
     let progress = |launches: u32| Progress { done, tiles, launches };
     // The last launch writes to `data`.
@@ -66,10 +64,8 @@ where
         sort_tiles(&mut launches, from, places[to](), progress(0), compare)?;
         let mut run = 1_usize;
         for merge in 1..=merges {
-            let from = || places[to]().into_view();
-            find_begins(&mut launches, from(), begins(), run, progress(merge), compare)?;
-            let of_runs = Runs { from: from(), begins: begins().into_view(), run };
-            merge_runs(&mut launches, of_runs, places[1 - to](), progress(merge), compare)?;
+            let runs = Runs { from: places[to]().into_view(), run };
+            merge_runs(&mut launches, runs, places[1 - to](), progress(merge), compare)?;
             to = 1 - to;
             run = run.saturating_mul(2);
         }
@@ -143,9 +139,6 @@ where
 /// Sorted runs of the same length, but for the last one.
 struct Runs<'a, T> {
     from: View<'a, T>,
-    /// For each tile of the merged runs, how many of the elements before it are of its pair's first
-    /// run.
-    begins: View<'a, usize>,
     /// The length in tiles, a power of two.
     run: usize,
 }
@@ -159,40 +152,6 @@ fn pair_of<T>(from: &[T], run: usize, tile: usize) -> (&[T], &[T], usize) {
     let len = run.saturating_mul(Scratch::<T>::TILE);
     let (a, rest) = from[pair..].split_at(least(len, from.len().wrapping_sub(pair)));
     (a, &rest[..least(len, rest.len())], pair)
-}
-
-/// Finds where the parts of merges begin: see [`Runs`].
-///
-/// # Safety
-/// All that it refers to lives until `launches` is finished or dropped.
-unsafe fn find_begins<T, C>(
-    launches: &mut InOrder<'_>,
-    from: View<'_, T>,
-    begins: ViewMut<'_, usize>,
-    run: usize,
-    progress: Progress<'_>,
-    compare: C,
-) -> Result<(), LaunchError>
-where
-    T: Element,
-    C: Fn(&T, &T) -> Ordering + Function,
-{
-    /// Few, so that searches go to all multiprocessors.
-    const SEARCHES: usize = 32;
-    let range = NdRange::from_groups(progress.tiles.div_ceil(SEARCHES), SEARCHES)?;
-    let kernel = move |work_item: NdItem<'_, 1>, _: Local<'_, u32>| {
-        let tile = work_item.x();
-        if tile >= progress.tiles || !progress.is_ready() {
-            return;
-        }
-        let begin = tile.wrapping_mul(Scratch::<T>::TILE);
-        let (a, b, pair) = pair_of(from.raw(), run, tile);
-        let of_a = split(a, b, begin.wrapping_sub(pair), compare);
-        // SAFETY: there is one for each tile.
-        unsafe { begins.set_unchecked(tile, of_a) };
-    };
-    // SAFETY: the caller's promise.
-    unsafe { launches.launch(range, local::<u32>(1), kernel) }
 }
 
 /// Merges pairs of neighbouring runs.
@@ -222,20 +181,13 @@ where
         let (a, b, pair) = pair_of(runs.from.raw(), runs.run, tile);
         let first = begin.wrapping_sub(pair);
         let last = first.wrapping_add(count);
-        // The last tile of a pair ends where both runs do; others where the next one begins.
-        let is_last = last == a.len().wrapping_add(b.len());
-        // SAFETY: there is one for each tile, and a tile that is not the last has a next one.
-        let (found, next) = unsafe {
-            let next = if is_last { tile } else { tile.wrapping_add(1) };
-            (*runs.begins.get_unchecked(tile), *runs.begins.get_unchecked(next))
-        };
+        let Some([found, next]) = team.find_part(a, b, [first, last], compare) else { return };
         // In runs that are not sorted by the order that is no order, parts may begin anywhere.
         let from_a = least(found.max(first.saturating_sub(b.len())), least(a.len(), first));
         let from_b = first.wrapping_sub(from_a);
         let (low, high) =
             (last.saturating_sub(b.len()).max(from_a), least(a.len(), from_a.wrapping_add(count)));
-        let end = if is_last { a.len() } else { next };
-        let of_a = least(end.max(low), high).wrapping_sub(from_a);
+        let of_a = least(next.max(low), high).wrapping_sub(from_a);
         // SAFETY: the limits above make these elements of the runs.
         let (from_a, from_b) =
             unsafe { (a.as_ptr().add(from_a), b.as_ptr().add(from_b).wrapping_sub(of_a)) };
@@ -329,6 +281,27 @@ impl<T: Element> Team<'_, T> {
         self.item.barrier();
         self.store(len, store);
         true
+    }
+
+    /// How many of the first elements of a merge come from `a`, for two numbers of them. `None` if
+    /// not all work-items are there.
+    #[inline(always)]
+    fn find_part(
+        &mut self,
+        a: &[T],
+        b: &[T],
+        diagonals: [usize; 2],
+        compare: impl Fn(&T, &T) -> Ordering + Copy,
+    ) -> Option<[usize; 2]> {
+        let number = self.own / LANES;
+        if number < diagonals.len() {
+            let diagonal = if number == 0 { diagonals[0] } else { diagonals[1] };
+            let found = split_together(self.sub_group, a, b, diagonal, compare);
+            if self.sub_group.local_id() == 0 {
+                self.set_size(number, found);
+            }
+        }
+        self.wait().then(|| [self.size(0), self.size(1)])
     }
 
     /// Loads a tile of `count` elements, merges the first `of_a` with the others, and stores it.
@@ -509,6 +482,39 @@ impl<T: Element> Team<'_, T> {
             row += 1;
         }
     }
+}
+
+/// As [`split`](crate::algorithms::merge_path::split), by all lanes of a sub-group.
+#[inline(always)]
+fn split_together<T>(
+    sub_group: SubGroup<'_>,
+    a: &[T],
+    b: &[T],
+    diagonal: usize,
+    compare: impl Fn(&T, &T) -> Ordering,
+) -> usize {
+    let lane = sub_group.local_id();
+    let (mut low, mut high) = (diagonal.saturating_sub(b.len()), least(diagonal, a.len()));
+    while low < high {
+        let left = high.wrapping_sub(low);
+        // Lanes look at the last one of so many each.
+        let step = (left / (LANES + 1)).wrapping_add(1);
+        let probe = low.wrapping_add(step.wrapping_mul(lane.wrapping_add(1))).wrapping_sub(1);
+        // SAFETY: `low` and `high` stay between their first values, so that these are elements.
+        let is_behind = probe < high
+            && unsafe {
+                let of_b = diagonal.wrapping_sub(1).wrapping_sub(probe);
+                compare(b.get_unchecked(of_b), a.get_unchecked(probe)).is_lt()
+            };
+        let behind = sub_group.ballot(is_behind).trailing_zeros() as usize;
+        let probes = least(left / step, LANES);
+        let before = least(behind, probes);
+        low = low.wrapping_add(before.wrapping_mul(step));
+        if before < probes {
+            high = low.wrapping_add(step).wrapping_sub(1);
+        }
+    }
+    low
 }
 
 /// The first number from `low` to `high` that `is_behind` holds for, or `high`.

@@ -20,6 +20,9 @@ pub(super) const LANES: usize = SubGroup::MAX_SIZE;
 
 pub(super) const SUB_GROUPS: usize = GROUP / LANES;
 
+/// Numbers that a group has for all of its work-items.
+const NUMBERS: usize = 4;
+
 /// The longest run of a work-item.
 pub(super) const LONGEST: usize = 15;
 
@@ -60,10 +63,10 @@ impl<T> Scratch<T> {
     const TOTALS: usize = behind::<T>(0, Self::TILE + 1);
     const OF_LANES: usize = behind::<T>(Self::TOTALS, GROUP);
     const SHARED: usize = behind::<T>(Self::OF_LANES, LANES);
-    /// Numbers: for each sub-group one, and one for all.
+    /// Numbers: for each sub-group one, and some for all.
     const WORDS: usize = behind::<T>(Self::SHARED, 1);
 
-    pub(super) const BYTES: usize = behind::<u32>(Self::WORDS, SUB_GROUPS + 1);
+    pub(super) const BYTES: usize = behind::<u32>(Self::WORDS, SUB_GROUPS + NUMBERS);
 
     /// The local memory of a launch.
     pub(super) const fn source() -> LocalArray<Unit> {
@@ -149,6 +152,22 @@ impl<'g, T: Copy> Team<'g, T> {
     #[inline(always)]
     pub(super) fn number(&self) -> AtomicRef<'g, AtomicU32, WorkGroup> {
         self.word(SUB_GROUPS)
+    }
+
+    /// Gives the others one of two sizes, which they see after a [`wait`](Self::wait): `index < 2`.
+    #[inline(always)]
+    pub(super) fn set_size(&self, index: usize, size: usize) {
+        let word = SUB_GROUPS.wrapping_add(index.wrapping_mul(2));
+        self.word(word).store(size as u32, Relaxed);
+        self.word(word.wrapping_add(1)).store((size >> 32) as u32, Relaxed);
+    }
+
+    /// What [`set_size`](Self::set_size) has been called with.
+    #[inline(always)]
+    pub(super) fn size(&self, index: usize) -> usize {
+        let word = SUB_GROUPS.wrapping_add(index.wrapping_mul(2));
+        let high = self.word(word.wrapping_add(1)).load(Relaxed) as usize;
+        high << 32 | self.word(word).load(Relaxed) as usize
     }
 
     /// A barrier that says whether all work-items of the group are there. If not, a closure has
