@@ -1,4 +1,4 @@
-//! Gives kernels with many loads in a loop more registers. Runs in stage 2, after optimisation.
+//! Bounds the registers of kernels with many loads at a time. Runs in stage 2, after optimisation.
 //!
 //! Before:
 //! ```llvm
@@ -16,6 +16,10 @@
 //! requests are in flight (Volkov, *Better performance at lower occupancy*, GTC 2010). The bounds
 //! declare the block size, and ask for room for 1,024 threads: half of all.
 //!
+//! Where as many loads stand in one block, without a loop, the assembler takes registers for all of
+//! them and their addresses, 90 and more. There the bounds are a limit: fewer threads have less in
+//! flight, however many loads each has.
+//!
 //! The attribute `schism.block` says how large the blocks of each launch are, where that is known.
 
 use inkwell::module::Module;
@@ -30,7 +34,8 @@ pub const BLOCK: &str = "schism.block";
 /// Threads that a multiprocessor has room for at least.
 const THREADS: u32 = 1024;
 
-/// A loop with this many loads per iteration waits for memory.
+/// A loop with this many loads per iteration waits for memory, and a block with as many takes
+/// registers for all of them.
 const LOADS: usize = 12;
 
 /// Runs the pass over the module.
@@ -54,11 +59,17 @@ pub fn run_on(function: Value<'_>) {
     }
 }
 
-/// Whether a function has a loop that loads much from global memory in each iteration.
+/// Whether a function has a loop, or a block, that loads much from global memory at a time.
 fn loads_much(function: Value<'_>) -> bool {
     let cfg = Cfg::of(function);
-    cfg.loops().iter().filter(|one| one.innermost).any(|one| {
-        let inside = one.blocks.iter().flat_map(|&block| cfg.blocks[block].instructions());
-        inside.filter(|one| one.is_load_from(NVPTX.global)).count() >= LOADS
-    })
+    let loads = |block: usize| {
+        let instructions = cfg.blocks[block].instructions();
+        instructions.into_iter().filter(|one| one.is_load_from(NVPTX.global)).count()
+    };
+    (0..cfg.blocks.len()).any(|block| loads(block) >= LOADS)
+        || cfg
+            .loops()
+            .iter()
+            .filter(|one| one.innermost)
+            .any(|one| one.blocks.iter().map(|&block| loads(block)).sum::<usize>() >= LOADS)
 }

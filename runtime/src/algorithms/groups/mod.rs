@@ -92,7 +92,8 @@ pub(super) fn suit<T>(queue: &Queue) -> bool {
     is_chosen(queue)
         && Scratch::<T>::FITS
         && GROUP <= device.max_group_size()
-        && Scratch::<T>::BYTES <= device.local_memory_size()
+        // The largest of all.
+        && sort::Scratch::<T>::BYTES <= device.local_memory_size()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::algorithms::collect::read;
 use crate::algorithms::groups::in_order::InOrder;
 use crate::algorithms::groups::look_back::{MOST_LOOKS, PATIENCE};
-use crate::algorithms::groups::team::{GROUP, LANES, SUB_GROUPS, Scratch, Team, Unit};
+use crate::algorithms::groups::team::{GROUP, LANES, SUB_GROUPS, ScratchOf, TeamOf, Unit};
 use crate::algorithms::operand::Function;
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
@@ -21,13 +21,21 @@ use crate::kernel::group::local::Local;
 use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::group::sub_group::SubGroup;
+use crate::kernel::unroll::unroll;
 
 /// Elements of a work-item.
-const ROWS: usize = Scratch::<u32>::RUN;
+const ROWS: usize = 31;
+
+/// Elements of a group.
+const TILE: usize = ROWS * GROUP;
+
+/// Local memory has counts only.
+type Scratch = ScratchOf<u32, 1>;
+type Team<'g> = TeamOf<'g, u32, 1>;
 
 /// What the elements of a sub-group in a row are counted in, row by row.
 const COUNTS: usize = ROWS * SUB_GROUPS;
-const _: () = assert!(COUNTS <= GROUP && ROWS <= u32::BITS as usize);
+const _: () = assert!(COUNTS + 2 <= GROUP && ROWS <= u32::BITS as usize);
 
 /// Where the group's first element goes, in two halves: behind the counts.
 const LOW: usize = COUNTS;
@@ -54,7 +62,7 @@ where
     P: Fn(usize) -> bool + Function,
 {
     let len = input.raw().len();
-    let tiles = len.div_ceil(Scratch::<u32>::TILE);
+    let tiles = len.div_ceil(TILE);
     if tiles == 0 {
         return Ok(0);
     }
@@ -67,7 +75,7 @@ where
     let (states, in_all) = (words.atomic_view(), kept.view_mut());
     let range = NdRange::from_groups(tiles, GROUP)?;
     let kernel = move |work_item: NdItem<'_, 1>, memory: Local<'_, Unit>| {
-        let mut team = Team::<u32>::new(work_item, memory);
+        let mut team = Team::new(work_item, memory);
         let sub_group = team.sub_group;
         let word = |index: usize| {
             // SAFETY: callers name one of the words.
@@ -79,17 +87,27 @@ where
         }
         work_item.barrier();
         let tile = team.number().load(Relaxed) as usize;
-        let begin = tile.wrapping_mul(Scratch::<u32>::TILE);
+        let begin = tile.wrapping_mul(TILE);
         let rest = len.wrapping_sub(begin);
-        let count = if rest < Scratch::<u32>::TILE { rest } else { Scratch::<u32>::TILE };
+        let count = if rest < TILE { rest } else { TILE };
         let mut kept = 0_u32;
+        let keeps = |row: usize, index: usize| u32::from(keep(begin.wrapping_add(index))) << row;
         let mut row = 0;
-        while row < ROWS {
-            let index = (row * GROUP).wrapping_add(team.own);
-            if index < count {
-                kept |= u32::from(keep(begin.wrapping_add(index))) << row;
+        if count == TILE {
+            while row < ROWS {
+                // So many loads are on their way at a time.
+                unroll::<8>();
+                kept |= keeps(row, (row * GROUP).wrapping_add(team.own));
+                row += 1;
             }
-            row += 1;
+        } else {
+            while row < ROWS {
+                let index = (row * GROUP).wrapping_add(team.own);
+                if index < count {
+                    kept |= keeps(row, index);
+                }
+                row += 1;
+            }
         }
         let votes = |row: usize| sub_group.ballot(kept >> row & 1 != 0);
         let place = |row: usize| (row * SUB_GROUPS).wrapping_add(sub_group.group_id());
@@ -161,7 +179,7 @@ where
         }
     };
     // SAFETY: the operands' memory lives for this call, and the buffers longer than `launches`.
-    unsafe { launches.launch(range, Scratch::<u32>::source(), kernel)? };
+    unsafe { launches.launch(range, Scratch::source(), kernel)? };
     launches.finish()?;
     // SAFETY: no work-item has panicked, so the last tile's group has written it.
     Ok(read(&unsafe { kept.assume_init() }, 0)? as usize)

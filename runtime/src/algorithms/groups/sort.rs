@@ -2,9 +2,10 @@
 //! launch merges pairs of runs to runs of twice the length, a tile of the output for each group.
 //!
 //! Where the parts of a merge begin and end is found by [merge path](crate::algorithms::merge_path):
-//! for a group by two of its sub-groups in the device's memory, for each of its work-items in local
-//! memory. The steps of a search wait for each other, so all lanes of a sub-group look at once, and a
-//! step divides what is left by 33.
+//! for a group by sub-groups in the device's memory, for each of its work-items in local memory. The
+//! steps of a search wait for each other, so all lanes of a sub-group look at once, and a step divides
+//! what is left by 33. Where there are few groups, each searches for itself; otherwise a launch before
+//! does it for all.
 //!
 //! The host does not wait between launches. A closure that panics leaves elements unwritten, so each
 //! group counts what it has done, and a launch after one that is not complete does nothing.
@@ -16,18 +17,30 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::algorithms::groups::in_order::InOrder;
-use crate::algorithms::groups::team::{GROUP, LANES, LONGEST, Scratch, Team, Unit};
+use crate::algorithms::groups::team::{GROUP, LANES, SUB_GROUPS, ScratchOf, TeamOf, Unit};
 use crate::algorithms::operand::Function;
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
-use crate::kernel::group::local::Local;
+use crate::kernel::group::local::{Local, local};
 use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::group::sub_group::SubGroup;
 use crate::kernel::unroll::unroll_full;
+
+/// The longest run of a work-item: longer ones make fewer merges.
+const LONGEST: usize = 17;
+
+/// The local memory of a group.
+pub(super) type Scratch<T> = ScratchOf<T, LONGEST>;
+
+type Team<'g, T> = TeamOf<'g, T, LONGEST>;
+
+/// Up to so many groups, parts of merges are found by the groups that merge. More groups do not all
+/// run at a time, and the registers that a search takes cost more than a launch.
+const FEW: usize = 1024;
 
 /// Sorts the elements; equal ones keep their order.
 pub(in crate::algorithms) fn sort<T, C>(
@@ -43,16 +56,23 @@ where
     let tiles = len.div_ceil(tile);
     let merges = tiles.next_power_of_two().ilog2();
     let mut spare = Buffer::<T>::uninit(queue, if merges == 0 { 0 } else { len })?;
-    let mut done;
+    let is_found_before = tiles > FEW;
+    let (mut begins, mut done);
     let mut launches = InOrder::new(queue);
     // SAFETY: zeros are numbers; they live longer than `launches`, and the launches use them.
-    done = unsafe { launches.zeros::<u64>(1)? };
+    unsafe {
+        begins = launches.zeros::<usize>(if is_found_before { tiles + 1 } else { 0 })?;
+        done = launches.zeros::<u64>(1)?;
+    }
     // SAFETY: as long as `data`, if it is used at all. Each launch writes all elements of the one
     // and reads what the launch before it has written, in the other one or in the same place.
     let places = unsafe {
         let other = spare.view_mut().elements().cast::<T>();
         [data.elements(), other].map(|elements| move || ViewMut::new(elements, len))
     };
+    let (begins, len_of_begins) = (begins.view_mut().elements(), begins.len());
+    // SAFETY: the buffer's elements; launches that write them and that read them take turns.
+    let begins = || unsafe { ViewMut::new(begins, len_of_begins) };
     let done = done.atomic_view();
     let progress = |launches: u32| Progress { done, tiles, launches };
     // The last launch writes to `data`.
@@ -64,8 +84,30 @@ where
         sort_tiles(&mut launches, from, places[to](), progress(0), compare)?;
         let mut run = 1_usize;
         for merge in 1..=merges {
-            let runs = Runs { from: places[to]().into_view(), run };
-            merge_runs(&mut launches, runs, places[1 - to](), progress(merge), compare)?;
+            let runs = || Runs { from: places[to]().into_view(), run };
+            let (to_here, progress) = (places[1 - to](), || progress(merge));
+            if is_found_before {
+                find_begins(&mut launches, runs(), begins(), progress(), compare)?;
+                let begins = begins().into_view();
+                merge_runs::<true, _, _>(
+                    &mut launches,
+                    runs(),
+                    begins,
+                    to_here,
+                    progress(),
+                    compare,
+                )?;
+            } else {
+                let begins = begins().into_view();
+                merge_runs::<false, _, _>(
+                    &mut launches,
+                    runs(),
+                    begins,
+                    to_here,
+                    progress(),
+                    compare,
+                )?;
+            }
             to = 1 - to;
             run = run.saturating_mul(2);
         }
@@ -154,13 +196,50 @@ fn pair_of<T>(from: &[T], run: usize, tile: usize) -> (&[T], &[T], usize) {
     (a, &rest[..least(len, rest.len())], pair)
 }
 
-/// Merges pairs of neighbouring runs.
+/// Finds for each tile of the merged runs how many of the elements before it are of its pair's first
+/// run.
 ///
 /// # Safety
 /// All that it refers to lives until `launches` is finished or dropped.
-unsafe fn merge_runs<T, C>(
+unsafe fn find_begins<T, C>(
     launches: &mut InOrder<'_>,
     runs: Runs<'_, T>,
+    begins: ViewMut<'_, usize>,
+    progress: Progress<'_>,
+    compare: C,
+) -> Result<(), LaunchError>
+where
+    T: Element,
+    C: Fn(&T, &T) -> Ordering + Function,
+{
+    let range = NdRange::from_groups(progress.tiles.div_ceil(SUB_GROUPS), GROUP)?;
+    let kernel = move |work_item: NdItem<'_, 1>, _: Local<'_, u32>| {
+        let sub_group = work_item.sub_group();
+        let tile = work_item.group_x().wrapping_mul(SUB_GROUPS).wrapping_add(sub_group.group_id());
+        if tile >= progress.tiles || !progress.is_ready() {
+            return;
+        }
+        let begin = tile.wrapping_mul(Scratch::<T>::TILE);
+        let (a, b, pair) = pair_of(runs.from.raw(), runs.run, tile);
+        let of_a = split_together(sub_group, a, b, begin.wrapping_sub(pair), compare);
+        if sub_group.local_id() == 0 {
+            // SAFETY: there is one for each tile.
+            unsafe { begins.set_unchecked(tile, of_a) };
+        }
+    };
+    // SAFETY: the caller's promise.
+    unsafe { launches.launch(range, local::<u32>(1), kernel) }
+}
+
+/// Merges pairs of neighbouring runs. Where the parts of the tiles begin is in `begins`, if it
+/// `IS_FOUND`.
+///
+/// # Safety
+/// All that it refers to lives until `launches` is finished or dropped.
+unsafe fn merge_runs<const IS_FOUND: bool, T, C>(
+    launches: &mut InOrder<'_>,
+    runs: Runs<'_, T>,
+    begins: View<'_, usize>,
     to: ViewMut<'_, T>,
     progress: Progress<'_>,
     compare: C,
@@ -181,7 +260,19 @@ where
         let (a, b, pair) = pair_of(runs.from.raw(), runs.run, tile);
         let first = begin.wrapping_sub(pair);
         let last = first.wrapping_add(count);
-        let Some([found, next]) = team.find_part(a, b, [first, last], compare) else { return };
+        let [found, next] = if IS_FOUND {
+            // The last tile of a pair ends where both runs do; others where the next one begins.
+            let is_last = last == a.len().wrapping_add(b.len());
+            // SAFETY: there is one for each tile, and a tile that is not the last has a next one.
+            unsafe {
+                let next = if is_last { tile } else { tile.wrapping_add(1) };
+                let next = *begins.get_unchecked(next);
+                [*begins.get_unchecked(tile), if is_last { a.len() } else { next }]
+            }
+        } else {
+            let Some(found) = team.find_part(a, b, [first, last], compare) else { return };
+            found
+        };
         // In runs that are not sorted by the order that is no order, parts may begin anywhere.
         let from_a = least(found.max(first.saturating_sub(b.len())), least(a.len(), first));
         let from_b = first.wrapping_sub(from_a);
@@ -437,7 +528,7 @@ impl<T: Element> Team<'_, T> {
                 // There is one left in one of them. Both are compared in any case: a branch would be
                 // one that lanes do not agree about.
                 let is_less = compare(&next_b, &next_a).is_lt();
-                let is_b = j < end && (i >= middle || is_less);
+                let is_b = (j < end) & ((i >= middle) | is_less);
                 merged[step].write(if is_b { next_b } else { next_a });
                 // One of the two moves on, and one element is read.
                 let index = if is_b { j } else { i }.wrapping_add(1);

@@ -23,7 +23,7 @@ pub(super) const SUB_GROUPS: usize = GROUP / LANES;
 /// Numbers that a group has for all of its work-items.
 const NUMBERS: usize = 4;
 
-/// The longest run of a work-item.
+/// The longest run of a work-item, unless an algorithm has another one.
 pub(super) const LONGEST: usize = 15;
 
 /// The largest elements that groups keep in local memory.
@@ -36,15 +36,18 @@ pub(in crate::algorithms) struct Unit {
     _bytes: [u64; 2],
 }
 
-/// Where a group has what in its local memory.
+/// Where a group has what in its local memory. The runs of small elements are `LONG` elements long.
 #[derive(Debug)]
-pub(super) struct Scratch<T>(PhantomData<T>);
+pub(super) struct ScratchOf<T, const LONG: usize>(PhantomData<T>);
 
-impl<T> Scratch<T> {
+/// That of most algorithms.
+pub(super) type Scratch<T> = ScratchOf<T, LONGEST>;
+
+impl<T, const LONG: usize> ScratchOf<T, LONG> {
     /// The elements of a run. Odd where that matters: then work-items that read their runs at the
     /// same time access different banks.
     pub(super) const RUN: usize = match size_of::<T>() {
-        0..=8 => LONGEST,
+        0..=8 => LONG,
         9..=16 => 7,
         17..=32 => 3,
         _ => 1,
@@ -79,9 +82,10 @@ const fn behind<T>(offset: usize, count: usize) -> usize {
     (offset + count * size_of::<T>()).next_multiple_of(size_of::<Unit>())
 }
 
-/// One work-item of a group that combines values of type `T`.
+/// One work-item of a group that combines values of type `T`, in local memory as [`ScratchOf`] has
+/// it.
 #[derive(Debug)]
-pub(super) struct Team<'g, T> {
+pub(super) struct TeamOf<'g, T, const LONG: usize> {
     pub(super) item: NdItem<'g, 1>,
     pub(super) sub_group: SubGroup<'g>,
     /// The work-item in its group.
@@ -92,8 +96,11 @@ pub(super) struct Team<'g, T> {
     values: PhantomData<T>,
 }
 
-impl<'g, T: Copy> Team<'g, T> {
-    /// All work-items of the group call this first; the memory is that of [`Scratch::source`].
+/// That of most algorithms.
+pub(super) type Team<'g, T> = TeamOf<'g, T, LONGEST>;
+
+impl<'g, T: Copy, const LONG: usize> TeamOf<'g, T, LONG> {
+    /// All work-items of the group call this first; the memory is that of [`ScratchOf::source`].
     #[inline(always)]
     pub(super) fn new(item: NdItem<'g, 1>, memory: Local<'g, Unit>) -> Self {
         let team = Self {
@@ -116,7 +123,7 @@ impl<'g, T: Copy> Team<'g, T> {
         self.memory.wrapping_add(offset).cast::<T>().wrapping_add(index)
     }
 
-    /// An element of the tile: `index < Scratch::<T>::TILE`.
+    /// An element of the tile: `index < ScratchOf::TILE`.
     #[inline(always)]
     pub(super) fn element(&self, index: usize) -> *mut T {
         self.at(0, index)
@@ -125,24 +132,25 @@ impl<'g, T: Copy> Team<'g, T> {
     /// The value of a work-item.
     #[inline(always)]
     pub(super) fn total_of(&self, work_item: usize) -> *mut T {
-        self.at(Scratch::<T>::TOTALS, work_item)
+        self.at(ScratchOf::<T, LONG>::TOTALS, work_item)
     }
 
     /// The value of a lane of the first sub-group.
     #[inline(always)]
     pub(super) fn of_lane(&self, lane: usize) -> *mut T {
-        self.at(Scratch::<T>::OF_LANES, lane)
+        self.at(ScratchOf::<T, LONG>::OF_LANES, lane)
     }
 
     /// One value for all.
     #[inline(always)]
     pub(super) fn shared(&self) -> *mut T {
-        self.at(Scratch::<T>::SHARED, 0)
+        self.at(ScratchOf::<T, LONG>::SHARED, 0)
     }
 
     #[inline(always)]
     fn word(&self, index: usize) -> AtomicRef<'g, AtomicU32, WorkGroup> {
-        let word = self.memory.wrapping_add(Scratch::<T>::WORDS).cast::<u32>().wrapping_add(index);
+        let word =
+            self.memory.wrapping_add(ScratchOf::<T, LONG>::WORDS).cast::<u32>().wrapping_add(index);
         // SAFETY: one of the words, which are accessed as atomics only, and exist while the group
         // runs.
         AtomicRef::new(unsafe { AtomicU32::from_ptr(word) })
@@ -195,10 +203,10 @@ impl<'g, T: Copy> Team<'g, T> {
     /// after a [`wait`](Self::wait).
     #[inline(always)]
     pub(super) fn load(&self, count: usize, element: impl Fn(usize) -> T) {
-        let is_full = count == Scratch::<T>::TILE;
-        let mut loaded = [MaybeUninit::<T>::uninit(); LONGEST];
+        let is_full = count == ScratchOf::<T, LONG>::TILE;
+        let mut loaded = [MaybeUninit::<T>::uninit(); LONG];
         let mut row = 0;
-        while row < Scratch::<T>::RUN {
+        while row < ScratchOf::<T, LONG>::RUN {
             unroll_full();
             let index = (row * GROUP).wrapping_add(self.own);
             if is_full || index < count {
@@ -207,7 +215,7 @@ impl<'g, T: Copy> Team<'g, T> {
             row += 1;
         }
         row = 0;
-        while row < Scratch::<T>::RUN {
+        while row < ScratchOf::<T, LONG>::RUN {
             unroll_full();
             let index = (row * GROUP).wrapping_add(self.own);
             if is_full || index < count {
@@ -222,8 +230,8 @@ impl<'g, T: Copy> Team<'g, T> {
     /// Where the work-item's run begins and ends, in a tile of `count` elements.
     #[inline(always)]
     pub(super) fn run(&self, count: usize) -> (usize, usize) {
-        let begin = self.own.wrapping_mul(Scratch::<T>::RUN);
-        let end = begin.wrapping_add(Scratch::<T>::RUN);
+        let begin = self.own.wrapping_mul(ScratchOf::<T, LONG>::RUN);
+        let end = begin.wrapping_add(ScratchOf::<T, LONG>::RUN);
         (if begin < count { begin } else { count }, if end < count { end } else { count })
     }
 
@@ -239,9 +247,9 @@ impl<'g, T: Copy> Team<'g, T> {
         }
         // SAFETY: elements of the tile that are there.
         let mut total = unsafe { self.element(begin).read() };
-        let is_full = count == Scratch::<T>::TILE;
+        let is_full = count == ScratchOf::<T, LONG>::TILE;
         let mut step = 1;
-        while step < Scratch::<T>::RUN {
+        while step < ScratchOf::<T, LONG>::RUN {
             unroll_full();
             let index = begin.wrapping_add(step);
             if is_full || index < end {
