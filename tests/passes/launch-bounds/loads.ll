@@ -1,5 +1,5 @@
 ; A loop of twelve loads in blocks of 256 work-items gets bounds. One of three does not, nor one in blocks that leave no choice, or of a
-; size that is not known. So does a block with twelve loads.
+; size that is not known. So does a block with seventeen loads.
 ; CHECK: @many(ptr addrspace(1) %p, i64 %count) #0
 ; CHECK: @few(ptr addrspace(1) %p, i64 %count) #1
 ; CHECK: @large(ptr addrspace(1) %p, i64 %count) #2
@@ -206,6 +206,16 @@ define ptx_kernel void @straight(ptr addrspace(1) %p) #0 {
   %x10 = load float, ptr addrspace(1) %a10, align 4
   %a11 = getelementptr float, ptr addrspace(1) %p, i64 11
   %x11 = load float, ptr addrspace(1) %a11, align 4
+  %a12 = getelementptr float, ptr addrspace(1) %p, i64 12
+  %x12 = load float, ptr addrspace(1) %a12, align 4
+  %a13 = getelementptr float, ptr addrspace(1) %p, i64 13
+  %x13 = load float, ptr addrspace(1) %a13, align 4
+  %a14 = getelementptr float, ptr addrspace(1) %p, i64 14
+  %x14 = load float, ptr addrspace(1) %a14, align 4
+  %a15 = getelementptr float, ptr addrspace(1) %p, i64 15
+  %x15 = load float, ptr addrspace(1) %a15, align 4
+  %a16 = getelementptr float, ptr addrspace(1) %p, i64 16
+  %x16 = load float, ptr addrspace(1) %a16, align 4
   %s1 = fadd float %x0, %x1
   %s2 = fadd float %s1, %x2
   %s3 = fadd float %s2, %x3
@@ -217,7 +227,12 @@ define ptx_kernel void @straight(ptr addrspace(1) %p) #0 {
   %s9 = fadd float %s8, %x9
   %s10 = fadd float %s9, %x10
   %s11 = fadd float %s10, %x11
-  store float %s11, ptr addrspace(1) %p, align 4
+  %s12 = fadd float %s11, %x12
+  %s13 = fadd float %s12, %x13
+  %s14 = fadd float %s13, %x14
+  %s15 = fadd float %s14, %x15
+  %s16 = fadd float %s15, %x16
+  store float %s16, ptr addrspace(1) %p, align 4
   ret void
 }
 attributes #0 = { "schism.block"="32,8,1" }
