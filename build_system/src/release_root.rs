@@ -26,6 +26,7 @@ const PACKAGES: &str = "gcc libc6-dev make binutils git ca-certificates";
 /// What is run inside when nothing else is asked for.
 const SUITE: &[&str] = &[
     "cargo schism setup",
+    "cargo schism doctor",
     "cargo schism run --release --example mandelbrot -- /tmp/in.png --check",
     "cargo schism run --release --example image_filter -- /tmp/in.png /tmp/out.png --check",
     "cargo schism test -p schism-tests --test language --test split --test launches",
