@@ -130,6 +130,10 @@ fn run(len: usize) {
         .count();
     println!("addresses {}", addresses == len);
 
+    let (one, other) = (&picture, &picture);
+    let twice = numbers.par_iter().filter(|_| std::ptr::eq(one, other)).count();
+    println!("twice {}", twice == len);
+
     // What changes meanwhile is not copied.
     let count = AtomicU64::new(0);
     numbers.par_iter().for_each(|number| {

@@ -1,5 +1,6 @@
 //! What no device has, and what makes kernels slow: errors, requirements and warnings.
 
+pub(crate) mod address_identity;
 pub mod capabilities;
 pub mod device_check;
 pub mod exports;

@@ -18,14 +18,15 @@
 //!
 //! The two addresses differ. Where a kernel stores the address, or compares it with another one, all
 //! its markers become the original's address, and nothing is gained. Whether that is so is looked
-//! at in a copy of the module that is inlined: there, most of these variables are no more.
+//! at in a copy of the module that is inlined: comparisons before the copies are in place
+//! (`check::address_identity`), stores afterwards, when most of these variables are no more.
 
 use std::collections::{HashMap, HashSet};
 
 use inkwell::module::Module;
 use schism_llvm::{IntoValue, Opcode, Value};
 
-use crate::check::{capabilities, host_memory};
+use crate::check::{address_identity, capabilities, host_memory};
 use crate::frontend::simplify;
 use crate::spec::builtins::COPY_OF;
 use crate::spec::image::KernelImage;
@@ -42,7 +43,15 @@ pub fn run(module: &Module<'_>, kernels: &[KernelImage]) -> Result<(), String> {
         return Ok(());
     }
     let inlined = module.clone();
-    let with_copies = inline_with_copies(&inlined, kernels)?;
+    let with_copies = inline_marked(&inlined, kernels)?;
+    for marker in markers(&inlined) {
+        let variable = marker.operand(0);
+        variable.set_name(NAME);
+        marker.replace_with(variable);
+    }
+    simplify::run(&inlined)?;
+    // What is loaded from one variable may be the address of another.
+    simplify::run(&inlined)?;
     let may_use_copies = |kernel: &KernelImage| {
         let functions = capabilities::reached_from(&entries(&inlined, kernel));
         let is_copy = |instruction: &Value<'_>| {
@@ -67,12 +76,12 @@ pub fn run(module: &Module<'_>, kernels: &[KernelImage]) -> Result<(), String> {
     Ok(())
 }
 
-/// Puts the copy in the place of each marker, and inlines all that kernels with markers call.
-/// Returns these kernels, but for those that call themselves in a circle.
+/// Inlines all that kernels with markers call. Returns those of them that do not compare what the
+/// markers return, and do not call themselves in a circle.
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.
-fn inline_with_copies<'k>(
+fn inline_marked<'k>(
     module: &Module<'_>,
     kernels: &'k [KernelImage],
 ) -> Result<HashSet<&'k String>, String> {
@@ -99,14 +108,15 @@ fn inline_with_copies<'k>(
             function.add_function_attribute("alwaysinline", 0);
         }
     }
-    for marker in markers(module) {
-        let variable = marker.operand(0);
-        variable.set_name(NAME);
-        marker.replace_with(variable);
+    simplify::run(module)?;
+    let all = markers(module);
+    for kernel in kernels {
+        let functions = capabilities::reached_from(&entries(module, kernel));
+        let own = all.iter().filter(|marker| functions.contains(&marker.parent_function()));
+        if address_identity::is_observed(&functions, &own.copied().collect::<Vec<_>>()) {
+            found.remove(&kernel.name);
+        }
     }
-    simplify::run(module)?;
-    // What is loaded from one variable may be the address of another.
-    simplify::run(module)?;
     Ok(found)
 }
 

@@ -2,12 +2,12 @@
 //!
 //! They are where the host has them, mostly on its stack, and a GPU would read them there, over the
 //! link, each sub-group anew. So a launch has copies of them, and each work-item puts its copies in the place of the
-//! originals ([`Captures::rebind`]); where it could tell them apart, the compiler leaves the
+//! originals ([`rebind`]); where it could tell them apart, the compiler leaves the
 //! originals (`schism::__private::copy_of`).
 //!
 //! Where the references are, the compiler knows: calls of [`references`] and [`rebind`] resolve to
 //! [`encoded`] and [`rebind_encoded`], with a number for each reference to a value of a type that
-//! has no interior mutability and at most [`LARGEST`] bytes. The references of values that are
+//! has no interior mutability and at most 64 bytes. The references of values that are
 //! referred to are among them.
 
 use std::mem::MaybeUninit;

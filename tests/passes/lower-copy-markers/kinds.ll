@@ -5,6 +5,10 @@
 ; SPEC kernel: compared entry 0 1
 ; SPEC kernel: indexed entry 0 1
 ; SPEC kernel: recursive entry 0 1
+; SPEC kernel: two entry 0 1
+; SPEC kernel: distance entry 0 1
+; SPEC kernel: nested_compared entry 0 1
+; SPEC kernel: chosen entry 0 1
 ; Copies are used where only what is in them is read, and not where somebody could see their address.
 declare ptr @__schism_copy_of(ptr, ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
@@ -102,6 +106,63 @@ next:
 exit:
   ret void
 }
+; Two references may be to the same value, and LLVM knows of two variables that they are not.
+define void @two(ptr %to, ptr %first, ptr %second, i64 %copied) {
+  %own = alloca i64
+  %other = alloca i64
+  store i64 %copied, ptr %own
+  store i64 %copied, ptr %other
+  %which = call ptr @__schism_copy_of(ptr %own, ptr %first)
+  %which_other = call ptr @__schism_copy_of(ptr %other, ptr %second)
+  %same = icmp eq ptr %which, %which_other
+  %number = zext i1 %same to i64
+  store i64 %number, ptr %to
+  ret void
+}
+define void @distance(ptr %to, ptr %first, ptr %second, i64 %copied) {
+  %own = alloca i64
+  store i64 %copied, ptr %own
+  %which = call ptr @__schism_copy_of(ptr %own, ptr %first)
+  %left = ptrtoint ptr %which to i64
+  %right = ptrtoint ptr %second to i64
+  %bytes = sub i64 %left, %right
+  %far = icmp ugt i64 %bytes, 64
+  %number = zext i1 %far to i64
+  store i64 %number, ptr %to
+  ret void
+}
+; What is compared is behind the first value.
+define void @nested_compared(ptr %to, ptr %original, ptr %item) {
+  %first = alloca ptr
+  %second = alloca i64
+  %inner = load ptr, ptr %original
+  store i64 5, ptr %second
+  %which_inner = call ptr @__schism_copy_of(ptr %second, ptr %inner)
+  store ptr %which_inner, ptr %first
+  %which = call ptr @__schism_copy_of(ptr %first, ptr %original)
+  call void @is_item(ptr %to, ptr %which, ptr %item)
+  ret void
+}
+define internal void @is_item(ptr %to, ptr %first, ptr %item) noinline {
+  %second = load ptr, ptr %first
+  %same = icmp eq ptr %second, %item
+  %number = zext i1 %same to i64
+  store i64 %number, ptr %to
+  ret void
+}
+; Null is no value's address. Either of two is.
+define void @chosen(ptr %to, ptr %original, ptr %other, i1 %which_one, i64 %copied) {
+  %own = alloca i64
+  store i64 %copied, ptr %own
+  %which = call ptr @__schism_copy_of(ptr %own, ptr %original)
+  %is_null = icmp eq ptr %which, null
+  %either = select i1 %which_one, ptr %which, ptr %other
+  %same = icmp eq ptr %either, %which
+  %both = and i1 %same, %is_null
+  %number = zext i1 %both to i64
+  store i64 %number, ptr %to
+  ret void
+}
 ; CHECK-NOT: call ptr @__schism_copy_of
 ; CHECK-LABEL: define void @read
 ; CHECK: %value = load i64, ptr %own
@@ -118,3 +179,11 @@ exit:
 ; CHECK: getelementptr i8, ptr %own, i64 32
 ; CHECK-LABEL: define void @recursive
 ; CHECK: call void @again(ptr %to, ptr %original, i64 9)
+; CHECK-LABEL: define void @two
+; CHECK: %same = icmp eq ptr %first, %second
+; CHECK-LABEL: define void @distance
+; CHECK: %left = ptrtoint ptr %first to i64
+; CHECK-LABEL: define void @nested_compared
+; CHECK: call void @is_item(ptr %to, ptr %original, ptr %item)
+; CHECK-LABEL: define void @chosen
+; CHECK: %is_null = icmp eq ptr %original, null
