@@ -51,6 +51,7 @@
 //! | `inline-refused` | [`frontend::inline_refused`]: inlines modules that the device check would refuse, to show what is dead |
 //! | `lower-allocation` | [`frontend::lower_allocation`]: lets kernels that work in the program's own memory use the program's allocator |
 //! | `device-check` | [`check::device_check`]: refuses what no device has, with every use of it |
+//! | `lower-copy-markers` | [`frontend::lower_copy_markers`]: lets kernels use copies of small values that they refer to, where nobody can tell |
 //! | `capabilities` | [`check::capabilities`]: records what each kernel requires of a device and of the runtime |
 //! | `performance-lints` | [`check::performance_lints`]: finds code that works and makes kernels slow, for warnings |
 //! | `strip-debug` | [`frontend::line_tables`]: removes debug information, unless source lines are asked for |
