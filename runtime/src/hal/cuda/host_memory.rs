@@ -33,6 +33,7 @@ use crate::hal::SharedRange;
 use crate::hal::address_window::is_in_window;
 use crate::hal::cuda::api::{DevicePtr, RawStream, number, symbol};
 use crate::hal::cuda::handle::Handle;
+use crate::hal::cuda::in_kernel::InKernel;
 use crate::hal::cuda::mapping_log::{self, Moment};
 use crate::hal::cuda::mappings::{self, Mapping};
 use crate::hal::cuda::page_table::{self, Away};
@@ -67,6 +68,8 @@ struct State {
     drivers: HashSet<Mapping>,
     /// Watches what may go; `None` inside where the system does not allow that.
     watch: OnceCell<Option<Watch>>,
+    /// Threads that may be giving back memory, and the last event that is theirs.
+    in_kernel: Option<(InKernel, u64)>,
     /// When all mappings were registered or are nobody's. While it is that moment, they are.
     complete: Option<Moment>,
 }
@@ -191,6 +194,7 @@ impl State {
         // Before the look: what comes meanwhile may not be in it.
         let now = mapping_log::now();
         let gone = self.forget_gone(context, memory);
+        self.settle();
         let mut for_launch = ForLaunch { context, begins: Vec::new() };
         if now.is_some() && now == self.complete && !gone {
             return Ok(for_launch);
@@ -214,7 +218,7 @@ impl State {
             for (begin, end) in gaps {
                 let registered = if process::stays(mapping) {
                     self.keep(context, mapping, (begin, end), false)
-                } else if self.watch(begin, end) {
+                } else if !self.is_leaving(begin, end) && self.watch(begin, end) {
                     self.keep(context, mapping, (begin, end), true)
                 } else {
                     complete = false;
@@ -308,6 +312,29 @@ impl State {
             watch.inspect_err(|error| tracing::debug!(%error, "memory cannot be watched")).ok()
         });
         watch.as_ref().is_some_and(|watch| watch.add(begin, end).is_ok())
+    }
+
+    /// Looks whether calls that give back memory have returned, where that is not known otherwise.
+    fn settle(&mut self) {
+        let Some(watch) = self.watch.get().and_then(Option::as_ref) else { return };
+        let Some(last) = watch.last_leaving() else {
+            self.in_kernel = None;
+            return;
+        };
+        match &mut self.in_kernel {
+            Some((threads, event)) => {
+                if threads.is_none_left() {
+                    watch.settle(*event);
+                    self.in_kernel = None;
+                }
+            }
+            None => self.in_kernel = InKernel::now().map(|threads| (threads, last)),
+        }
+    }
+
+    /// Whether a part of a range may still have pages that a thread is giving back.
+    fn is_leaving(&self, begin: usize, end: usize) -> bool {
+        self.watch.get().and_then(Option::as_ref).is_some_and(|watch| watch.is_leaving(begin, end))
     }
 
     /// Unregisters what has gone since the last launch; returns whether anything has.

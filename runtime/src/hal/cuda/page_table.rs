@@ -41,6 +41,28 @@ pub(super) fn first_there(begin: usize, end: usize) -> Option<usize> {
     Some((begin + before * page).min(end - page))
 }
 
+/// The smallest range with all pages of a range that the host has: an empty one if it has none, and
+/// `None` if that cannot be found out. It does not allocate.
+pub(super) fn hull_there((begin, end): (usize, usize)) -> Option<(usize, usize)> {
+    const PAGES: usize = 512;
+    let page = process::page_size()?;
+    let (begin, end) = (begin / page * page, end.next_multiple_of(page));
+    let mut hull = (end, begin);
+    let mut at = begin;
+    while at < end {
+        let count = ((end - at) / page).min(PAGES);
+        let mut entries = [0; PAGES * ENTRY];
+        let entries = &mut entries[..count * ENTRY];
+        read(at, entries)?;
+        for (number, _) in entries.chunks_exact(ENTRY).enumerate().filter(|(_, e)| is_there(e)) {
+            let place = at + number * page;
+            hull = (hull.0.min(place), place + page);
+        }
+        at += count * page;
+    }
+    Some(hull)
+}
+
 /// How many of a few pages of a range the host has.
 pub(super) fn samples_there(begin: usize, bytes: usize) -> usize {
     let is_sample_there = |sample: &usize| {
@@ -165,10 +187,17 @@ mod tests {
         unsafe { libc::madvise(memory, bytes, libc::MADV_NOHUGEPAGE) };
         let begin = memory.addr();
         assert_eq!(samples_there(begin, bytes), 0);
+        let hull = |pages| hull_there((begin, begin + pages * page)).unwrap();
+        assert!(hull(PAGES).0 >= hull(PAGES).1);
         assert_eq!(first_there(begin, begin + bytes), Some(begin + bytes - page));
         // SAFETY: as above.
         unsafe { memory.cast::<u8>().add(9 * page).write(1) };
         assert_eq!(first_there(begin, begin + bytes), Some(begin + 9 * page));
+        // SAFETY: as above.
+        unsafe { memory.cast::<u8>().add(20 * page).write(1) };
+        assert_eq!(hull(PAGES), (begin + 9 * page, begin + 21 * page));
+        assert_eq!(hull(10), (begin + 9 * page, begin + 10 * page));
+        assert!(hull(9).0 >= hull(9).1);
         // SAFETY: as above.
         unsafe { memory.cast::<u8>().write_bytes(1, bytes) };
         assert_eq!(samples_there(begin, bytes), SAMPLES);

@@ -5,11 +5,16 @@
 //! from before it reads until the event is noted, and [`Watch::take`] takes that lock. So if memory
 //! is mapped again at the same address, and then a launch asks, the event is there.
 //!
+//! Pages that are given back go after their event was read, see [`leaving`](super::leaving).
+//!
 //! The thread neither allocates nor frees: it would wait for itself to read the event.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::hal::cuda::leaving::Leaving;
+use crate::hal::cuda::page_table;
 
 /// Watches the mappings that are given to it.
 #[derive(Debug)]
@@ -31,10 +36,15 @@ struct Events {
     len: usize,
     /// Events that had no room, too.
     overflow: bool,
+    /// What was given back and may still have its old pages. It is not taken.
+    leaving: Leaving,
 }
 
 /// So many events are told apart.
 const MOST: usize = 256;
+
+/// The thread looks at the pages of ranges up to this size.
+const LOOKED_AT: usize = 16 << 20;
 
 // The interface of the system: `linux/userfaultfd.h`.
 const API: u64 = 0xaa;
@@ -94,13 +104,16 @@ impl Watch {
         if unsafe { libc::ioctl(descriptor.as_raw_fd(), IOCTL_API as _, &raw mut api) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        let none = Events { ranges: [(0, 0); MOST], len: 0, overflow: false };
+        let leaving = Leaving::new();
+        let none = Events { ranges: [(0, 0); MOST], len: 0, overflow: false, leaving };
         let shared = Arc::new(Shared { descriptor, events: Mutex::new(none) });
         let reader = Arc::clone(&shared);
         std::thread::Builder::new().name("schism-watch".to_owned()).spawn(move || {
             loop {
                 reader.wait();
-                reader.read(&mut reader.events());
+                let mut events = reader.events();
+                reader.read(&mut events);
+                events.look();
             }
         })?;
         Ok(Self(shared))
@@ -120,10 +133,16 @@ impl Watch {
 
     /// Calls `gone` for each range whose memory has gone since the last call. `None` stands for all
     /// ranges.
+    ///
+    /// The thread reads all events, so this needs no system call: who knows that memory has gone
+    /// knows it from the call that took it, and that has returned only after its event was read.
     pub(super) fn take(&self, mut gone: impl FnMut(Option<Gone>)) {
         let events = {
             let mut events = self.0.events();
-            self.0.read(&mut events);
+            events.leaving.look(page_table::hull_there);
+            if events.len == 0 && !events.overflow {
+                return;
+            }
             let taken = *events;
             (events.len, events.overflow) = (0, false);
             taken
@@ -132,6 +151,22 @@ impl Watch {
             gone(None);
         }
         events.ranges[..events.len].iter().for_each(|range| gone(Some(*range)));
+    }
+
+    /// The number of the last event after which something is leaving; `None` if nothing is.
+    pub(super) fn last_leaving(&self) -> Option<u64> {
+        let events = self.0.events();
+        (!events.leaving.is_empty()).then(|| events.leaving.last())
+    }
+
+    /// Takes note that the calls of all events up to that one have returned.
+    pub(super) fn settle(&self, event: u64) {
+        self.0.events().leaving.settle(event);
+    }
+
+    /// Whether a part of a range may still have pages that are about to go.
+    pub(super) fn is_leaving(&self, begin: usize, end: usize) -> bool {
+        self.0.events().leaving.contains_part(begin, end)
     }
 }
 
@@ -161,7 +196,11 @@ impl Shared {
             }
             let [first, second, third] = message.words.map(|word| word as usize);
             match message.event {
-                EVENT_REMOVE | EVENT_UNMAP => events.add((first, second)),
+                EVENT_UNMAP => events.add((first, second)),
+                EVENT_REMOVE => {
+                    events.add((first, second));
+                    events.leaving.add((first, second));
+                }
                 // From where, to where, how much: what was at both places is gone.
                 EVENT_REMAP => {
                     events.add((first, first.saturating_add(third)));
@@ -174,6 +213,22 @@ impl Shared {
 }
 
 impl Events {
+    /// Waits for a moment until the pages have gone that were given back: most are gone at once.
+    fn look(&mut self) {
+        const TRIES: usize = 10;
+        for _ in 0..TRIES {
+            self.leaving.look(|range| {
+                let (begin, end) = range;
+                // Of more, the next launch takes care.
+                if end - begin <= LOOKED_AT { page_table::hull_there(range) } else { Some(range) }
+            });
+            if self.leaving.is_empty() {
+                return;
+            }
+            std::thread::yield_now();
+        }
+    }
+
     fn add(&mut self, range: Gone) {
         match self.ranges.get_mut(self.len) {
             Some(place) => {
