@@ -12,6 +12,7 @@ use crate::hash::Hasher;
 /// The releases that work: each has a module in `codegen/src/rustc/`.
 pub const RELEASES: &[Release] = &[
     Release { minor: "1.95", tried: Tried::All },
+    Release { minor: "1.96", tried: Tried::Distributions },
     Release { minor: "1.97", tried: Tried::Distributions },
     Release { minor: "1.98", tried: Tried::Distributions },
 ];
@@ -410,11 +411,13 @@ mod tests {
     fn a_distributions_build_is_taken_where_rust_langs_was_not_tried() {
         let built_from_source =
             OUTPUT.replace("14)\nbinary", "14) (built from a source tarball)\nbinary");
-        for release in ["1.95.0", "1.97.1", "1.98.1"] {
-            let output = built_from_source.replace("1.95.0", release);
+        for release in RELEASES.iter().map(|release| format!("{}.1", release.minor)) {
+            let output = built_from_source.replace("1.95.0", &release);
             assert!(Version::parse(&output).is_known(), "{release}");
         }
-        assert!(!Version::parse(&built_from_source.replace("1.95.0", "1.96.0")).is_known());
+        for other in ["1.94.0", "1.199.0"] {
+            assert!(!Version::parse(&built_from_source.replace("1.95.0", other)).is_known());
+        }
     }
 
     #[test]
@@ -470,9 +473,7 @@ mod tests {
         let text = error.to_string();
         assert!(
             text.contains("rustup toolchain install 1.95.0")
-                && text.contains(
-                    "works with rustc 1.95, 1.97 (a distribution's), 1.98 (a distribution's):"
-                )
+                && text.contains(&format!("works with rustc {}:", releases()))
                 && text.contains("1.94.0")
         );
     }
