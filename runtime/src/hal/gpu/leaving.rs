@@ -8,7 +8,7 @@
 //! A range that has pages again before anybody looks is leaving until no thread can be in that call
 //! any more, see [`in_kernel`](super::in_kernel).
 
-use crate::hal::cuda::watch::Gone;
+use crate::hal::gpu::watch::Gone;
 
 /// So many ranges are told apart; others are joined with them.
 const MOST: usize = 32;
