@@ -11,6 +11,7 @@ static mut FILLED: [u32; 4096] = [0; 4096];
 unsafe extern "C" {
     fn mmap(at: *mut u8, n: usize, p: i32, f: i32, fd: i32, o: i64) -> *mut u8;
     fn munmap(at: *mut u8, n: usize) -> i32;
+    fn madvise(at: *mut u8, n: usize, what: i32) -> i32;
     fn malloc(n: usize) -> *mut u8;
     fn free(p: *mut u8);
 }
@@ -79,6 +80,32 @@ fn remapped(rounds: usize) -> u64 {
         }
     }
     total
+}
+
+/// Given back and used again, while other threads' pipelines make memory visible.
+fn given_back() -> u64 {
+    let (n, rounds) = (1 << 13, 30);
+    let give = |p: *mut u8| unsafe { assert_eq!(madvise(p, n * 8, 4), 0) };
+    std::thread::scope(|scope| {
+        let own = |t: u64| {
+            let p = unsafe { mmap(std::ptr::null_mut(), n * 8, 3, 0x22, -1, 0) };
+            assert!(p.addr() != usize::MAX);
+            let mut total = 0_u64;
+            for round in 0..rounds {
+                let s = unsafe { std::slice::from_raw_parts_mut(p.cast::<u64>(), n) };
+                s.iter_mut().enumerate().for_each(|(i, x)| *x += i as u64 ^ t);
+                s.par_iter_mut().for_each(|x| *x = x.wrapping_mul(3) + round);
+                total = total.wrapping_add(s.iter().sum());
+                total = total.wrapping_add(s.par_iter().map(|x| x / 3).sum());
+                give(p);
+                assert!(s.iter().all(|x| *x == 0));
+            }
+            unsafe { munmap(p, n * 8) };
+            total
+        };
+        let all: Vec<_> = (0..4).map(|t| scope.spawn(move || own(t))).collect();
+        all.into_iter().map(|t| t.join().unwrap()).fold(0, u64::wrapping_add)
+    })
 }
 
 fn threads() -> u64 {
@@ -234,6 +261,7 @@ fn main() {
         println!("boxes {n} {:?}", boxes(&all).iter().map(|x| *x as u64).sum::<u64>());
     }
     println!("remapped {}", remapped(20));
+    println!("given back {}", given_back());
     println!("shared {}", shared());
     println!("file {}", file());
     println!("statics {}", statics());
