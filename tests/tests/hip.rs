@@ -111,8 +111,8 @@ fn one_of_two_devices_fails() {
     };
     run("first-fails", "cuDeviceGet@0:*=101");
     run("second-fails", "cuCtxCreate_v2@1:*=101");
-    // The wait for the launch: the first one is that of a copy.
-    run("lost-for-good", "cuStreamSynchronize@0:2=700");
+    // The wait for the launch: the first two are those of copies.
+    run("lost-for-good", "cuStreamSynchronize@0:3=700");
 }
 
 #[test]

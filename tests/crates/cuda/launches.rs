@@ -71,7 +71,7 @@ pub fn shapes() {
         assert!(block.iter().product::<u32>() <= 1024);
     };
     // A launch through HIP has fewer than 2³² work-items, and more of them take several.
-    let most = if is_hip() { 1 << 30 } else { (1 << 33) + 1 };
+    let most = if is_hip() { 1 << 26 } else { (1 << 33) + 1 };
     for n in [1, 31, 33, 1000, 1 << 20, most] {
         queue.parallel_for(n, |_| ()).expect("it runs");
         covers([n, 1, 1]);

@@ -43,6 +43,9 @@ type GetProperties = unsafe extern "C" fn(properties: *mut u64, device: c_int) -
 /// A launch has no more work-items than this in a dimension, and a group at most 1024 of them.
 const MAX_GROUPS: u32 = u32::MAX / 1024;
 
+/// Stage 2 makes no code for more work-items of a group in the third dimension.
+const MAX_GROUP_Z: u32 = 64;
+
 /// Code counts on no more groups than this in the second and in the third dimension.
 const MAX_GROUPS_YZ: u32 = 65_535;
 
@@ -92,7 +95,7 @@ pub(super) fn properties(
         max_block_xyz: [
             get(attribute::MAX_BLOCK_X)?,
             get(attribute::MAX_BLOCK_Y)?,
-            get(attribute::MAX_BLOCK_Z)?,
+            get(attribute::MAX_BLOCK_Z)?.min(MAX_GROUP_Z),
         ],
         max_grid_xyz: [
             get(attribute::MAX_GRID_X)?.min(MAX_GROUPS),
