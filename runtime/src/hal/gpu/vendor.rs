@@ -57,6 +57,9 @@ pub(in crate::hal) struct Mathematics {
     pub(in crate::hal) key: Key,
 }
 
+/// Finds which AOT code a device can load.
+pub(in crate::hal) type FindAot = Box<dyn Fn(&Properties) -> Box<dyn AotTarget> + Send + Sync>;
+
 /// The code that a device takes.
 pub(in crate::hal) struct CodeFormat {
     /// What it is called.
@@ -76,7 +79,7 @@ pub(in crate::hal) struct CodeFormat {
     /// The vendor's mathematics, if it is requested.
     pub(in crate::hal) mathematics: fn() -> Option<&'static Mathematics>,
     /// Which AOT code the device can load.
-    pub(in crate::hal) aot: Box<dyn Fn(&Properties) -> Box<dyn AotTarget> + Send + Sync>,
+    pub(in crate::hal) aot: FindAot,
 }
 
 impl fmt::Debug for CodeFormat {
