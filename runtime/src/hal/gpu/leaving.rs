@@ -8,7 +8,8 @@
 //! A range that has pages again before anybody looks is leaving until no thread can be in that call
 //! any more, see [`in_kernel`](super::in_kernel).
 
-use crate::hal::gpu::watch::Gone;
+/// A range of addresses whose memory is gone.
+pub(super) type Gone = (usize, usize);
 
 /// So many ranges are told apart; others are joined with them.
 const MOST: usize = 32;

@@ -13,7 +13,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::hal::gpu::leaving::Leaving;
+use crate::hal::gpu::leaving::{Gone, Leaving};
 use crate::hal::gpu::page_table;
 
 /// Watches the mappings that are given to it.
@@ -25,9 +25,6 @@ struct Shared {
     descriptor: OwnedFd,
     events: Mutex<Events>,
 }
-
-/// A range of addresses whose memory is gone.
-pub(super) type Gone = (usize, usize);
 
 /// What has happened since it was taken last.
 #[derive(Clone, Copy, Debug)]
