@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use schism_cache::Key;
 use schism_trust::Untrusted;
 
-use crate::hal::gpu::vendor::Mathematics;
+use crate::hal::gpu::properties::Mathematics;
 use crate::util::warn_once;
 
 /// Requests it: `1` for that of the installed toolkit, or the path of the file. AOT code does not

@@ -20,7 +20,7 @@ use schism_hcf::Target;
 
 use crate::error::DeviceError;
 use crate::hal::gpu::api::{Contexts, Symbols, find};
-use crate::hal::gpu::device::{self, Gpu};
+use crate::hal::gpu::device::{self, Gpu, Gpus};
 use crate::hal::gpu::memory;
 use crate::hal::gpu::vendor::Vendor;
 use crate::hal::{Backend, Unreadable};
@@ -89,9 +89,14 @@ static NVIDIA: Vendor = Vendor {
     context_flags: MAP_HOST,
     refuses_other_contexts: true,
     has_stack_limit: true,
+};
+
+/// Its devices.
+static GPUS: Gpus = Gpus {
+    vendor: &NVIDIA,
     properties: properties::properties,
     has_target: |target| matches!(target, Target::Ptx(_)),
-    slot: OnceLock::new(),
+    found: OnceLock::new(),
 };
 
 /// Looks up the functions of contexts.
@@ -114,11 +119,11 @@ impl Backend for Cuda {
     type Device = &'static Gpu;
 
     fn devices() -> Vec<&'static Gpu> {
-        device::devices(&NVIDIA)
+        device::devices(&GPUS)
     }
 
     fn by_name(name: &str) -> Option<Result<&'static Gpu, DeviceError>> {
-        device::by_name(&NVIDIA, name)
+        device::by_name(&GPUS, name)
     }
 
     fn at_start() {

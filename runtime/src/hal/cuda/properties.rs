@@ -10,8 +10,8 @@ use crate::hal::cuda::aot::PtxTarget;
 use crate::hal::cuda::libdevice::libdevice;
 use crate::hal::gpu::api::{number, symbol};
 use crate::hal::gpu::driver::Driver;
+use crate::hal::gpu::properties::CodeFormat;
 use crate::hal::gpu::properties::{Described, Properties};
-use crate::hal::gpu::vendor::CodeFormat;
 
 /// Attributes of devices.
 mod attribute {

@@ -9,8 +9,6 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use libloading::Library;
 
-use crate::hal::gpu::vendor::Vendor;
-
 /// The result of every function; 0 is success.
 pub(in crate::hal) type ResultCode = u32;
 
@@ -81,19 +79,20 @@ macro_rules! functions {
             /// The library is the vendor's driver, or behaves like it, and stays loaded.
             pub(super) unsafe fn load(
                 library: &Library,
-                vendor: &Vendor,
+                symbols: &Symbols,
+                contexts: FindContexts,
             ) -> Result<Self, &'static str> {
                 $(
                     // SAFETY: the symbol of a driver has this type.
                     let $name = unsafe {
                         find::<unsafe extern "C" fn($($argument: $type),*) -> ResultCode>(
                             library,
-                            vendor.symbols.$name,
+                            symbols.$name,
                         )
                     }?;
                 )*
                 // SAFETY: the caller's promise.
-                let contexts = unsafe { (vendor.contexts)(library) }?;
+                let contexts = unsafe { contexts(library) }?;
                 Ok(Self { $($name,)* contexts })
             }
         }
@@ -112,6 +111,9 @@ macro_rules! functions {
 
 /// Chooses a function's symbol among those of a vendor.
 pub(in crate::hal) type Symbol = fn(&Symbols) -> &'static str;
+
+/// Looks up the functions of contexts.
+pub(in crate::hal) type FindContexts = unsafe fn(&Library) -> Result<Contexts, &'static str>;
 
 /// The functions of contexts, which vendors have in several forms.
 #[derive(Clone, Copy, Debug)]

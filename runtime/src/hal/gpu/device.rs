@@ -4,6 +4,8 @@ use std::alloc::Layout;
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use schism_hcf::Target;
+
 use crate::code::aot::{self, AotTarget};
 use crate::code::compiler::{self, About};
 use crate::code::kernels;
@@ -28,17 +30,26 @@ pub(crate) struct Gpu {
     context: Mutex<Option<Arc<Context>>>,
 }
 
-/// The devices of a vendor's driver, or why there are none.
-pub(in crate::hal) type Slot = OnceLock<Result<Vec<Gpu>, String>>;
-
-/// The driver's devices, which the first call searches for; or why there are none.
-fn gpus(vendor: &'static Vendor) -> Result<&'static [Gpu], &'static str> {
-    vendor.slot.get_or_init(|| find(vendor)).as_deref().map_err(String::as_str)
+/// The devices of a vendor's driver.
+#[derive(Debug)]
+pub(in crate::hal) struct Gpus {
+    pub(in crate::hal) vendor: &'static Vendor,
+    /// Describes the device with this number.
+    pub(in crate::hal) properties: fn(&'static Driver, c_int) -> Result<Properties, DriverError>,
+    /// Whether AOT code for a target may run on some device of this vendor's.
+    pub(in crate::hal) has_target: fn(Target) -> bool,
+    /// Those that were found, or why there are none.
+    pub(in crate::hal) found: OnceLock<Result<Vec<Gpu>, String>>,
 }
 
-fn find(vendor: &'static Vendor) -> Result<Vec<Gpu>, String> {
+/// The driver's devices, which the first call searches for; or why there are none.
+fn gpus(all: &'static Gpus) -> Result<&'static [Gpu], &'static str> {
+    all.found.get_or_init(|| find(all)).as_deref().map_err(String::as_str)
+}
+
+fn find(all: &Gpus) -> Result<Vec<Gpu>, String> {
     let started = std::time::Instant::now();
-    let driver = driver::initialise(vendor)?;
+    let driver = driver::initialise(all.vendor)?;
     let mut count: c_int = 0;
     // SAFETY: the number is ours to be written.
     let code = unsafe { (driver.api.device_count)(&raw mut count) };
@@ -49,7 +60,7 @@ fn find(vendor: &'static Vendor) -> Result<Vec<Gpu>, String> {
     }
     let mut left_out = String::new();
     let gpus = (0..count.max(0)).filter_map(|ordinal| {
-        let gpu = Gpu::new(driver, ordinal).inspect_err(|error| {
+        let gpu = Gpu::new(all, driver, ordinal).inspect_err(|error| {
             tracing::warn!(ordinal, %error, "a GPU is left out");
             left_out = format!(": {error}");
         });
@@ -69,8 +80,8 @@ fn find(vendor: &'static Vendor) -> Result<Vec<Gpu>, String> {
 }
 
 impl Gpu {
-    fn new(driver: &'static Driver, ordinal: c_int) -> Result<Self, DriverError> {
-        let properties = (driver.vendor.properties)(driver, ordinal)?;
+    fn new(all: &Gpus, driver: &'static Driver, ordinal: c_int) -> Result<Self, DriverError> {
+        let properties = (all.properties)(driver, ordinal)?;
         Ok(Self { properties, context: Mutex::default() })
     }
 
@@ -101,22 +112,23 @@ impl Gpu {
 }
 
 /// All devices of a vendor's driver that this process can use.
-pub(in crate::hal) fn devices(vendor: &'static Vendor) -> Vec<&'static Gpu> {
-    let gpus = gpus(vendor).unwrap_or_default().iter();
+pub(in crate::hal) fn devices(all: &'static Gpus) -> Vec<&'static Gpu> {
+    let gpus = gpus(all).unwrap_or_default().iter();
     gpus.filter(|gpu| gpu.properties.forked().is_none()).collect()
 }
 
 /// The device of a vendor's with this name; `None` if no device of the vendor's can have it.
 pub(in crate::hal) fn by_name(
-    vendor: &'static Vendor,
+    all: &'static Gpus,
     name: &str,
 ) -> Option<Result<&'static Gpu, DeviceError>> {
+    let vendor = all.vendor;
     is_gpu(vendor, name).then(|| {
-        if !aot::is_there_for(vendor.has_target) {
+        if !aot::is_there_for(all.has_target) {
             compiler::require(name)?;
         }
         let missing = |reason: String| DeviceError::NoGpu { device: name.to_owned(), reason };
-        let gpus = gpus(vendor).map_err(|reason| missing(reason.to_owned()))?;
+        let gpus = gpus(all).map_err(|reason| missing(reason.to_owned()))?;
         let mut found = gpus.iter().filter(|gpu| name == vendor.devices || gpu.name() == name);
         let gpu = found.next().ok_or_else(|| {
             let names: Vec<_> = gpus.iter().map(|gpu| gpu.properties.name.as_str()).collect();

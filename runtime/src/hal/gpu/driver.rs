@@ -51,7 +51,7 @@ pub(super) fn initialise(vendor: &'static Vendor) -> Result<&'static Driver, Str
         }
     };
     // SAFETY: it is the system's driver, or was named as one. It is never unloaded.
-    let api = unsafe { Api::load(&library, vendor) }
+    let api = unsafe { Api::load(&library, &vendor.symbols, vendor.contexts) }
         .map_err(|name| format!("the driver has no `{name}`: it is too old, or none"))?;
     let driver: &'static mut Driver = Box::leak(Box::new(Driver {
         vendor,

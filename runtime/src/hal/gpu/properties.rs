@@ -3,11 +3,12 @@
 use std::ffi::{c_char, c_int};
 use std::fmt;
 
+use schism_cache::Key;
+
 use crate::code::aot::AotTarget;
 use crate::error::DriverError;
 use crate::hal::gpu::api::{DeviceNumber, symbol};
 use crate::hal::gpu::driver::Driver;
-use crate::hal::gpu::vendor::CodeFormat;
 use crate::util::fork;
 
 /// A device of the driver.
@@ -35,6 +36,45 @@ pub(crate) struct Properties {
     /// Whether kernels can use the host's own addresses of registered and of managed memory, while
     /// the host uses that memory too.
     pub(in crate::hal) takes_host_addresses: bool,
+}
+
+/// Bitcode of mathematics that replaces schism's own.
+pub(in crate::hal) struct Mathematics {
+    /// LLVM bitcode.
+    pub(in crate::hal) bitcode: Vec<u8>,
+    /// Identifies it in cache keys.
+    pub(in crate::hal) key: Key,
+}
+
+/// Finds which AOT code a device can load.
+pub(in crate::hal) type FindAot = Box<dyn Fn(&Properties) -> Box<dyn AotTarget> + Send + Sync>;
+
+/// The code that a device takes.
+pub(in crate::hal) struct CodeFormat {
+    /// What it is called.
+    pub(in crate::hal) name: &'static str,
+    /// Stage 2's number for it.
+    pub(in crate::hal) target: u32,
+    /// The processor that stage 2 compiles for: the device's, or one whose code it runs.
+    pub(in crate::hal) processor: &'static str,
+    /// The newest version of the format that the driver reads, times ten; 0 if it has none.
+    pub(in crate::hal) isa: u32,
+    /// Whether it is a text, which the driver compiles, and not a file that it loads.
+    pub(in crate::hal) is_text: bool,
+    /// The processor, for people.
+    pub(in crate::hal) description: String,
+    /// The length of a tick of the clock, where the code does not know it.
+    pub(in crate::hal) tick: Option<u64>,
+    /// The vendor's mathematics, if it is requested.
+    pub(in crate::hal) mathematics: fn() -> Option<&'static Mathematics>,
+    /// Which AOT code the device can load.
+    pub(in crate::hal) aot: FindAot,
+}
+
+impl fmt::Debug for CodeFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CodeFormat({} for {})", self.name, self.processor)
+    }
 }
 
 /// What every driver says of a device.

@@ -23,7 +23,7 @@ use schism_hcf::Target;
 use crate::error::DeviceError;
 use crate::hal::Backend;
 use crate::hal::gpu::api::{Contexts, DeviceNumber, RawContext, ResultCode, Symbols, find, number};
-use crate::hal::gpu::device::{self, Gpu};
+use crate::hal::gpu::device::{self, Gpu, Gpus};
 use crate::hal::gpu::vendor::Vendor;
 
 /// AMD GPUs.
@@ -86,9 +86,14 @@ static AMD: Vendor = Vendor {
     context_flags: 0,
     refuses_other_contexts: false,
     has_stack_limit: false,
+};
+
+/// Its devices.
+static GPUS: Gpus = Gpus {
+    vendor: &AMD,
     properties: properties::properties,
     has_target: |target| matches!(target, Target::Amdgcn(_)),
-    slot: OnceLock::new(),
+    found: OnceLock::new(),
 };
 
 /// `hipSetDevice`, once it is looked up.
@@ -139,11 +144,11 @@ impl Backend for Hip {
     type Device = &'static Gpu;
 
     fn devices() -> Vec<&'static Gpu> {
-        device::devices(&AMD)
+        device::devices(&GPUS)
     }
 
     fn by_name(name: &str) -> Option<Result<&'static Gpu, DeviceError>> {
-        device::by_name(&AMD, name)
+        device::by_name(&GPUS, name)
     }
 
     // What the host reads of a buffer is in one table for all vendors, which `Cuda` asks.

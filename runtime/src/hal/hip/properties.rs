@@ -7,8 +7,8 @@ use schism_jit_abi::{AMDGCN_PROCESSORS, TARGET_AMDGCN};
 use crate::error::DriverError;
 use crate::hal::gpu::api::{ResultCode, number, symbol};
 use crate::hal::gpu::driver::Driver;
+use crate::hal::gpu::properties::CodeFormat;
 use crate::hal::gpu::properties::{Described, Properties};
-use crate::hal::gpu::vendor::CodeFormat;
 use crate::hal::hip::aot::AmdgcnTarget;
 
 /// Attributes of devices, as HIP 5 and later versions number them.
