@@ -73,6 +73,7 @@
 
 mod cost;
 mod emit;
+mod explain;
 mod intrinsics;
 mod masks;
 mod plan;
@@ -87,6 +88,7 @@ use inkwell::module::Module;
 use schism_llvm::{Block, IntoValue, Value};
 
 use crate::ir::metadata;
+use cost::Width;
 use plan::Plan;
 use refusal::Refusal;
 
@@ -127,19 +129,21 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
         split_ranges(function)?;
         // What is made for one loop leaves the blocks of the others as they are.
         for latch in latches_of(function) {
-            let remark = match plan_of(function, latch, lanes) {
-                Ok(plan) => {
+            let name = function.name();
+            match plan_of(function, latch, lanes) {
+                Ok((plan, width)) => {
+                    remarks.push(format!("{name}: vectorised: {} lanes", plan.lanes));
+                    let details = explain::of(&plan, &width).into_iter();
+                    remarks.extend(details.map(|line| format!("{name}:   {line}")));
                     emit::apply(&plan);
-                    format!("vectorised: {} lanes", plan.lanes)
                 }
                 Err(refusal) => {
                     if metadata::has(latch.end(), metadata::INDEPENDENT_ITERATIONS) {
                         metadata::forget_unroll(latch.end());
                     }
-                    refusal.to_string()
+                    remarks.push(format!("{name}: {refusal}"));
                 }
-            };
-            remarks.push(format!("{}: {remark}", function.name()));
+            }
         }
     }
     Ok(remarks)
@@ -162,10 +166,15 @@ fn split_ranges(function: Value<'_>) -> Result<(), String> {
 }
 
 /// A plan with its number of lanes.
-fn plan_of<'m>(function: Value<'m>, latch: Block<'m>, lanes: &Lanes) -> Result<Plan<'m>, Refusal> {
+fn plan_of<'m>(
+    function: Value<'m>,
+    latch: Block<'m>,
+    lanes: &Lanes,
+) -> Result<(Plan<'m>, Width), Refusal> {
     let mut plan = Plan::of(function, latch)?;
-    plan.lanes = cost::choose(&plan, lanes)?;
-    Ok(plan)
+    let width = cost::choose(&plan, lanes)?;
+    plan.lanes = width.lanes;
+    Ok((plan, width))
 }
 
 /// The latches of a function's loops that are to be vectorised: over independent iterations, or

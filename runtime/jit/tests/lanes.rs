@@ -122,6 +122,26 @@ fn lanes() {
             }
         }
     }
+    // Quotients by one divisor, at the ends of its multiples and of the range.
+    let (quotients, text) = build(folder, &source("quotients"), "8");
+    assert!(text.contains("mulpd"), "{text}");
+    let (one_by_one, _) = build(folder, &source("quotients"), "off");
+    let near = |x: u64| [x.wrapping_sub(1), x, x + 1];
+    let divisors = [1, 2, 3, 7, 10, 255, 641, 0x7FFF, 0xFFFF, 0x1_0001, 6_700_417, 0x5555_5555];
+    let divisors = divisors.into_iter().chain((20..32).map(|bit| 1 << bit)).flat_map(near);
+    let divisors = divisors.chain([0xFFFF_FFFE, 0xFFFF_FFFF]).filter(|by| *by as u32 != 0);
+    for by in divisors {
+        let mut input: Vec<u32> =
+            (0..1000_u64).map(|i| (i * 4_294_967).wrapping_mul(by) as u32).collect();
+        for (at, to) in input.iter_mut().enumerate() {
+            *to = to.wrapping_add([u32::MAX, 0, 1][at % 3]);
+        }
+        input.extend([0, 1, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFE, 0xFFFF_FFFF, 2]);
+        let part = (0, input.len(), input.len());
+        let [found, expected] =
+            [&quotients, &one_by_one].map(|kernel| run(kernel, &input, by as usize, part));
+        assert_eq!(found, expected, "by {by}");
+    }
     // SAFETY: as above.
     unsafe { std::env::set_var(VARIABLE, "3") };
     let (code, text) = source("gather").error();
