@@ -16,7 +16,7 @@
 //! | this one | the functions, and their [`NAMES`] |
 //! | `elementary` | `exp` of `f32`, and `ln`, without branches |
 //! | `exponential` | `exp`, `exp2`, `exp_m1` and the hyperbolic functions, without tables and branches |
-//! | `power` | `powf`, in the same way |
+//! | `power` | `powf`, and `log2` and `log10` of `f64`, in the same way |
 //! | `trigonometry` | `sin`, `cos` and `tan` of `f32`, without numbers of 64 bits |
 //! | `trigonometry_double` | the same of `f64` |
 //! | `powers` | integer powers, computed as compilers do |
@@ -45,7 +45,7 @@ pub use division::{__divti3, __udivti3};
 pub use elementary::{expf, log, logf};
 pub use exponential::{cosh, coshf, exp, exp2, exp2f, expm1, expm1f, sinh, sinhf, tanh, tanhf};
 pub use memory::{bcmp, memcmp, memcpy, memmove, memset};
-pub use power::{pow, powf};
+pub use power::{log2, log10, pow, powf};
 pub use powers::{__powidf2, __powisf2};
 pub use remainder::{fmod, fmodf};
 pub use trigonometry::{cosf, sinf, tanf};
@@ -73,7 +73,7 @@ macro_rules! export {
         /// The functions' names in C.
         pub const NAMES: &[&str] = &[
             $(stringify!($name),)*
-            "acosh", "acoshf", "cos", "cosf", "cosh", "coshf", "exp", "expf", "exp2", "exp2f", "expm1", "expm1f", "log", "logf", "pow", "powf",
+            "acosh", "acoshf", "cos", "cosf", "cosh", "coshf", "exp", "expf", "exp2", "exp2f", "expm1", "expm1f", "log", "logf", "log2", "log10", "pow", "powf",
             "sin", "sinf", "sinh", "sinhf", "tan", "tanf", "tanh", "tanhf", "fmod", "fmodf", "lgamma_r", "lgammaf_r", "__powidf2", "__powisf2",
             "memcpy", "memmove", "memset", "memcmp", "bcmp",
         ];
@@ -113,11 +113,9 @@ export! {
     hypotf(x: f32, y: f32) -> f32;
     ldexp(x: f64, n: i32) -> f64;
     ldexpf(x: f32, n: i32) -> f32;
-    log10(x: f64) -> f64;
     log10f(x: f32) -> f32;
     log1p(x: f64) -> f64;
     log1pf(x: f32) -> f32;
-    log2(x: f64) -> f64;
     log2f(x: f32) -> f32;
     rint(x: f64) -> f64;
     rintf(x: f32) -> f32;

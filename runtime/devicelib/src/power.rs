@@ -1,4 +1,4 @@
-//! `pow`, for processors that run the same code for many elements at once: no tables, and one path
+//! `pow`, and logarithms of `f64`, for processors that run the same code for many elements at once: no tables, and one path
 //! for nearly all arguments.
 //!
 //! `x^y = e^(y ln x)`, where the logarithm and its product with `y` are kept in two numbers each,
@@ -14,23 +14,27 @@ use libm::{fma, fmaf, trunc, truncf};
 use crate::elementary::rare;
 use crate::exponential::{double, single};
 
+/// The logarithm of `2^k` times a number, in the parts of which it is the sum: the logarithm of the
+/// number in two numbers, and `k` times the logarithm of two.
+struct Logarithm<F> {
+    k: F,
+    m: F,
+    m_low: F,
+}
+
 /// The function for one type of numbers. Of the logarithm of two, the first part has trailing
 /// zeros, so that its product with an exponent is exact. Exponents of the results are limited to
 /// `$limit`, beyond which they are infinite or zero, and up to `$normal` results are normal.
 macro_rules! power {
-    ($name:ident, $symbol:literal, $float:ident, $bits:ident, $exp:ident, $fma:ident, $trunc:ident, $mantissa:expr,
+    ($name:ident, $log:ident, $symbol:literal, $float:ident, $bits:ident, $exp:ident, $fma:ident, $trunc:ident, $mantissa:expr,
      $ln_2:expr, $two_thirds:expr, $series:expr, $limit:expr, $normal:expr) => {
-        #[doc = concat!("C's `", $symbol, "`.")]
-        #[unsafe(export_name = concat!("schism.lib.", $symbol))]
-        #[must_use]
-        pub extern "C" fn $name(x: $float, y: $float) -> $float {
-            const INFINITY: $float = $float::INFINITY;
+        /// Of a finite number above zero; for others, it is meaningless.
+        fn $log(size: $float) -> Logarithm<$float> {
             const SQRT_HALF: $bits = core::$float::consts::FRAC_1_SQRT_2.to_bits();
             const MANTISSA: $bits = (1 << $mantissa) - 1;
             /// Makes normal numbers of subnormal ones.
             const UP: $float = (1_u64 << ($mantissa + 1)) as $float;
 
-            let size = x.abs();
             let (number, down) = if size < $float::MIN_POSITIVE {
                 rare();
                 (size * UP, -(($mantissa + 1) as $float))
@@ -60,9 +64,20 @@ macro_rules! power {
             let cube_low = $fma(s, z, -cube) + (s * z_low + s_low * z);
             let product = cube * w;
             let product_low = $fma(cube, w, -product) + (cube * w_low + cube_low * w);
-            // The logarithm of m, and of x.
+            // The logarithm of m.
             let m = 2.0 * s + product;
             let m_low = ((2.0 * s - m) + product) + (product_low + 2.0 * s_low);
+            Logarithm { k, m, m_low }
+        }
+
+        #[doc = concat!("C's `", $symbol, "`.")]
+        #[unsafe(export_name = concat!("schism.lib.", $symbol))]
+        #[must_use]
+        pub extern "C" fn $name(x: $float, y: $float) -> $float {
+            const INFINITY: $float = $float::INFINITY;
+
+            let size = x.abs();
+            let Logarithm { k, m, m_low } = $log(size);
             let of_k = k * $ln_2[0];
             let sum = of_k + m;
             let rest = ((of_k - sum) + m) + $fma(k, $ln_2[1], m_low);
@@ -94,6 +109,7 @@ macro_rules! power {
 
 power!(
     pow,
+    logarithm,
     "pow",
     f64,
     u64,
@@ -120,6 +136,7 @@ power!(
 
 power!(
     powf,
+    logarithm_single,
     "powf",
     f32,
     u32,
@@ -133,3 +150,39 @@ power!(
     120.0,
     87.0
 );
+
+/// A logarithm to a base, by the reciprocal of the base's natural logarithm and the base's logarithm
+/// of two, in two numbers each. Of the latter the first has trailing zeros, so that its product with
+/// an exponent is exact.
+fn to_base(x: f64, reciprocal: [f64; 2], of_two: [f64; 2]) -> f64 {
+    let Logarithm { k, m, m_low } = logarithm(x);
+    let product = m * reciprocal[0];
+    let low = fma(m, reciprocal[0], -product) + fma(m, reciprocal[1], m_low * reciprocal[0]);
+    let whole = k * of_two[0];
+    let sum = whole + product;
+    let logarithm = sum + (((whole - sum) + product) + fma(k, of_two[1], low));
+    let logarithm = choose(x < f64::INFINITY, logarithm, x);
+    let logarithm = choose(x == 0.0, f64::NEG_INFINITY, logarithm);
+    choose(x < 0.0, f64::NAN, logarithm)
+}
+
+/// What the reciprocals of logarithms are above their first numbers.
+const LOG2_E_LOW: f64 = 2.0355273740931033e-17;
+const LOG10_E_LOW: f64 = 1.098319650216765e-17;
+
+/// The decimal logarithm of two.
+const LOG10_2: [f64; 2] = [0.30102999566361177, 3.694239077158931e-13];
+
+/// C's `log2`.
+#[unsafe(export_name = "schism.lib.log2")]
+#[must_use]
+pub extern "C" fn log2(x: f64) -> f64 {
+    to_base(x, [core::f64::consts::LOG2_E, LOG2_E_LOW], [1.0, 0.0])
+}
+
+/// C's `log10`.
+#[unsafe(export_name = "schism.lib.log10")]
+#[must_use]
+pub extern "C" fn log10(x: f64) -> f64 {
+    to_base(x, [core::f64::consts::LOG10_E, LOG10_E_LOW], LOG10_2)
+}

@@ -117,9 +117,12 @@ fn hide(library: &Module<'_>) {
             function.set_linkage(Linkage::Internal);
         }
         if is_rare(&function) {
-            for name in ["noinline", "optsize", "minsize", "cold"] {
+            // Its callers are what they are because of it, and LLVM does not see that its loops end.
+            let all = ["noinline", "optsize", "minsize", "cold", "nounwind", "willreturn", "nosync", "nofree"];
+            for name in all {
                 function.add_attribute(name);
             }
+            function.add_attribute_with("memory", OF_ARGUMENTS);
         }
     }
 }
@@ -219,11 +222,6 @@ fn part<'l>(library: &Module<'l>, name: &str, exported: &[String]) -> Module<'l>
         function.remove_attribute("optsize");
         function.remove_attribute("minsize");
         function.add_attribute("optnone");
-        // LLVM infers nothing of what it does not optimise.
-        for name in ["nounwind", "willreturn", "nosync", "nofree"] {
-            function.add_attribute(name);
-        }
-        function.add_attribute_with("memory", OF_ARGUMENTS);
     }
     for value in part.functions().into_iter().chain(part.globals()) {
         if !value.is_declaration() && value.name().strip_prefix(PREFIX) != Some(name) {
