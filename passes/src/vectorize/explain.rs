@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use schism_llvm::{Opcode, Value};
+use schism_llvm::{FUNCTION_INDEX, Opcode, Value};
 
 use super::cost::Width;
 use super::intrinsics;
@@ -14,6 +14,7 @@ use super::plan::{Access, Plan, access, is_dead_end};
 use super::private::Layout;
 use super::region::Part;
 use super::shape::Shape;
+use crate::cpu::split_at_barriers::{CUT, UNCUT};
 
 /// A line each.
 pub(super) fn of(plan: &Plan<'_>, width: &Width) -> Vec<String> {
@@ -23,6 +24,30 @@ pub(super) fn of(plan: &Plan<'_>, width: &Width) -> Vec<String> {
     lines.extend(control_flow(plan));
     lines.extend(calls(plan));
     lines
+}
+
+/// What a kernel's barriers have become: loops over work-items, between which arrays with a place for
+/// each work-item hold what lives across a barrier; or why it still waits on stacks.
+pub(super) fn barriers(function: Value<'_>, loops: usize) -> Option<String> {
+    if let Some(reason) = function.string_attribute(FUNCTION_INDEX, UNCUT) {
+        let reason = reason.string_value().unwrap_or_default();
+        return Some(format!("barriers: work-items wait on stacks of their own: {reason}"));
+    }
+    function.string_attribute(FUNCTION_INDEX, CUT)?;
+    let instructions = function.instructions();
+    // The addresses of these arrays have names, with a number behind where there are several.
+    let count = |name: &str| {
+        let named = |one: &&Value<'_>| {
+            let of = one.name();
+            of.strip_prefix(name).is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()))
+        };
+        instructions.iter().filter(named).count()
+    };
+    Some(format!(
+        "barriers: cut into {loops} loops over work-items; in memory in between: {} values, {} locals",
+        count("kept"),
+        count("locals")
+    ))
 }
 
 /// How often there is each of some things, the first first.

@@ -114,7 +114,11 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
     let Some(lanes) = lanes else { return Ok(Vec::new()) };
     let mut remarks = Vec::new();
     for function in module.get_functions().map(IntoValue::value) {
-        if latches_of(function).is_empty() {
+        let loops = latches_of(function).len();
+        if let Some(barriers) = explain::barriers(function, loops) {
+            remarks.push(format!("{}: {barriers}", function.name()));
+        }
+        if loops == 0 {
             continue;
         }
         // A loop that is unrolled is none any more.

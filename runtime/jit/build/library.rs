@@ -118,7 +118,16 @@ fn hide(library: &Module<'_>) {
         }
         if is_rare(&function) {
             // Its callers are what they are because of it, and LLVM does not see that its loops end.
-            let all = ["noinline", "optsize", "minsize", "cold", "nounwind", "willreturn", "nosync", "nofree"];
+            let all = [
+                "noinline",
+                "optsize",
+                "minsize",
+                "cold",
+                "nounwind",
+                "willreturn",
+                "nosync",
+                "nofree",
+            ];
             for name in all {
                 function.add_attribute(name);
             }
