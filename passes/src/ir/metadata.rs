@@ -11,6 +11,9 @@ const UNROLL: &str = "llvm.loop.unroll.";
 /// The property of loops that are not unrolled.
 pub(crate) const UNROLL_DISABLE: &str = "llvm.loop.unroll.disable";
 
+/// The property of loops that become straight code.
+pub(crate) const UNROLL_FULL: &str = "llvm.loop.unroll.full";
+
 /// The property of loops that are unrolled by a number of iterations.
 pub(crate) const UNROLL_COUNT: &str = "llvm.loop.unroll.count";
 

@@ -39,13 +39,14 @@ pub(super) fn choose(plan: &Plan<'_>, lanes: &Lanes) -> Result<u32, Refusal> {
     if let Some(forced) = lanes.forced {
         return Ok(forced);
     }
-    if is_left_to_llvm(plan) {
-        return Err(Refusal::Left);
-    }
     let (narrow, wide) = widths(plan);
     // Gathers wait for memory: the more of them at once, the better.
     let by = if wide > narrow && !gathers_in_loop(plan) { 64 } else { 32 };
-    let count = (lanes.register_bits / by).clamp(2, 16) * interleaved(plan);
+    let single = (lanes.register_bits / by).clamp(2, 16);
+    if is_left_to_llvm(plan) && !plan.becomes_straight(single) {
+        return Err(Refusal::Left);
+    }
+    let count = single * interleaved(plan);
     let (scalar, vector) = costs(plan, count, f64::from(lanes.register_bits));
     let per_item = vector / f64::from(count);
     if per_item < scalar * MARGIN {

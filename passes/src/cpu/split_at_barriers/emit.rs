@@ -260,7 +260,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
         from: Block<'m>,
         before: Builder<'m>,
     ) -> Item<'m> {
-        let nest = Nest::new(self.analyses.body, name, from);
+        let nest = Nest::new(self.analyses.body, &self.memory.sizes, name, from);
         let begin = Builder::at_end(nest.item);
         Item { nest, before, begin, group_values: Values::new(), item_values: Values::new() }
     }

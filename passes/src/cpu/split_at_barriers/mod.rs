@@ -88,6 +88,7 @@
 mod body;
 mod emit;
 mod exchange;
+mod group;
 mod interface;
 mod liveness;
 mod local_memory;
@@ -116,7 +117,10 @@ use refusal::Refusal;
 use uniformity::Varying;
 use waits::{MEET, waits};
 
-pub use interface::{AGREE, GROUP_MEMORY, RUN_DIVERGED, RUN_NO_MEMORY};
+pub use interface::{
+    AGREE, GROUP_FIRST, GROUP_LOCAL_MEMORY, GROUP_MEMORY, GROUP_SIZE, LOCAL_MEMORY, RUN_DIVERGED,
+    RUN_NO_MEMORY,
+};
 
 /// The loop function.
 const LOOP: &str = "schism.loop";
@@ -144,6 +148,12 @@ const SIZE: usize = 60_000;
 const BEFORE: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
      jump-threading,correlated-propagation,instcombine<no-verify-fixpoint>,jump-threading,simplifycfg)";
 
+/// Where the size of groups is known, so are the numbers of iterations of loops that halve it or
+/// double up to it. Each level of a tree or a scan is then a region of its own, with work-items that
+/// are known. Loops that are larger stay.
+const UNROLL: &str = "function(loop(loop-rotate),loop-unroll<O3;no-partial;no-peeling;no-runtime;full-unroll-max=16>,\
+     sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
+
 /// What is cleaned up behind: the old body, and places of single values.
 const BEHIND: &str = "function(simplifycfg<no-switch-to-lookup;keep-loops>,sroa,early-cse<memssa>,\
      instcombine<no-verify-fixpoint>,simplifycfg)";
@@ -162,6 +172,9 @@ pub fn run(module: &Module<'_>) -> Result<(), Failure> {
         return Ok(());
     }
     handle.run_passes(BEFORE)?;
+    if group::size_of(function).is_some() {
+        handle.run_passes(UNROLL)?;
+    }
     match cut(handle, function) {
         Ok(true) => {
             function.add_string_attribute(CUT, "");
@@ -203,6 +216,8 @@ fn cut(module: ModuleRef<'_>, function: Value<'_>) -> Result<bool, Refusal> {
     private::forget_lifetimes(function);
     forget_scopes(function);
     local_memory::make_plain(&body, group);
+    group::begin_at_first(&body, group);
+    group::own_local_memory(&body, group);
     let memory = Memory::take(&body, group, kept.in_place_of_phis(&body, &varying));
     let analyses = Analyses {
         body: &body,

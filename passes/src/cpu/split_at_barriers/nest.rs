@@ -2,7 +2,7 @@
 
 use schism_llvm::{Block, Builder, ContextRef, IntPredicate, Metadata, Value};
 
-use super::body::{Axis, Body};
+use super::body::Body;
 use crate::ir::metadata;
 use crate::vectorize::MARK as WORK_ITEM_LOOP;
 
@@ -24,7 +24,12 @@ pub(super) struct Nest<'m> {
 
 impl<'m> Nest<'m> {
     /// Makes a nest that control comes to from `from`, which has no terminator yet.
-    pub(super) fn new(body: &Body<'m>, name: &str, from: Block<'m>) -> Self {
+    pub(super) fn new(
+        body: &Body<'m>,
+        sizes: &[Value<'m>],
+        name: &str,
+        from: Block<'m>,
+    ) -> Self {
         let function = body.function;
         let context = function.module().context();
         let block = |part: &str| function.append_block(&format!("{name}.{part}"));
@@ -37,23 +42,30 @@ impl<'m> Nest<'m> {
             let inside =
                 if number == 0 { block("item") } else { block(&format!("{}.row", axis.name)) };
             let latch = block(&format!("{}.next", axis.name));
-            let id = Builder::at_end(header).phi(axis.id.ty()).with_name(axis.name);
             let builder = Builder::at_end(header);
-            let more = builder.icmp(IntPredicate::ULT, id, axis.end);
+            let local = builder.phi(axis.id.ty()).with_name(&format!("{}.local", axis.name));
+            let more = builder.icmp(IntPredicate::ULT, local, sizes[number]);
             builder.cond_br(more, inside, leaves_to);
-            id.add_incoming(axis.begin, outside);
+            local.add_incoming(axis.id.ty().zero(), outside);
             if let Some(outer) = head {
                 let _: Block<'m> = outer;
                 Builder::at_end(outside).br(header);
             } else {
                 head = Some(header);
             }
-            row = Some(position(&Builder::at_end(inside), axis, id, row));
+            let builder = Builder::at_end(inside);
+            let id = builder.add(axis.begin, local).with_name(axis.name);
+            id.set_nuw(true);
+            id.set_nsw(true);
+            row = Some(match row {
+                None => local,
+                Some(row) => builder.add(builder.mul(row, sizes[number]), local),
+            });
             let builder = Builder::at_end(latch);
             let one = axis.id.ty().const_int(1, false);
-            let after = nowrap_increment(&builder, id, one);
+            let after = nowrap_increment(&builder, local, one);
             let end = builder.br(header);
-            id.add_incoming(after, latch);
+            local.add_incoming(after, latch);
             if number == 0 {
                 mark(context, end, body.latch_end);
             }
@@ -68,26 +80,9 @@ impl<'m> Nest<'m> {
     }
 }
 
-/// The position of a work-item in its group, as far as the dimensions down to `axis` give it.
-fn position<'m>(
-    builder: &Builder<'m>,
-    axis: &Axis<'m>,
-    id: Value<'m>,
-    row: Option<Value<'m>>,
-) -> Value<'m> {
-    let own = builder.sub(id, axis.begin);
-    match row {
-        None => own,
-        Some(row) => {
-            let size = builder.sub(axis.end, axis.begin);
-            builder.add(builder.mul(row, size), own)
-        }
-    }
-}
-
-/// The next id, which is at most the end.
-fn nowrap_increment<'m>(builder: &Builder<'m>, id: Value<'m>, one: Value<'m>) -> Value<'m> {
-    let after = builder.add(id, one);
+/// The next number, which is at most the end.
+fn nowrap_increment<'m>(builder: &Builder<'m>, local: Value<'m>, one: Value<'m>) -> Value<'m> {
+    let after = builder.add(local, one);
     after.set_nuw(true);
     after.set_nsw(true);
     after

@@ -106,6 +106,9 @@ pub(super) fn apply(plan: &Plan<'_>) {
     item.add_incoming(region.begin, begin);
     item.add_incoming(next, latch);
     metadata::mark(back, metadata::IS_VECTORIZED, Some(1));
+    if plan.becomes_straight(plan.lanes) {
+        metadata::set_unroll(&[back], metadata::UNROLL_FULL, None);
+    }
 
     // The work-items that are left.
     emit.go_on_at(end);
