@@ -84,7 +84,7 @@ mod shapes;
 mod split_range;
 
 use inkwell::module::Module;
-use schism_llvm::{Block, IntoValue, Value};
+use schism_llvm::{Block, Builder, IntPredicate, IntoValue, Opcode, Value};
 
 use crate::ir::metadata;
 use plan::Plan;
@@ -124,7 +124,10 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
         if !iterations.is_empty() {
             function.run_passes(PREPARE_ITERATIONS)?;
         }
+        let count_on = |function| latches_of(function).into_iter().for_each(count_by_next);
+        count_on(function);
         split_ranges(function)?;
+        count_on(function);
         // What is made for one loop leaves the blocks of the others as they are.
         for latch in latches_of(function) {
             let remark = match plan_of(function, latch, lanes) {
@@ -145,12 +148,40 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
     Ok(remarks)
 }
 
+/// Lets a loop end when the next work-item's number is the constant one behind the last: LLVM
+/// compares the number of the last one.
+fn count_by_next(latch: Block<'_>) {
+    use IntPredicate::*;
+    let end = latch.end();
+    let is_comparison = end.is_conditional() && end.condition().opcode() == Some(Opcode::ICmp);
+    if !is_comparison {
+        return;
+    }
+    let comparison = end.condition();
+    let (item, last) = (comparison.operand(0), comparison.operand(1));
+    let Some(count) = last.as_unsigned().filter(|last| *last < i64::MAX as u64) else { return };
+    if item.opcode() != Some(Opcode::Phi) || !latch.successors().contains(&item.block()) {
+        return;
+    }
+    let Some(next) = item.incoming(latch) else { return };
+    let steps = next.opcode() == Some(Opcode::Add)
+        && next.operand(0) == item
+        && next.operand(1).as_unsigned() == Some(1)
+        && next.is_nuw();
+    if steps && matches!(comparison.icmp_predicate(), ULT | ULE | UGT | UGE | EQ | NE) {
+        let behind = last.ty().const_int(count + 1, false);
+        let new = Builder::before(end).icmp(comparison.icmp_predicate(), next, behind);
+        end.set_operand(0, new);
+    }
+}
+
 /// Divides loops where conditions on the work-item's number change, as long as there are such.
 fn split_ranges(function: Value<'_>) -> Result<(), String> {
     const ROUNDS: usize = 3;
     for _ in 0..ROUNDS {
         let mut any = false;
         for latch in latches_of(function) {
+            count_by_next(latch);
             any |= split_range::run(function, latch);
         }
         if !any {

@@ -151,7 +151,7 @@ const BEFORE: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixp
 /// Where the size of groups is known, so are the numbers of iterations of loops that halve it or
 /// double up to it. Each level of a tree or a scan is then a region of its own, with work-items that
 /// are known. Loops that are larger stay.
-const UNROLL: &str = "function(loop(loop-rotate),loop-unroll<O3;no-partial;no-peeling;no-runtime;full-unroll-max=16>,\
+const UNROLL: &str = "function(loop-simplify,lcssa,loop-unroll<O3;no-partial;no-peeling;no-runtime;full-unroll-max=16>,\
      sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 /// What is cleaned up behind: the old body, and places of single values.
