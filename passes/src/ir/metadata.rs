@@ -49,6 +49,22 @@ pub(crate) fn forget_unroll(end: Value<'_>) {
     set(&[end], &kept);
 }
 
+/// Tells one more property of a loop.
+pub(crate) fn add(ends: &[Value<'_>], property: &str) {
+    let known = ends.iter().find_map(|end| end.named_kind_metadata(LOOP));
+    let kept: Vec<Metadata<'_>> =
+        known.into_iter().flat_map(properties).map(Value::as_metadata).collect();
+    tell(ends, &kept, property, None);
+}
+
+/// Forgets a property of a loop.
+pub(crate) fn forget(end: Value<'_>, property: &str) {
+    let Some(known) = end.named_kind_metadata(LOOP) else { return };
+    let kept: Vec<Metadata<'_>> =
+        properties(known).filter(|&one| !is_about(one, property)).map(Value::as_metadata).collect();
+    set(&[end], &kept);
+}
+
 /// Tells a property with a number in the place of another one, whose name is given. What else is
 /// told of the loop stays.
 pub(crate) fn replace(end: Value<'_>, old: &str, property: &str, number: u64) {

@@ -97,8 +97,10 @@ mod nest;
 mod private;
 mod refusal;
 mod region;
+mod rows;
 mod sub_groups;
 mod uniformity;
+mod unroll;
 mod waits;
 
 use std::collections::HashSet;
@@ -148,12 +150,6 @@ const SIZE: usize = 60_000;
 const BEFORE: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
      jump-threading,correlated-propagation,instcombine<no-verify-fixpoint>,jump-threading,simplifycfg)";
 
-/// Where the size of groups is known, so are the numbers of iterations of loops that halve it or
-/// double up to it. Each level of a tree or a scan is then a region of its own, with work-items that
-/// are known. Loops that are larger stay.
-const UNROLL: &str = "function(loop-simplify,lcssa,loop-unroll<O3;no-partial;no-peeling;no-runtime;full-unroll-max=16>,\
-     sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
-
 /// What is cleaned up behind: the old body, and places of single values.
 const BEHIND: &str = "function(simplifycfg<no-switch-to-lookup;keep-loops>,sroa,early-cse<memssa>,\
      instcombine<no-verify-fixpoint>,simplifycfg)";
@@ -173,7 +169,7 @@ pub fn run(module: &Module<'_>) -> Result<(), Failure> {
     }
     handle.run_passes(BEFORE)?;
     if group::size_of(function).is_some() {
-        handle.run_passes(UNROLL)?;
+        unroll::run(function)?;
     }
     match cut(handle, function) {
         Ok(true) => {

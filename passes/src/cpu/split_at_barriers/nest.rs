@@ -6,6 +6,9 @@ use super::body::Body;
 use crate::ir::metadata;
 use crate::vectorize::MARK as WORK_ITEM_LOOP;
 
+/// The dimension in which an iteration may run several work-items.
+pub(super) const ROWS: usize = 1;
+
 /// A loop nest around blocks that are still to come.
 pub(super) struct Nest<'m> {
     /// Where the outermost loop begins.
@@ -23,10 +26,12 @@ pub(super) struct Nest<'m> {
 }
 
 impl<'m> Nest<'m> {
-    /// Makes a nest that control comes to from `from`, which has no terminator yet.
+    /// Makes a nest that control comes to from `from`, which has no terminator yet. Each iteration
+    /// runs a work-item of so many rows; their number divides that of all rows.
     pub(super) fn new(
         body: &Body<'m>,
         sizes: &[Value<'m>],
+        rows: u64,
         name: &str,
         from: Block<'m>,
     ) -> Self {
@@ -54,16 +59,14 @@ impl<'m> Nest<'m> {
                 head = Some(header);
             }
             let builder = Builder::at_end(inside);
-            let id = builder.add(axis.begin, local).with_name(axis.name);
-            id.set_nuw(true);
-            id.set_nsw(true);
+            let id = nowrap_add(&builder, axis.begin, local).with_name(axis.name);
             row = Some(match row {
                 None => local,
                 Some(row) => builder.add(builder.mul(row, sizes[number]), local),
             });
             let builder = Builder::at_end(latch);
-            let one = axis.id.ty().const_int(1, false);
-            let after = nowrap_increment(&builder, local, one);
+            let step = axis.id.ty().const_int(if number == ROWS { rows } else { 1 }, false);
+            let after = nowrap_add(&builder, local, step);
             let end = builder.br(header);
             local.add_incoming(after, latch);
             if number == 0 {
@@ -80,12 +83,14 @@ impl<'m> Nest<'m> {
     }
 }
 
-/// The next number, which is at most the end.
-fn nowrap_increment<'m>(builder: &Builder<'m>, local: Value<'m>, one: Value<'m>) -> Value<'m> {
-    let after = builder.add(local, one);
-    after.set_nuw(true);
-    after.set_nsw(true);
-    after
+/// The sum of numbers, which is at most the end of a range.
+pub(super) fn nowrap_add<'m>(builder: &Builder<'m>, a: Value<'m>, b: Value<'m>) -> Value<'m> {
+    let sum = builder.add(a, b);
+    if sum.is_instruction() {
+        sum.set_nuw(true);
+        sum.set_nsw(true);
+    }
+    sum
 }
 
 /// Gives the innermost loop of a nest the properties of the original one, and marks it.
