@@ -43,6 +43,9 @@ pub(super) fn choose(plan: &Plan<'_>, lanes: &Lanes) -> Result<u32, Refusal> {
     // Gathers wait for memory: the more of them at once, the better.
     let by = if wide > narrow && !gathers_in_loop(plan) { 64 } else { 32 };
     let single = (lanes.register_bits / by).clamp(2, 16);
+    if plan.items().is_some_and(|items| items < u64::from(single)) {
+        return Err(Refusal::Left);
+    }
     if is_left_to_llvm(plan) && !plan.becomes_straight(single) {
         return Err(Refusal::Left);
     }
@@ -94,9 +97,7 @@ fn interleaved(plan: &Plan<'_>, single: u32) -> u32 {
     const CARRIED: u32 = 6;
     let region = &plan.region;
     if region.function.string_attribute(FUNCTION_INDEX, CUT).is_some() {
-        let count = region.end.as_unsigned().zip(region.begin.as_unsigned());
-        let items = count.map_or(1, |(end, begin)| end.saturating_sub(begin));
-        if items % u64::from(2 * single) != 0 {
+        if plan.items().is_none_or(|items| items % u64::from(2 * single) != 0) {
             return 1;
         }
     }

@@ -84,8 +84,9 @@ mod shapes;
 mod split_range;
 
 use inkwell::module::Module;
-use schism_llvm::{Block, Builder, IntPredicate, IntoValue, Opcode, Value};
+use schism_llvm::{Block, Builder, FUNCTION_INDEX, IntPredicate, IntoValue, Opcode, Value};
 
+use crate::cpu::split_at_barriers::GROUP_SIZE;
 use crate::ir::metadata;
 use plan::Plan;
 use refusal::Refusal;
@@ -119,6 +120,11 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
         for latch in latches_with(function, metadata::INDEPENDENT_ITERATIONS) {
             metadata::set_unroll(&[latch.end()], metadata::UNROLL_DISABLE, None);
         }
+        // Rows of a group of a known size are not unrolled before there are vectors.
+        let is_known = function.string_attribute(FUNCTION_INDEX, GROUP_SIZE).is_some();
+        for latch in latches_with(function, MARK).into_iter().filter(|_| is_known) {
+            metadata::set_unroll(&[latch.end()], metadata::UNROLL_DISABLE, None);
+        }
         function.run_passes(PREPARE)?;
         let iterations = latches_with(function, metadata::INDEPENDENT_ITERATIONS);
         if !iterations.is_empty() {
@@ -136,13 +142,14 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
                     format!("vectorised: {} lanes", plan.lanes)
                 }
                 Err(refusal) => {
-                    if metadata::has(latch.end(), metadata::INDEPENDENT_ITERATIONS) {
-                        metadata::forget_unroll(latch.end());
-                    }
                     refusal.to_string()
                 }
             };
             remarks.push(format!("{}: {remark}", function.name()));
+            // What is left of a loop may be unrolled.
+            if is_known || metadata::has(latch.end(), metadata::INDEPENDENT_ITERATIONS) {
+                metadata::forget_unroll(latch.end());
+            }
         }
     }
     Ok(remarks)

@@ -118,8 +118,7 @@ impl<'m> Plan<'m> {
         const MOST: u64 = 400;
         let region = &self.region;
         let is_group = region.function.string_attribute(FUNCTION_INDEX, CUT).is_some();
-        let (begin, end) = (region.begin.as_unsigned(), region.end.as_unsigned());
-        let (Some(begin), Some(end)) = (begin, end) else { return false };
+        let Some(items) = self.items() else { return false };
         if !is_group || region.loops.len() > 1 {
             return false;
         }
@@ -129,7 +128,13 @@ impl<'m> Plan<'m> {
         let blocks = region.loops[0].blocks.iter();
         let all = blocks.flat_map(|&block| region.cfg.blocks[block].instructions());
         let work = all.filter(is_work).count() as u64;
-        end.saturating_sub(begin) / u64::from(lanes.max(1)) * work <= MOST
+        items / u64::from(lanes.max(1)) * work <= MOST
+    }
+
+    /// How many work-items there are, if that is known.
+    pub fn items(&self) -> Option<u64> {
+        let (begin, end) = (self.region.begin.as_unsigned()?, self.region.end.as_unsigned()?);
+        Some(end.saturating_sub(begin))
     }
 
     /// The loops that a block is in, the innermost first, without the work-item loop.

@@ -210,7 +210,10 @@ impl<'a, 'm> Emitter<'a, 'm> {
                 shared.push((phi, self.group_value(&builder, &mut known, value)));
             }
         }
-        if !own.is_empty() && shared.is_empty() && self.is_only_entry(from, to) {
+        // What is computed in the region is so when the shared phis have their new values.
+        let is_later_the_same =
+            own.iter().all(|&(_, value)| shared.iter().all(|&(phi, _)| !self.is_made_of(value, phi)));
+        if !own.is_empty() && is_later_the_same && self.is_only_entry(from, to) {
             self.entered_with.extend(own);
         } else if !own.is_empty() {
             let done = self.copy_own(edge, builder, known, &own);
@@ -222,6 +225,13 @@ impl<'a, 'm> Emitter<'a, 'm> {
         let target = self.enter(next);
         builder.br(target);
         edge
+    }
+
+    /// Whether a value that is computed again needs another one.
+    fn is_made_of(&self, value: Value<'m>, other: Value<'m>) -> bool {
+        value == other
+            || self.analyses.kept.is_again(value)
+                && value.operands().any(|operand| self.is_made_of(operand, other))
     }
 
     /// Whether a region begins with `to`, and only where `from` has run once for the group.
@@ -277,7 +287,8 @@ impl<'a, 'm> Emitter<'a, 'm> {
             let (mut ids, mut index) = (nest.ids.clone(), nest.index);
             if number > 0 {
                 let word = |value: u64| index.ty().const_int(value, false);
-                ids[ROWS] = nowrap_add(&begin, ids[ROWS], word(number));
+                let local = nowrap_add(&begin, nest.local_ids[ROWS], word(number));
+                ids[ROWS] = nowrap_add(&begin, self.analyses.body.axes[ROWS].begin, local);
                 let items = sizes[0].as_unsigned().unwrap_or_default();
                 index = nowrap_add(&begin, index, word(number * items));
             }

@@ -19,8 +19,9 @@ pub(super) struct Nest<'m> {
     pub next: Block<'m>,
     /// What comes after the last work-item: an empty block.
     pub done: Block<'m>,
-    /// The ids, x first.
+    /// The ids, x first, and the same counted from the group's first one.
     pub ids: Vec<Value<'m>>,
+    pub local_ids: Vec<Value<'m>>,
     /// The work-item's linear position in the group.
     pub index: Value<'m>,
 }
@@ -41,6 +42,7 @@ impl<'m> Nest<'m> {
         let done = block("done");
         let (mut outside, mut leaves_to) = (from, done);
         let (mut ids, mut row): (Vec<Value<'m>>, Option<Value<'m>>) = (Vec::new(), None);
+        let mut local_ids = Vec::new();
         let (mut head, mut next) = (None, None);
         for (number, axis) in body.axes.iter().enumerate().rev() {
             let header = block(&format!("{}.head", axis.name));
@@ -73,13 +75,15 @@ impl<'m> Nest<'m> {
                 mark(context, end, body.latch_end);
             }
             ids.push(id);
+            local_ids.push(local);
             (outside, leaves_to, next) = (inside, latch, Some(latch));
         }
         ids.reverse();
+        local_ids.reverse();
         let (Some(head), Some(next), Some(index)) = (head, next, row) else {
             unreachable!("a nest has a dimension")
         };
-        Self { head, item: outside, next, done, ids, index }
+        Self { head, item: outside, next, done, ids, local_ids, index }
     }
 }
 
