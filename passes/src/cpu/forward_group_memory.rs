@@ -35,7 +35,7 @@ use super::split_at_barriers::{CUT, GROUP_MEMORY, GROUP_SIZE, LOCAL_MEMORY};
 use crate::ir::cfg::Cfg;
 
 /// Loops that `vectorize` marks become straight code, with addresses that are known.
-const BEFORE: &str = "loop-simplify,lcssa,loop(loop-unroll-full),simplifycfg,early-cse<memssa>,\
+const BEFORE: &str = "simplifycfg,loop-simplify,lcssa,loop(loop-unroll-full),simplifycfg,early-cse<memssa>,\
      instcombine<no-verify-fixpoint>,simplifycfg";
 
 /// Runs the pass over a module.

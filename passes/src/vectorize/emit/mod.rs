@@ -112,10 +112,10 @@ pub(super) fn apply(plan: &Plan<'_>) {
 
     // The work-items that are left.
     emit.go_on_at(end);
-    let all = emit.builder.icmp(IntPredicate::EQ, next, region.end);
+    let all = emit.builder.icmp(IntPredicate::EQ, last, region.end);
     let exit = region.cfg.blocks[region.exit.1];
     emit.builder.cond_br(all, exit, header);
-    region.item.add_incoming(next, end);
+    region.item.add_incoming(last, end);
     let from = region.cfg.blocks[region.exit.0];
     for phi in exit.phis() {
         let value = phi.incoming(from).expect("a phi has a value for each edge");
