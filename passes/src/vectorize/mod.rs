@@ -151,6 +151,9 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
                 metadata::forget_unroll(latch.end());
             }
         }
+        for latch in latches_with(function, MARK).into_iter().filter(|_| is_known) {
+            metadata::forget_unroll(latch.end());
+        }
     }
     Ok(remarks)
 }
