@@ -341,12 +341,16 @@ fn more_sizes_than_versions() {
             let mut to = Buffer::filled(queue, size * GROUPS, 0_u32).expect("memory");
             let range = NdRange::new(size * GROUPS, size).expect("even groups");
             queue
-                .for_each_in(range, (local::<u32>(size), &from, &mut to), |item, (tile, from, to)| {
-                    let i = item.local_x();
-                    tile.set(i, *from);
-                    item.barrier();
-                    *to = tile.get(item.group_size() - 1 - i) ^ item.local_range()[0] as u32;
-                })
+                .for_each_in(
+                    range,
+                    (local::<u32>(size), &from, &mut to),
+                    |item, (tile, from, to)| {
+                        let i = item.local_x();
+                        tile.set(i, *from);
+                        item.barrier();
+                        *to = tile.get(item.group_size() - 1 - i) ^ item.local_range()[0] as u32;
+                    },
+                )
                 .expect("it runs");
             to.to_vec()
         });

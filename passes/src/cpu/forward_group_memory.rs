@@ -172,7 +172,8 @@ struct Contents<'m>(BTreeMap<u64, Piece<'m>>);
 impl<'m> Contents<'m> {
     /// Forgets bytes.
     fn forget(&mut self, begin: u64, end: u64) {
-        let reaches = |(at, piece): (&u64, &Piece<'m>)| (*at < end && piece.end > begin).then_some(*at);
+        let reaches =
+            |(at, piece): (&u64, &Piece<'m>)| (*at < end && piece.end > begin).then_some(*at);
         let touched: Vec<u64> = self.0.range(..end).filter_map(reaches).collect();
         for at in touched {
             let Some(piece) = self.0.remove(&at) else { continue };
@@ -250,7 +251,8 @@ fn pass_block<'m>(block: Block<'m>, addresses: &Addresses<'m>, contents: &mut Co
                 let mut operands = one.operands();
                 // A vector of addresses is none of these, but is computed of them.
                 let is_of_memory = is_known_call(one) || one.opcode() == Some(Opcode::AtomicRMW);
-                let concerns = |it: Value<'m>| addresses.offsets.contains_key(&it) || it.ty().is_vector();
+                let concerns =
+                    |it: Value<'m>| addresses.offsets.contains_key(&it) || it.ty().is_vector();
                 if is_of_memory && operands.any(concerns) {
                     contents.0.clear();
                 }
@@ -326,8 +328,7 @@ fn made_of<'m>(
     if vectors.len() <= 2 && vectors.iter().all(|it| it.ty() == first) && first.is_vector() {
         let other = vectors.get(1).copied().unwrap_or_else(|| first.poison());
         let behind = |value: Value<'m>| if value == vectors[0] { 0 } else { first.vector_size() };
-        let mask: Vec<u32> =
-            sources.iter().map(|&(value, index)| index + behind(value)).collect();
+        let mask: Vec<u32> = sources.iter().map(|&(value, index)| index + behind(value)).collect();
         let shuffled = builder.shuffle(vectors[0], other, &mask);
         return Some(if shuffled.ty() == ty { shuffled } else { builder.bitcast(shuffled, ty) });
     }
@@ -393,7 +394,8 @@ fn remove_dead_stores<'m>(addresses: &Addresses<'m>) {
 fn remove_unused(base: Value<'_>) {
     loop {
         let users = base.parent_function().instructions();
-        let is_unused = |it: &&Value<'_>| it.opcode() == Some(Opcode::GetElementPtr) && !it.is_used();
+        let is_unused =
+            |it: &&Value<'_>| it.opcode() == Some(Opcode::GetElementPtr) && !it.is_used();
         let unused: Vec<Value<'_>> = users.iter().filter(is_unused).copied().collect();
         if unused.is_empty() {
             break;

@@ -141,9 +141,7 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
                     emit::apply(&plan);
                     format!("vectorised: {} lanes", plan.lanes)
                 }
-                Err(refusal) => {
-                    refusal.to_string()
-                }
+                Err(refusal) => refusal.to_string(),
             };
             remarks.push(format!("{}: {remark}", function.name()));
             // What is left of a loop may be unrolled.

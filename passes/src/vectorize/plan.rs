@@ -123,7 +123,8 @@ impl<'m> Plan<'m> {
             return false;
         }
         let is_work = |one: &Value<'m>| {
-            !one.is_terminator() && !matches!(one.opcode(), Some(Opcode::Phi | Opcode::GetElementPtr))
+            !one.is_terminator()
+                && !matches!(one.opcode(), Some(Opcode::Phi | Opcode::GetElementPtr))
         };
         let blocks = region.loops[0].blocks.iter();
         let all = blocks.flat_map(|&block| region.cfg.blocks[block].instructions());

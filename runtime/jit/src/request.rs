@@ -59,7 +59,8 @@ impl Request {
             return wrong(format!("{} dimensions, but a range has 1, 2 or 3", self.dimensions));
         }
         let [x, y, z] = self.group;
-        let used = self.group.iter().zip(0..).all(|(&items, axis)| axis < self.dimensions || items <= 1);
+        let used =
+            self.group.iter().zip(0..).all(|(&items, axis)| axis < self.dimensions || items <= 1);
         if self.group != [0; 3] && (self.group.contains(&0) || !used) {
             return wrong(format!("groups of {x} by {y} by {z} work-items"));
         }

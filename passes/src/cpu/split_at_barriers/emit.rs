@@ -211,8 +211,9 @@ impl<'a, 'm> Emitter<'a, 'm> {
             }
         }
         // What is computed in the region is so when the shared phis have their new values.
-        let is_later_the_same =
-            own.iter().all(|&(_, value)| shared.iter().all(|&(phi, _)| !self.is_made_of(value, phi)));
+        let is_later_the_same = own
+            .iter()
+            .all(|&(_, value)| shared.iter().all(|&(phi, _)| !self.is_made_of(value, phi)));
         if !own.is_empty() && is_later_the_same && self.is_only_entry(from, to) {
             self.entered_with.extend(own);
         } else if !own.is_empty() {

@@ -92,7 +92,10 @@ fn loads_of_field<'m>(body: &Body<'m>, group: Value<'m>, offset: u64) -> Vec<Val
             })
     };
     let loads = body.function.instructions().into_iter().filter(|&it| {
-        body.block_of(it).is_none() && it.opcode() == Some(Opcode::Load) && !it.is_volatile() && is_there(it.operand(0))
+        body.block_of(it).is_none()
+            && it.opcode() == Some(Opcode::Load)
+            && !it.is_volatile()
+            && is_there(it.operand(0))
     });
     loads.collect()
 }

@@ -66,11 +66,7 @@ fn may_run_so<'m>(analyses: &Analyses<'_, 'm>, blocks: &[usize]) -> bool {
             let has_no_order = match one.opcode() {
                 Some(Opcode::Load | Opcode::Store) => !one.is_volatile() && !one.is_atomic(),
                 Some(Opcode::Phi | Opcode::Freeze) => true,
-                _ => {
-                    one.is_terminator()
-                        || is_pure(one)
-                        || is_skipped(body, block, one)
-                }
+                _ => one.is_terminator() || is_pure(one) || is_skipped(body, block, one),
             };
             has_no_order && !one.operands().any(is_shared_local)
         };

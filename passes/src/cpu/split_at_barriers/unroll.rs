@@ -26,8 +26,10 @@ pub(super) fn run(function: Value<'_>) -> Result<(), String> {
     let waits_in =
         |&block: &usize| cfg.blocks[block].instructions().into_iter().any(|call| waits(call));
     for of in cfg.natural_loops() {
-        let ends: Vec<Value<'_>> = of.latches.iter().map(|&latch| cfg.blocks[latch].end()).collect();
-        if !of.blocks.iter().any(waits_in) && !ends.iter().any(|&end| metadata::is_told_of_unrolling(end))
+        let ends: Vec<Value<'_>> =
+            of.latches.iter().map(|&latch| cfg.blocks[latch].end()).collect();
+        if !of.blocks.iter().any(waits_in)
+            && !ends.iter().any(|&end| metadata::is_told_of_unrolling(end))
         {
             metadata::set_unroll(&ends, metadata::UNROLL_DISABLE, None);
             metadata::add(&ends, NOT_NOW);

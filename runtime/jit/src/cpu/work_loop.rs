@@ -147,8 +147,8 @@ pub fn wrap<'c>(
     request: &Request,
 ) -> Result<(), JitError> {
     let groups = needs_groups(module);
-    let text = text(request, groups)
-        .map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
+    let text =
+        text(request, groups).map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
     let nest = Module::from_text(context, &text).map_err(JitError::Internal)?;
     nest.set_target_of(module);
     let outer = nest.function(LOOP).ok_or_else(|| missing(LOOP))?;

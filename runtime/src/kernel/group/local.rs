@@ -255,7 +255,12 @@ impl<T: Element> LocalArray<T> {
     #[inline(always)]
     pub(crate) unsafe fn handle<'g>(&self) -> Local<'g, T> {
         // SAFETY: a launch with groups is running, which has allocated the array at its offset.
-        unsafe { Local::new(__schism_local_dynamic().wrapping_add(self.offset.get()).cast(), self.len.get()) }
+        unsafe {
+            Local::new(
+                __schism_local_dynamic().wrapping_add(self.offset.get()).cast(),
+                self.len.get(),
+            )
+        }
     }
 }
 

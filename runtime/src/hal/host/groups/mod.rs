@@ -191,8 +191,7 @@ impl GroupWork {
                 // SAFETY: the kernel has just written the record, and is alive.
                 let failed = unsafe { failed(status, record) };
                 let group = Group { first: group.first, id, work: self, launch, memory };
-                return failed
-                    .map_err(|failure| group.place(kept.failure().unwrap_or(failure)));
+                return failed.map_err(|failure| group.place(kept.failure().unwrap_or(failure)));
             }
             id[0] += 1;
             if id[0] == nx {
