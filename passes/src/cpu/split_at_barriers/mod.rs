@@ -37,17 +37,17 @@
 //!   %memory = call ptr @__schism_cpu_group_memory(ptr %group, i64 %memory.size)
 //!   br label %region.0.x.head
 //! region.0.x.head:
-//!   %x = phi i64 [ %x.begin, %start ], [ %after, %region.0.x.next ]
-//!   %more = icmp ult i64 %x, %x.end
+//!   %x.local = phi i64 [ 0, %start ], [ %after, %region.0.x.next ]
+//!   %more = icmp ult i64 %x.local, %items         ; or the size of groups, if it is known
 //!   br i1 %more, label %region.0.item, label %region.1.x.head
 //! region.0.item:
-//!   %index = sub i64 %x, %x.begin
+//!   %x = add nuw nsw i64 %x.begin, %x.local
 //!   …
-//!   %kept.at = getelementptr inbounds i32, ptr %memory, i64 %index
+//!   %kept.at = getelementptr inbounds i32, ptr %memory, i64 %x.local
 //!   store i32 %value, ptr %kept.at
 //!   br label %region.0.x.next
 //! region.0.x.next:
-//!   %after = add nuw nsw i64 %x, 1
+//!   %after = add nuw nsw i64 %x.local, 1
 //!   br label %region.0.x.head, !llvm.loop !0
 //! region.1.x.head:
 //!   …                                             ; the rest, with a load of %value
