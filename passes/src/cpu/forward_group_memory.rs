@@ -369,10 +369,8 @@ fn remove_dead_stores<'m>(addresses: &Addresses<'m>) {
                     None => return,
                 },
                 Some(Opcode::Store) if user.is_volatile() || user.is_atomic() => {}
-                Some(Opcode::Store) => {
-                    if seen.insert(user) {
-                        stores.push((user, addresses.bytes(address, user.operand(0).ty())));
-                    }
+                Some(Opcode::Store) if seen.insert(user) => {
+                    stores.push((user, addresses.bytes(address, user.operand(0).ty())));
                 }
                 Some(Opcode::Call | Opcode::AtomicRMW) => return,
                 _ => {}

@@ -96,10 +96,9 @@ fn interleaved(plan: &Plan<'_>, single: u32) -> u32 {
     const MOST: usize = 60;
     const CARRIED: u32 = 6;
     let region = &plan.region;
-    if region.function.string_attribute(FUNCTION_INDEX, CUT).is_some() {
-        if plan.items().is_none_or(|items| items % u64::from(2 * single) != 0) {
-            return 1;
-        }
+    let is_group = region.function.string_attribute(FUNCTION_INDEX, CUT).is_some();
+    if is_group && plan.items().is_none_or(|items| items % u64::from(2 * single) != 0) {
+        return 1;
     }
     let is_varying = |value: Value<'_>| plan.shapes.get(value) == Shape::Varying;
     let stays_in_registers = |one: &Value<'_>| match one.opcode() {
