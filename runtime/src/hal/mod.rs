@@ -17,6 +17,8 @@ pub(crate) mod cuda;
 pub(crate) mod dispatch;
 pub(crate) mod host;
 pub(crate) mod host_access;
+pub(crate) mod messages;
+pub(crate) mod opencl;
 #[cfg(test)]
 mod recording;
 

@@ -17,9 +17,9 @@ use crate::hal::address_window::{Window, Windows};
 use crate::hal::cuda::api::{DevicePtr, RawStream, number, symbol};
 use crate::hal::cuda::handle::Handle;
 use crate::hal::cuda::host_memory::HostMemory;
-use crate::hal::cuda::messages::MessageBuffers;
 use crate::hal::cuda::properties::Properties;
 use crate::hal::cuda::staging::{Direction, Staging};
+use crate::hal::messages::MessageBuffers;
 
 /// See the module's documentation.
 #[derive(Debug)]

@@ -20,8 +20,8 @@ use crate::hal::cuda::api::symbol;
 use crate::hal::cuda::context::Context;
 use crate::hal::cuda::kernel::{CudaKernel, FlattenedKind, FlattenedParameter};
 use crate::hal::cuda::memory;
-use crate::hal::cuda::messages::{MessageBuffer, Messages, PRINT_BYTES};
 use crate::hal::cuda::stream::{Stream, Timer};
+use crate::hal::messages::{MessageBuffer, Messages, PRINT_BYTES};
 use crate::kernel::print;
 use crate::launch::adaptivity::Adaptivity;
 use crate::launch::desc::LaunchDesc;
@@ -266,7 +266,8 @@ pub(crate) unsafe fn launch(
     }
     let mut buffer = None;
     if kernel.takes_message_buffer() {
-        buffer = Some(context.message_buffers.take(context, kernel.prints()).map_err(failed)?);
+        let pinned = |bytes| context.pinned(bytes);
+        buffer = Some(context.message_buffers.take(pinned, kernel.prints()).map_err(failed)?);
     }
     let buffer_address = buffer.as_ref().map_or(0, |buffer| buffer.device);
     if buffer.is_some() {

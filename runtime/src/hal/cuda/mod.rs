@@ -14,7 +14,6 @@
 //! | `queue`, `stream`, `launch` | launches |
 //! | `aot` | which AOT code a device can load |
 //! | `libdevice` | the vendor's mathematics library, if requested |
-//! | `messages` | messages of kernels |
 //! | `staging` | large copies |
 
 pub(crate) mod aot;
@@ -30,7 +29,6 @@ mod libdevice;
 mod mapping_log;
 mod mappings;
 mod memory;
-mod messages;
 mod page_table;
 mod process;
 mod properties;
