@@ -92,6 +92,7 @@ functions! {
     queue_create = "clCreateCommandQueueWithProperties": fn(of: RawContext, device: RawDevice, properties: *const u64, code: *mut ClResult) -> RawQueue;
     queue_release = "clReleaseCommandQueue": fn(queue: RawQueue) -> ClResult;
     queue_flush = "clFlush": fn(queue: RawQueue) -> ClResult;
+    queue_finish = "clFinish": fn(queue: RawQueue) -> ClResult;
     program_create = "clCreateProgramWithIL": fn(of: RawContext, code: *const c_void, bytes: usize, result: *mut ClResult) -> RawProgram;
     program_build = "clBuildProgram": fn(program: RawProgram, count: c_uint, devices: *const RawDevice, options: *const c_char, notify: *mut c_void, data: *mut c_void) -> ClResult;
     program_build_info = "clGetProgramBuildInfo": fn(of: RawProgram, device: RawDevice, what: c_uint, room: usize, value: *mut c_void, size: *mut usize) -> ClResult;
@@ -108,7 +109,7 @@ functions! {
     event_release = "clReleaseEvent": fn(event: RawEvent) -> ClResult;
 }
 
-type Allocate = unsafe extern "C" fn(
+type AllocateShared = unsafe extern "C" fn(
     of: RawContext,
     device: RawDevice,
     properties: *const u64,
@@ -116,7 +117,17 @@ type Allocate = unsafe extern "C" fn(
     align: c_uint,
     code: *mut ClResult,
 ) -> *mut c_void;
-type Free = unsafe extern "C" fn(of: RawContext, memory: *mut c_void) -> ClResult;
+type AllocateHost = unsafe extern "C" fn(
+    of: RawContext,
+    properties: *const u64,
+    bytes: usize,
+    align: c_uint,
+    code: *mut ClResult,
+) -> *mut c_void;
+type AllocateSvm =
+    unsafe extern "C" fn(of: RawContext, flags: u64, bytes: usize, align: c_uint) -> *mut c_void;
+type FreeUsm = unsafe extern "C" fn(of: RawContext, memory: *mut c_void) -> ClResult;
+type FreeSvm = unsafe extern "C" fn(of: RawContext, memory: *mut c_void);
 type Argument =
     unsafe extern "C" fn(kernel: RawKernel, index: c_uint, address: *const c_void) -> ClResult;
 type CopyBytes = unsafe extern "C" fn(
@@ -130,8 +141,7 @@ type CopyBytes = unsafe extern "C" fn(
     event: *mut RawEvent,
 ) -> ClResult;
 
-/// The functions for memory that host and device access at one address, which a driver has as an
-/// extension.
+/// Functions for memory that host and device access at one address.
 #[derive(Clone, Debug)]
 pub(super) struct SharedMemory {
     pub(super) allocate: Allocate,
@@ -140,30 +150,96 @@ pub(super) struct SharedMemory {
     pub(super) copy: CopyBytes,
 }
 
-/// The names of these functions, for messages.
-pub(super) const SHARED: [&CStr; 4] = [
-    c"clSharedMemAllocINTEL",
-    c"clMemBlockingFreeINTEL",
-    c"clSetKernelArgMemPointerINTEL",
-    c"clEnqueueMemcpyINTEL",
-];
+/// How such memory is allocated.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Allocate {
+    /// The driver moves it between host and device (`clSharedMemAllocINTEL`).
+    Shared(AllocateShared),
+    /// It is the host's (`clHostMemAllocINTEL`).
+    Host(AllocateHost),
+    /// What OpenCL 2 calls fine-grained shared virtual memory (`clSVMAlloc`).
+    Svm(AllocateSvm),
+}
+
+/// How it is freed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Free {
+    /// Waits for what uses it.
+    Usm(FreeUsm),
+    /// Does not wait.
+    Svm(FreeSvm),
+}
 
 impl SharedMemory {
-    /// The functions of a driver; `None` if it lacks one.
-    pub(super) fn of(api: &Api, platform: RawPlatform) -> Option<Self> {
-        // SAFETY: the platform is the loader's, and the names end with a NUL.
-        let found = SHARED.map(|name| unsafe { (api.extension_function)(platform, name.as_ptr()) });
-        if found.iter().any(|function| function.is_null()) {
-            return None;
+    /// The function that allocates, for messages.
+    pub(super) const fn allocates_by(&self) -> &'static str {
+        match self.allocate {
+            Allocate::Shared(_) => "clSharedMemAllocINTEL",
+            Allocate::Host(_) => "clHostMemAllocINTEL",
+            Allocate::Svm(_) => "clSVMAlloc",
         }
-        let [allocate, free, argument, copy] = found;
+    }
+
+    /// The function that sets an argument, for messages.
+    pub(super) const fn argument_by(&self) -> &'static str {
+        match self.free {
+            Free::Usm(_) => "clSetKernelArgMemPointerINTEL",
+            Free::Svm(_) => "clSetKernelArgSVMPointer",
+        }
+    }
+
+    /// The function that copies, for messages.
+    pub(super) const fn copies_by(&self) -> &'static str {
+        match self.free {
+            Free::Usm(_) => "clEnqueueMemcpyINTEL",
+            Free::Svm(_) => "clEnqueueSVMMemcpy",
+        }
+    }
+
+    /// The functions of the extension for unified shared memory; `is_moved` chooses which memory.
+    /// `None` if the driver lacks one.
+    pub(super) fn of_extension(api: &Api, platform: RawPlatform, is_moved: bool) -> Option<Self> {
+        let allocate = if is_moved { c"clSharedMemAllocINTEL" } else { c"clHostMemAllocINTEL" };
+        let rest =
+            [c"clMemBlockingFreeINTEL", c"clSetKernelArgMemPointerINTEL", c"clEnqueueMemcpyINTEL"];
+        let find = |name: &CStr| {
+            // SAFETY: the platform is the loader's, and the name ends with a NUL.
+            let found = unsafe { (api.extension_function)(platform, name.as_ptr()) };
+            (!found.is_null()).then_some(found)
+        };
+        let allocate = find(allocate)?;
+        let [free, argument, copy] = rest.map(find);
         // SAFETY: the extension gives these functions these types, and none is null.
         unsafe {
             Some(Self {
-                allocate: std::mem::transmute::<*mut c_void, Allocate>(allocate),
-                free: std::mem::transmute::<*mut c_void, Free>(free),
-                argument: std::mem::transmute::<*mut c_void, Argument>(argument),
-                copy: std::mem::transmute::<*mut c_void, CopyBytes>(copy),
+                allocate: match is_moved {
+                    true => {
+                        let of = std::mem::transmute::<*mut c_void, AllocateShared>(allocate);
+                        Allocate::Shared(of)
+                    }
+                    false => {
+                        Allocate::Host(std::mem::transmute::<*mut c_void, AllocateHost>(allocate))
+                    }
+                },
+                free: Free::Usm(std::mem::transmute::<*mut c_void, FreeUsm>(free?)),
+                argument: std::mem::transmute::<*mut c_void, Argument>(argument?),
+                copy: std::mem::transmute::<*mut c_void, CopyBytes>(copy?),
+            })
+        }
+    }
+
+    /// The functions of OpenCL 2 for shared virtual memory; `None` if the library lacks one.
+    ///
+    /// # Safety
+    /// As for [`Api::load`].
+    pub(super) unsafe fn of_library(library: &Library) -> Option<Self> {
+        // SAFETY: the symbols have these types.
+        unsafe {
+            Some(Self {
+                allocate: Allocate::Svm(*library.get(b"clSVMAlloc\0").ok()?),
+                free: Free::Svm(*library.get(b"clSVMFree\0").ok()?),
+                argument: *library.get(b"clSetKernelArgSVMPointer\0").ok()?,
+                copy: *library.get(b"clEnqueueSVMMemcpy\0").ok()?,
             })
         }
     }
@@ -178,13 +254,28 @@ pub(super) mod number {
     pub(in crate::hal::opencl) const PLATFORM_NAME: u32 = 0x0902;
     pub(in crate::hal::opencl) const DEVICE_COMPUTE_UNITS: u32 = 0x1002;
     pub(in crate::hal::opencl) const DEVICE_GROUP_SIZE: u32 = 0x1004;
+    pub(in crate::hal::opencl) const DEVICE_FLOAT: u32 = 0x101B;
+    pub(in crate::hal::opencl) const FLOAT_DIVIDES_CORRECTLY: u64 = 1 << 7;
     pub(in crate::hal::opencl) const DEVICE_LOCAL_MEMORY: u32 = 0x1023;
     pub(in crate::hal::opencl) const DEVICE_NAME: u32 = 0x102B;
+    pub(in crate::hal::opencl) const DEVICE_VENDOR: u32 = 0x102C;
     pub(in crate::hal::opencl) const DRIVER_VERSION: u32 = 0x102D;
     pub(in crate::hal::opencl) const DEVICE_VERSION: u32 = 0x102F;
+    pub(in crate::hal::opencl) const DEVICE_EXTENSIONS: u32 = 0x1030;
+    pub(in crate::hal::opencl) const DEVICE_DOUBLE: u32 = 0x1032;
     pub(in crate::hal::opencl) const DEVICE_SVM: u32 = 0x1053;
-    pub(in crate::hal::opencl) const SVM_FINE_GRAIN_SYSTEM: u64 = 1 << 3;
+    pub(in crate::hal::opencl) const SVM_FINE_GRAIN_BUFFER: u64 = 1 << 1;
+    pub(in crate::hal::opencl) const SVM_FINE_GRAIN_SYSTEM: u64 = 1 << 2;
     pub(in crate::hal::opencl) const DEVICE_IL_VERSION: u32 = 0x105B;
+    pub(in crate::hal::opencl) const DEVICE_SUB_GROUP_SIZES: u32 = 0x4108;
+    /// What a device can do with memory of the host, with memory that moves, and with all memory of
+    /// the host.
+    pub(in crate::hal::opencl) const DEVICE_HOST_MEMORY: u32 = 0x4190;
+    pub(in crate::hal::opencl) const DEVICE_SHARED_MEMORY: u32 = 0x4192;
+    pub(in crate::hal::opencl) const DEVICE_SYSTEM_MEMORY: u32 = 0x4194;
+    pub(in crate::hal::opencl) const MEMORY_ACCESS: u64 = 1;
+    /// `CL_MEM_READ_WRITE` and `CL_MEM_SVM_FINE_GRAIN_BUFFER`.
+    pub(in crate::hal::opencl) const SVM_FLAGS: u64 = 1 | 1 << 10;
 
     pub(in crate::hal::opencl) const QUEUE_PROPERTIES: u64 = 0x1093;
     pub(in crate::hal::opencl) const QUEUE_PROFILING: u64 = 1 << 1;
@@ -194,6 +285,9 @@ pub(super) mod number {
     pub(in crate::hal::opencl) const EVENT_COMPLETE: i32 = 0;
     pub(in crate::hal::opencl) const EVENT_BEGIN: u32 = 0x1282;
     pub(in crate::hal::opencl) const EVENT_END: u32 = 0x1283;
+
+    /// The addresses of shared virtual memory that a kernel finds in memory.
+    pub(in crate::hal::opencl) const SVM_ADDRESSES: u32 = 0x11B6;
 
     /// Kernels find addresses of shared memory in memory, and not only among their arguments.
     pub(in crate::hal::opencl) const INDIRECT: [u32; 3] = [0x4200, 0x4201, 0x4202];

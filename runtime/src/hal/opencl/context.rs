@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::error::{BufferError, DriverError, LaunchError};
 use crate::hal::messages::MessageBuffers;
-use crate::hal::opencl::api::{Api, RawContext, RawQueue, number, symbol};
+use crate::hal::opencl::api::{Allocate, Api, Free, RawContext, RawKernel, RawQueue, number, symbol};
 use crate::hal::opencl::driver;
 use crate::hal::opencl::properties::Properties;
 
@@ -16,13 +16,12 @@ pub(crate) struct Context {
     pub(super) device: &'static Properties,
     pub(super) raw: RawContext,
     copies: RawQueue,
+    /// The queues in which launches may use memory.
+    queues: Mutex<Vec<RawQueue>>,
     pub(super) message_buffers: MessageBuffers,
     /// The memory that this process has there: where it begins, and its bytes.
     allocations: RwLock<BTreeMap<usize, usize>>,
 }
-
-/// The name of the function that allocates, for errors.
-const ALLOCATE: &str = "clSharedMemAllocINTEL";
 
 impl Context {
     pub(super) fn new(device: &'static Properties) -> Result<Arc<Self>, DriverError> {
@@ -43,6 +42,7 @@ impl Context {
             device,
             raw,
             copies,
+            queues: Mutex::default(),
             message_buffers: MessageBuffers::default(),
             allocations: RwLock::default(),
         }))
@@ -63,7 +63,27 @@ impl Context {
     /// A queue that runs its commands one after the other, and says when each began and ended.
     pub(super) fn create_queue(&self) -> Result<RawQueue, DriverError> {
         self.refuse_if_forked(symbol::queue_create)?;
-        Self::queue_in(self.device, self.raw)
+        let queue = Self::queue_in(self.device, self.raw)?;
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner).push(queue);
+        Ok(queue)
+    }
+
+    /// Gives a queue back; the driver runs what is still in it.
+    ///
+    /// # Safety
+    /// [`create_queue`](Self::create_queue) returned it, and nobody uses it any more.
+    pub(super) unsafe fn release_queue(&self, queue: RawQueue) {
+        if self.forked().is_some() {
+            return;
+        }
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.retain(|other| *other != queue);
+        // SAFETY: the caller's promises; it is released once. Memory may be freed right afterwards,
+        // so what is in the queue ends before.
+        unsafe {
+            (self.api().queue_finish)(queue);
+            (self.api().queue_release)(queue);
+        }
     }
 
     pub(super) fn api(&self) -> &'static Api {
@@ -98,20 +118,27 @@ impl Context {
 
     /// Allocates memory that host and device access at one address, not 0 bytes.
     pub(super) fn allocate(&self, bytes: usize, align: usize) -> Result<*mut u8, DriverError> {
-        self.refuse_if_forked(ALLOCATE)?;
-        let mut code = 0;
+        let shared = &self.device.shared;
+        let call = shared.allocates_by();
+        self.refuse_if_forked(call)?;
+        let mut code = number::SUCCESS;
         // The device's largest alignment is that of its largest vector.
         let align = align.clamp(64, 1 << 16) as u32;
+        let none = std::ptr::null();
         // SAFETY: context and device belong together; no properties are given; the code can be
         // written.
         let memory = unsafe {
-            let none = std::ptr::null();
-            let allocate = self.device.shared.allocate;
-            allocate(self.raw, self.device.raw, none, bytes, align, &raw mut code)
+            match shared.allocate {
+                Allocate::Shared(allocate) => {
+                    allocate(self.raw, self.device.raw, none, bytes, align, &raw mut code)
+                }
+                Allocate::Host(allocate) => allocate(self.raw, none, bytes, align, &raw mut code),
+                Allocate::Svm(allocate) => allocate(self.raw, number::SVM_FLAGS, bytes, align),
+            }
         };
-        driver::check(code, ALLOCATE)?;
+        driver::check(code, call)?;
         if memory.is_null() || memory.addr() % align as usize != 0 {
-            return Err(driver::error(number::OUT_OF_MEMORY[0], ALLOCATE));
+            return Err(driver::error(number::OUT_OF_MEMORY[0], call));
         }
         let mut all = self.allocations.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(memory.addr(), bytes);
@@ -128,8 +155,39 @@ impl Context {
         }
         let mut all = self.allocations.write().unwrap_or_else(PoisonError::into_inner);
         all.remove(&memory.addr());
-        // SAFETY: the caller's promises. If it fails, the memory stays allocated.
-        unsafe { (self.device.shared.free)(self.raw, memory.cast()) };
+        drop(all);
+        match self.device.shared.free {
+            // SAFETY: the caller's promises. If it fails, the memory stays allocated.
+            Free::Usm(free) => unsafe {
+                free(self.raw, memory.cast());
+            },
+            Free::Svm(free) => {
+                let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+                for &queue in &*queues {
+                    // SAFETY: it is a queue of the context that is not released.
+                    unsafe { (self.api().queue_finish)(queue) };
+                }
+                // SAFETY: the caller's promises, and no launch uses the memory now.
+                unsafe { free(self.raw, memory.cast()) };
+            }
+        }
+    }
+
+    /// Tells the driver which memory a kernel may find addresses of, if it has to be told before
+    /// each launch.
+    pub(super) fn tell_addresses(&self, kernel: RawKernel) -> Result<(), DriverError> {
+        let Free::Svm(_) = self.device.shared.free else { return Ok(()) };
+        let all = self.allocations.read().unwrap_or_else(PoisonError::into_inner);
+        let addresses: Vec<usize> = all.keys().copied().collect();
+        if addresses.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the kernel is the caller's alone, and the list is as long as it says.
+        let code = unsafe {
+            let (bytes, list) = (size_of_val(&*addresses), addresses.as_ptr().cast());
+            (self.api().kernel_exec_info)(kernel, number::SVM_ADDRESSES, bytes, list)
+        };
+        driver::check(code, symbol::kernel_exec_info)
     }
 
     /// Whether kernels can use what is at an address.
@@ -148,8 +206,8 @@ impl Context {
 
     /// Copies bytes from any memory that the driver knows.
     pub(super) fn read(&self, to: &mut [u8], from: u64) -> Result<(), DriverError> {
-        const COPY: &str = "clEnqueueMemcpyINTEL";
-        self.refuse_if_forked(COPY)?;
+        let call = self.device.shared.copies_by();
+        self.refuse_if_forked(call)?;
         let from = std::ptr::with_exposed_provenance::<c_void>(from as usize);
         // SAFETY: there is room for as many bytes, and the copy is over when this returns. The
         // address comes from a kernel that wrote it as that of one of its constants.
@@ -158,7 +216,7 @@ impl Context {
             let (bytes, to) = (to.len(), to.as_mut_ptr().cast());
             (self.device.shared.copy)(self.copies, 1, to, from, bytes, 0, none, no_event)
         };
-        driver::check(code, COPY)
+        driver::check(code, call)
     }
 
     /// Converts to the error of a buffer.

@@ -97,37 +97,30 @@ impl ClDevice {
 impl Backend for OpenCl {
     type Device = &'static ClDevice;
 
-    /// Those of them that the user asks for: the others are not looked for.
     fn devices() -> Vec<&'static ClDevice> {
-        let Some(asked) = schism_trust::variable("SCHISM_DEVICE") else { return Vec::new() };
-        if !asked.to_str().is_some_and(is_device) {
-            return Vec::new();
-        }
         let all = all().unwrap_or_default().iter();
         all.filter(|device| device.properties.forked().is_none()).collect()
     }
 
     fn by_name(name: &str) -> Option<Result<&'static ClDevice, DeviceError>> {
-        is_device(name).then(|| {
+        let which = name.strip_prefix(DEVICES)?;
+        let which = if which.is_empty() { "0" } else { which.strip_prefix(':')? };
+        let find = || {
             compiler::require(name)?;
             let missing =
                 |reason: String| DeviceError::NoOpenCl { device: name.to_owned(), reason };
             let all = all().map_err(|reason| missing(reason.to_owned()))?;
-            let mut found = all.iter().filter(|device| name == DEVICES || device.name() == name);
-            found.next().ok_or_else(|| {
-                let names: Vec<_> =
-                    all.iter().map(|device| device.properties.name.as_str()).collect();
+            let mut found = all.iter().filter(|device| device.properties.is_called(which));
+            found.next().filter(|_| !which.is_empty()).ok_or_else(|| {
+                let named = |device: &ClDevice| {
+                    format!("{} ({})", device.properties.name, device.properties.description())
+                };
+                let names: Vec<_> = all.iter().map(named).collect();
                 missing(format!("the drivers have only {}", names.join(", ")))
             })
-        })
+        };
+        Some(find())
     }
-}
-
-/// Whether a name is that of a device of OpenCL's, on this machine or another.
-fn is_device(name: &str) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = name.strip_prefix(DEVICES).and_then(|rest| rest.strip_prefix(':'));
-    name == DEVICES || number.is_some_and(is_number)
 }
 
 impl DeviceOps for &'static ClDevice {

@@ -6,7 +6,7 @@ use std::path::Path;
 use libloading::Library;
 
 use crate::error::DriverError;
-use crate::hal::opencl::api::{Api, ClResult, number};
+use crate::hal::opencl::api::{Api, ClResult, SharedMemory, number};
 use crate::util::{fork, library};
 
 /// Names the loader; no other place is searched then. An empty value means that there is none.
@@ -19,6 +19,8 @@ const FILE_NAMES: [&str; 2] = ["libOpenCL.so.1", "libOpenCL.so"];
 #[derive(Debug)]
 pub(crate) struct Driver {
     pub(super) api: Api,
+    /// Functions for shared virtual memory, if it has them.
+    pub(super) svm: Option<SharedMemory>,
     /// The process that opened it. Drivers do not work in processes forked from that.
     pub(super) generation: u32,
 }
@@ -44,8 +46,10 @@ pub(super) fn open() -> Result<&'static Driver, String> {
     // SAFETY: it is the system's loader, or was named as one. It is never unloaded.
     let api = unsafe { Api::load(&library) }
         .map_err(|name| format!("OpenCL's loader has no `{name}`: it is too old, or none"))?;
+    // SAFETY: as above.
+    let svm = unsafe { SharedMemory::of_library(&library) };
     std::mem::forget(library);
-    Ok(Box::leak(Box::new(Driver { api, generation: fork::generation() })))
+    Ok(Box::leak(Box::new(Driver { api, svm, generation: fork::generation() })))
 }
 
 /// Opens a library that the user names: a trusted file, or a name without a folder.
@@ -116,6 +120,21 @@ pub(super) fn number_of<H>(
     let code = unsafe { ask(of, what, room, (&raw mut value).cast(), std::ptr::null_mut()) };
     check(code, call)?;
     Ok(value)
+}
+
+/// Sizes that a driver tells of a handle; none if it does not.
+pub(super) fn list_of<H: Copy>(ask: Info<H>, of: H, what: c_uint) -> Vec<usize> {
+    let mut sizes = [0_usize; 64];
+    let mut bytes = 0;
+    // SAFETY: the handle is the driver's, and there is room for as many bytes.
+    let code = unsafe {
+        let room = size_of_val(&sizes);
+        ask(of, what, room, sizes.as_mut_ptr().cast(), &raw mut bytes)
+    };
+    if code != number::SUCCESS {
+        return Vec::new();
+    }
+    sizes.into_iter().take(bytes / size_of::<usize>()).collect()
 }
 
 /// A text that a driver tells of a handle; empty if it does not.

@@ -9,7 +9,7 @@ use schism_cache::Value;
 use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef, Target};
 use schism_jit_abi::{
     BACKEND_FAILED, Bytes, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH, GPU_GROUPS, GPU_LOCAL,
-    GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GpuKernel, GpuRequest, OK, TARGET_SPIRV, Text,
+    GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GPU_SUB_GROUPS, GpuKernel, GpuRequest, OK, TARGET_SPIRV, Text,
 };
 
 use crate::code::aot::{AotCode, AotTarget};
@@ -64,7 +64,7 @@ pub(crate) struct ClKernel {
 }
 
 /// Divisions and square roots are rounded correctly; nothing else may be relaxed.
-const OPTIONS: &CStr = c"-cl-fp32-correctly-rounded-divide-sqrt";
+const CORRECT: &CStr = c"-cl-fp32-correctly-rounded-divide-sqrt";
 
 /// The capabilities of stage 1's that no device of OpenCL has.
 const LACKING: [(&str, &str); 4] = [
@@ -98,6 +98,9 @@ impl ClKernel {
             Some((flags, entry, found.value.bytes.get(entry.count_bytes() + 1..)?))
         };
         let (needs, entry, code) = read().ok_or_else(|| disk_cache::damaged("SPIR-V"))?;
+        if let Some(what) = context.device.lacks(code) {
+            return Err(ImageError::Lacks { what });
+        }
         let program = build(context, code)?;
         let bytes = code.len();
         // From here on the program is released with the kernel.
@@ -164,6 +167,10 @@ impl ClKernel {
 
     pub(super) const fn takes_local_memory(&self) -> bool {
         self.flags & GPU_LOCAL != 0
+    }
+
+    pub(super) const fn has_sub_groups(&self) -> bool {
+        self.flags & GPU_SUB_GROUPS != 0
     }
 
     pub(super) const fn prints(&self) -> bool {
@@ -277,11 +284,12 @@ fn build(context: &Context, code: &[u8]) -> Result<RawProgram, ImageError> {
     };
     driver::check(result, symbol::program_create).map_err(failed)?;
     let device = context.device.raw;
+    let options = if context.device.divides_correctly { CORRECT } else { c"" };
     // SAFETY: program and device belong together; the options end with a NUL; this returns when the
     // program is built.
     let result = unsafe {
         let null = std::ptr::null_mut();
-        (api.program_build)(program, 1, &raw const device, OPTIONS.as_ptr(), null, null)
+        (api.program_build)(program, 1, &raw const device, options.as_ptr(), null, null)
     };
     if let Err(error) = driver::check(result, symbol::program_build) {
         let log = driver::text_with(|room, value, size| {

@@ -161,6 +161,7 @@ pub(super) unsafe fn launch(
                     arguments.word(*word)?;
                 }
             }
+            context.tell_addresses(*function)?;
             let base = arguments.index;
             if kernel.base {
                 (0..3).try_for_each(|_| arguments.word(0))?;
@@ -173,6 +174,7 @@ pub(super) unsafe fn launch(
                 // An argument of no bytes is none.
                 arguments.bytes(null(), local.max(1))?;
             }
+            let sizes = arguments.index;
             // In work-items, or in groups where there are some.
             let unit = if kernel.has_groups() { [1; 3] } else { grid.group };
             for_each_sub_grid(grid.groups, |first, groups| {
@@ -181,12 +183,23 @@ pub(super) unsafe fn launch(
                     (0..3).try_for_each(|axis| arguments.word(first[axis] * unit[axis]))?;
                 }
                 release(context, std::mem::replace(&mut event, RawEvent::NULL));
-                let global: [usize; 3] =
+                let mut dimensions = dimensions;
+                let mut group = grid.group;
+                let mut global: [usize; 3] =
                     std::array::from_fn(|axis| groups[axis] * grid.group[axis]);
+                if kernel.has_sub_groups() && dimensions > 1 {
+                    // In one dimension: then consecutive work-items are in one sub-group.
+                    arguments.index = sizes;
+                    let all = group.into_iter().chain(groups);
+                    all.into_iter().try_for_each(|size| arguments.half_word(size))?;
+                    dimensions = 1;
+                    group = [group.iter().product(), 1, 1];
+                    global = [global.iter().product(), 1, 1];
+                }
                 // SAFETY: all arguments are set, and nobody else sets others meanwhile; the queue
                 // is of the context; the caller vouches for what the kernel does.
                 let code = unsafe {
-                    let (group, event) = (grid.group.as_ptr(), &raw mut event);
+                    let (group, event) = (group.as_ptr(), &raw mut event);
                     let launch = context.api().launch;
                     let global = global.as_ptr();
                     launch(queue, *function, dimensions, null(), global, group, 0, null(), event)
@@ -243,12 +256,18 @@ impl Arguments<'_> {
         self.bytes((&raw const value).cast(), size_of::<u64>())
     }
 
+    /// A number that is small enough for 32 bits.
+    fn half_word(&mut self, value: usize) -> Result<(), DriverError> {
+        let value = value as u32;
+        self.bytes((&raw const value).cast(), size_of::<u32>())
+    }
+
     fn address(&mut self, address: *const c_void) -> Result<(), DriverError> {
         // SAFETY: the kernel is locked; the driver only notes the address.
         let code =
             unsafe { (self.context.device.shared.argument)(self.kernel, self.index, address) };
         self.index += 1;
-        driver::check(code, "clSetKernelArgMemPointerINTEL")
+        driver::check(code, self.context.device.shared.argument_by())
     }
 }
 

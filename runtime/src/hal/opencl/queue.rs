@@ -28,10 +28,8 @@ struct Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if self.context.forked().is_none() {
-            // SAFETY: it is released once; the driver runs what is still in it.
-            unsafe { (self.context.api().queue_release)(self.raw) };
-        }
+        // SAFETY: the context made it, and it is released once.
+        unsafe { self.context.release_queue(self.raw) };
     }
 }
 
