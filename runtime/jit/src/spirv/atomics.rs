@@ -29,7 +29,9 @@
 
 use std::collections::BTreeMap;
 
-use schism_llvm::{AtomicOrdering, AtomicRMWBinOp, Builder, Context, Opcode, Type, TypeKind, Value};
+use schism_llvm::{
+    AtomicOrdering, AtomicRMWBinOp, Builder, Context, Opcode, Type, TypeKind, Value,
+};
 
 use crate::JitError;
 use crate::module::Module;
@@ -127,7 +129,11 @@ impl Access {
     }
 
     fn scope(&self) -> String {
-        if self.scope.is_empty() { String::new() } else { format!("syncscope(\"{}\") ", self.scope) }
+        if self.scope.is_empty() {
+            String::new()
+        } else {
+            format!("syncscope(\"{}\") ", self.scope)
+        }
     }
 
     /// The cell that is exchanged, and where in it the value is.
@@ -204,8 +210,11 @@ impl Access {
     fn update(&self, kind: &str, combine: &str, gives: bool) -> Function {
         let Self { ty, word, pointer, .. } = self;
         let name = self.name(kind);
-        let (result, end) =
-            if gives { (ty.as_str(), format!("ret {ty} %old")) } else { ("void", "ret void".into()) };
+        let (result, end) = if gives {
+            (ty.as_str(), format!("ret {ty} %old"))
+        } else {
+            ("void", "ret void".into())
+        };
         let text = format!(
             "define {result} @{name}({pointer} %at, {ty} %value) nounwind {{
              start:
@@ -308,7 +317,8 @@ fn update_for(it: Value<'_>) -> Option<Function> {
                %new = select i1 %wins, {ty} %old, {ty} %value"
         )
     };
-    let number = |kind: &str| format!("  %new = call {ty} @llvm.{kind}.f{bits}({ty} %old, {ty} %value)");
+    let number =
+        |kind: &str| format!("  %new = call {ty} @llvm.{kind}.f{bits}({ty} %old, {ty} %value)");
     let (kind, combine, is_needed) = match it.rmw_operation() {
         Xchg => ("xchg", format!("  %new = add {ty} %value, 0"), is_needed),
         Add => ("add", plain("add"), is_needed),
@@ -320,11 +330,9 @@ fn update_for(it: Value<'_>) -> Option<Function> {
         Min => ("min", chosen("slt"), is_needed),
         UMax => ("umax", chosen("ugt"), is_needed),
         UMin => ("umin", chosen("ult"), is_needed),
-        Nand => (
-            "nand",
-            format!("  %both = and {ty} %old, %value\n  %new = xor {ty} %both, -1"),
-            true,
-        ),
+        Nand => {
+            ("nand", format!("  %both = and {ty} %old, %value\n  %new = xor {ty} %both, -1"), true)
+        }
         FAdd => ("fadd", plain("fadd"), true),
         FSub => ("fsub", plain("fsub"), true),
         FMax => ("fmax", number("maxnum"), true),

@@ -94,8 +94,8 @@ fn dispatcher<'m>(
     let mut params = vec![module.context().pointer_type(0)];
     params.extend(ty.param_types());
     let result = ty.return_type();
-    let dispatcher = module
-        .add_function(&format!("schism.dispatch.{number}"), result.function(&params, false));
+    let dispatcher =
+        module.add_function(&format!("schism.dispatch.{number}"), result.function(&params, false));
     dispatcher.set_internal();
     // What it calls may wait for other work-items.
     dispatcher.add_function_attribute("convergent", 0);

@@ -136,10 +136,12 @@ impl Target for Spirv {
         ptx::unresolved(module, request)?;
         let gone = || JitError::Internal(format!("`{name}` is gone"));
         let entry = module.function(&name).ok_or_else(gone)?;
-        let binary = lower::lower(module, entry, request.dimensions).map_err(|refusal| JitError::Unsupported {
-            kernel: request.kernel.clone(),
-            feature: refusal.0,
-            device: Self::DEVICE,
+        let binary = lower::lower(module, entry, request.dimensions).map_err(|refusal| {
+            JitError::Unsupported {
+                kernel: request.kernel.clone(),
+                feature: refusal.0,
+                device: Self::DEVICE,
+            }
         })?;
         if binary.takes_local {
             flags |= GPU_LOCAL;

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::error::{BufferError, DriverError, LaunchError};
 use crate::hal::messages::MessageBuffers;
-use crate::hal::opencl::api::{Allocate, Api, Free, RawContext, RawKernel, RawQueue, number, symbol};
+use crate::hal::opencl::api::{
+    Allocate, Api, Free, RawContext, RawKernel, RawQueue, number, symbol,
+};
 use crate::hal::opencl::driver;
 use crate::hal::opencl::properties::Properties;
 

@@ -9,7 +9,8 @@ use schism_cache::Value;
 use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef, Target};
 use schism_jit_abi::{
     BACKEND_FAILED, Bytes, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH, GPU_GROUPS, GPU_LOCAL,
-    GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GPU_SUB_GROUPS, GpuKernel, GpuRequest, OK, TARGET_SPIRV, Text,
+    GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GPU_SUB_GROUPS, GpuKernel, GpuRequest, OK, TARGET_SPIRV,
+    Text,
 };
 
 use crate::code::aot::{AotCode, AotTarget};

@@ -110,7 +110,8 @@ impl Properties {
         const HEADER: usize = 5;
         const CAPABILITY: u32 = 17;
         let features = &self.features;
-        let mut words = code.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).skip(HEADER);
+        let mut words =
+            code.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).skip(HEADER);
         // Capabilities come first, and each has two words.
         while words.next().is_some_and(|word| word & 0xFFFF == CAPABILITY) {
             let lacking = match words.next()? {

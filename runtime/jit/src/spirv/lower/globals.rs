@@ -105,7 +105,7 @@ impl<'m> Lowering<'m> {
                 Ok(())
             }
             TypeKind::Integer if value.is_constant_int() && is_wide(ty) => {
-                let words = Self::wide_words(value);
+                let words = self.wide_words(value);
                 let Some(words) = words else {
                     return refuse(format!("a variable of type `{}`", ty.text()));
                 };

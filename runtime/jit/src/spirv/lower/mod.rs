@@ -90,11 +90,7 @@ pub struct Binary {
 }
 
 /// Lowers a module with one kernel, the function `entry`, for ranges of so many dimensions.
-pub fn lower<'m>(
-    module: &'m impl AsModule,
-    entry: Value<'m>,
-    dimensions: u32,
-) -> Lowered<Binary> {
+pub fn lower<'m>(module: &'m impl AsModule, entry: Value<'m>, dimensions: u32) -> Lowered<Binary> {
     let mut lowering = Lowering::new(module.handle(), entry);
     let has = |function: &Value| Lowering::is_sub_group_operation(&function.name());
     let operations = lowering.source.functions().into_iter().filter(has);

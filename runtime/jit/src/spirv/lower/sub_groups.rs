@@ -16,8 +16,7 @@
 
 use rspirv::dr::{Instruction, Operand};
 use rspirv::spirv::{
-    BuiltIn, Capability, ExecutionMode, MemoryAccess, MemorySemantics, Op, Scope,
-    Word,
+    BuiltIn, Capability, ExecutionMode, MemoryAccess, MemorySemantics, Op, Scope, Word,
 };
 use schism_llvm::Value;
 

@@ -79,10 +79,9 @@ impl<'m> Lowering<'m> {
     }
 
     /// The two numbers of a constant.
-    pub fn wide_words(value: Value<'m>) -> Option<[u64; 2]> {
+    pub fn wide_words(&self, value: Value<'m>) -> Option<[u64; 2]> {
         // The builder folds constants, so no instruction is made.
-        let context = value.context();
-        let (builder, long) = (Builder::new(context), context.int_type(HALF));
+        let (builder, long) = (Builder::at_end(self.entry.entry()), value.context().int_type(HALF));
         let by = value.ty().const_int(u64::from(HALF), false);
         let low = builder.cast(Opcode::Trunc, value, long);
         let high = builder.cast(Opcode::Trunc, builder.binary(Opcode::LShr, value, by), long);
@@ -91,7 +90,7 @@ impl<'m> Lowering<'m> {
 
     /// A constant.
     pub fn wide_constant(&mut self, value: Value<'m>) -> Lowered<Word> {
-        let Some(words) = Self::wide_words(value) else {
+        let Some(words) = self.wide_words(value) else {
             return refuse(format!("a constant of type `{}`", value.ty().text()));
         };
         let operands = words.map(|word| Operand::IdRef(self.number(HALF, word))).to_vec();
@@ -267,8 +266,7 @@ impl<'m> Lowering<'m> {
             (false, true) => {
                 let narrow = self.signed(it.operand(0))?;
                 let same = held_in(bits_of(from)?)? == HALF;
-                let low =
-                    if same { narrow } else { self.emit_of(Op::SConvert, long, &[narrow]) };
+                let low = if same { narrow } else { self.emit_of(Op::SConvert, long, &[narrow]) };
                 let last = self.number(HALF, u64::from(HALF - 1));
                 let high = self.emit_of(Op::ShiftRightArithmetic, long, &[low, last]);
                 [low, high]
@@ -276,8 +274,7 @@ impl<'m> Lowering<'m> {
             (false, false) => {
                 let narrow = self.value(it.operand(0))?;
                 let same = held_in(bits_of(from)?)? == HALF;
-                let low =
-                    if same { narrow } else { self.emit_of(Op::UConvert, long, &[narrow]) };
+                let low = if same { narrow } else { self.emit_of(Op::UConvert, long, &[narrow]) };
                 [low, self.number(HALF, 0)]
             }
         };
