@@ -33,7 +33,7 @@ use crate::hal::SharedRange;
 use crate::hal::address_window::is_in_window;
 use crate::hal::cuda::api::{DevicePtr, RawStream, number, symbol};
 use crate::hal::cuda::handle::Handle;
-use crate::hal::cuda::in_kernel::InKernel;
+use crate::hal::cuda::in_system_call::InSystemCall;
 use crate::hal::cuda::mapping_log::{self, Moment};
 use crate::hal::cuda::mappings::{self, Mapping};
 use crate::hal::cuda::page_table::{self, Away};
@@ -69,7 +69,7 @@ struct State {
     /// Watches what may go; `None` inside where the system does not allow that.
     watch: OnceCell<Option<Watch>>,
     /// Threads that may be giving back memory, and the last event that is theirs.
-    in_kernel: Option<(InKernel, u64)>,
+    in_system_call: Option<(InSystemCall, u64)>,
     /// When all mappings were registered or are nobody's. While it is that moment, they are.
     complete: Option<Moment>,
 }
@@ -318,17 +318,17 @@ impl State {
     fn settle(&mut self) {
         let Some(watch) = self.watch.get().and_then(Option::as_ref) else { return };
         let Some(last) = watch.last_leaving() else {
-            self.in_kernel = None;
+            self.in_system_call = None;
             return;
         };
-        match &mut self.in_kernel {
+        match &mut self.in_system_call {
             Some((threads, event)) => {
                 if threads.is_none_left() {
                     watch.settle(*event);
-                    self.in_kernel = None;
+                    self.in_system_call = None;
                 }
             }
-            None => self.in_kernel = InKernel::now().map(|threads| (threads, last)),
+            None => self.in_system_call = InSystemCall::now().map(|threads| (threads, last)),
         }
     }
 

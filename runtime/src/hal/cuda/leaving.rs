@@ -6,7 +6,7 @@
 //! them back holds on to the range until its call returns, so nobody brings pages in before.
 //!
 //! A range that has pages again before anybody looks is leaving until no thread can be in that call
-//! any more, see [`in_kernel`](super::in_kernel).
+//! any more, see [`in_system_call`](super::in_system_call).
 
 /// A range of addresses whose memory is gone.
 pub(super) type Gone = (usize, usize);

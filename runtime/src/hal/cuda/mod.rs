@@ -8,7 +8,7 @@
 //! | `device` | the devices, and the context of each |
 //! | `handle` | a driver context: calls in it, its loss |
 //! | `context` | memory and copies of a process on a device |
-//! | `host_memory`, `in_kernel`, `leaving`, `mapping_log`, `mappings`, `page_table`, `process`, `watch` | kernels that use the host's own addresses |
+//! | `host_memory`, `in_system_call`, `leaving`, `mapping_log`, `mappings`, `page_table`, `process`, `watch` | kernels that use the host's own addresses |
 //! | `memory` | a buffer's memory, and what the host reads of it |
 //! | `kernel` | a kernel, compiled and loaded |
 //! | `queue`, `stream`, `launch` | launches |
@@ -24,7 +24,7 @@ mod device;
 mod driver;
 mod handle;
 mod host_memory;
-mod in_kernel;
+mod in_system_call;
 mod kernel;
 mod launch;
 mod leaving;

@@ -17,13 +17,13 @@ const INTERVAL: Duration = Duration::from_millis(1);
 /// Linux tells the system call of a thread that waits, and of others how long they have run. A
 /// thread is done when it was seen in another call, or has run for longer than a call takes.
 #[derive(Debug)]
-pub(super) struct InKernel {
+pub(super) struct InSystemCall {
     /// Ids, and for how many nanoseconds each had run.
     threads: Vec<(String, Option<u64>)>,
     looked: Instant,
 }
 
-impl InKernel {
+impl InSystemCall {
     /// All threads except the calling one; `None` if they cannot be listed.
     pub(super) fn now() -> Option<Self> {
         // SAFETY: a query without side effects.
@@ -114,6 +114,6 @@ mod tests {
         };
         assert!((0..1000).take_while(is_there).count() < 1000);
         // A thread that runs is done when it has run for long enough.
-        assert!(InKernel::now().is_some());
+        assert!(InSystemCall::now().is_some());
     }
 }
