@@ -23,7 +23,7 @@
 //! | `tests/dependencies.rs` | kernels that use crates which know nothing of schism |
 //! | `tests/bodies.rs` | bodies of the standard library's functions without MIR |
 //! | `tests/split.rs` | the two halves of a crate, on their IR and their bytes |
-//! | `tests/cuda.rs` | GPUs over a driver that is none |
+//! | `tests/cuda.rs`, `tests/hip.rs` | GPUs over drivers that are none |
 //! | `tests/trust.rs` | files of the compiler that somebody else could have changed |
 //! | `tests/emit.rs` | `cargo schism emit`, and statics that refer to each other in circles |
 //! | `tests/imports.rs` | kernels that call functions which other crates of the program define |
@@ -47,6 +47,7 @@
 //! sets; see [`lab`]. Under plain `cargo test` they fail and say so; `SCHISM_TEST_SKIP=1` leaves
 //! them out ([`skip`]).
 
+pub mod amdgcn;
 pub mod captures;
 pub mod constants;
 pub mod container;

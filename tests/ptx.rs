@@ -1,5 +1,5 @@
 //! All kernels of a program as PTX, assembled for real processors where NVIDIA's assembler is
-//! found.
+//! found; and as code objects of AMD's GPUs, see [`amdgcn`].
 //!
 //! `ptxas` comes with CUDA, or with the package `nvidia-cuda-nvcc` of PyPI. It is looked for in
 //! `SCHISM_PTXAS` (the file), in the `PATH`, in `CUDA_HOME` and in `/usr/local/cuda`. No GPU is
@@ -18,7 +18,7 @@ use schism_jit::{JitError, PtxCode, PtxOptions, Request, compile_ptx};
 use schism_jit_abi::Param;
 
 use crate::container::records_of;
-use crate::skip;
+use crate::{amdgcn, skip};
 
 /// The processors that kernels are lowered to and assembled for.
 pub const PROCESSORS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_100"];
@@ -37,6 +37,10 @@ pub struct Outcome {
     pub kernels: usize,
     /// Modules that the assembler took.
     pub assembled: usize,
+    /// Code objects of AMD's GPUs.
+    pub code_objects: usize,
+    /// Kernels that AMD's GPUs cannot run, and why.
+    pub not_for_amd: Vec<String>,
     /// What could not be lowered or assembled, and why.
     pub failures: Vec<String>,
 }
@@ -141,6 +145,12 @@ fn judge(outcome: &Outcome, lacking: &[&str]) {
         outcome.assembled,
         expected.len()
     );
+    println!(
+        "{} code objects of {} AMD processors, {} not possible",
+        outcome.code_objects,
+        amdgcn::PROCESSORS.len(),
+        outcome.not_for_amd.len()
+    );
     for failure in &failures {
         println!("{failure}");
     }
@@ -180,13 +190,24 @@ fn kernels_of(path: &Path) -> Outcome {
                     let Some(&(record, kernel, offset)) = work.get(index) else { break };
                     let job = Job { record, kernel, offset, assembler, folder };
                     let start = Instant::now();
-                    let (assembled, failures) = job.run(&processors_of(index));
+                    let (assembled, failures) = job.run(&processors_of(index, &PROCESSORS));
+                    let of_amd = job.run_amd(&processors_of(index, &amdgcn::PROCESSORS));
                     if start.elapsed() > SLOW {
                         println!("{} took {:.1?}", kernel.name, start.elapsed());
                     }
                     let mut outcome = outcome.lock().expect("no thread panicked");
                     outcome.assembled += assembled;
                     outcome.failures.extend(failures);
+                    for result in of_amd {
+                        match result {
+                            Ok(()) => outcome.code_objects += 1,
+                            // What no GPU has is among the failures already.
+                            Err(text) if amdgcn::LACKING.iter().any(|lack| text.contains(lack)) => {
+                                outcome.not_for_amd.push(text);
+                            }
+                            Err(text) => outcome.failures.push(text),
+                        }
+                    }
                 }
             });
         }
@@ -203,8 +224,8 @@ fn everything() -> bool {
 
 /// The processors for a kernel: all of them take long, so they take turns, unless everything is
 /// asked for.
-fn processors_of(index: usize) -> Vec<&'static str> {
-    if everything() { PROCESSORS.to_vec() } else { vec![PROCESSORS[index % PROCESSORS.len()]] }
+fn processors_of(index: usize, all: &[&'static str]) -> Vec<&'static str> {
+    if everything() { all.to_vec() } else { vec![all[index % all.len()]] }
 }
 
 /// A kernel to lower and assemble.
@@ -233,6 +254,15 @@ impl Job<'_> {
         (assembled, failures)
     }
 
+    /// The results for AMD's processors.
+    fn run_amd(&self, processors: &[&str]) -> Vec<Result<(), String>> {
+        let lower = |processor: &&str| {
+            let lowered = amdgcn::lower(self.request(), self.kernel, processor);
+            lowered.map_err(|words| format!("{} for {processor}: {words}", self.kernel.name))
+        };
+        processors.iter().map(lower).collect()
+    }
+
     fn for_processor(&self, processor: &str) -> Result<bool, String> {
         let code = self.lower(processor).map_err(|error| error.to_string())?;
         let Some(assembler) = self.assembler else { return Ok(false) };
@@ -249,13 +279,13 @@ impl Job<'_> {
         Ok(true)
     }
 
-    /// Lowers the kernel, as a launch about which nothing is known.
-    fn lower(&self, processor: &str) -> Result<PtxCode, JitError> {
+    /// The kernel, as for a launch about which nothing is known.
+    fn request(&self) -> Request {
         let kernel = self.kernel;
         let image = kernel.images.first().map_or("", |image| image);
         let image = self.record.image(image).expect("a kernel is in an image");
         let variant = kernel.offset_variant.as_deref().filter(|_| self.offset);
-        let request = Request {
+        Request {
             image: image.data.to_vec(),
             kernel: variant.unwrap_or(&kernel.name).to_string(),
             params: kernel.parameters.iter().map(Param::from).collect(),
@@ -264,13 +294,16 @@ impl Job<'_> {
             dimensions: kernel.dimensions,
             offset: self.offset,
             ..Request::default()
-        };
+        }
+    }
+
+    fn lower(&self, processor: &str) -> Result<PtxCode, JitError> {
         let options = PtxOptions {
             arch: processor.to_owned(),
-            local_align: kernel.groups.map_or(0, |groups| groups.local_align),
+            local_align: self.kernel.groups.map_or(0, |groups| groups.local_align),
             ..PtxOptions::default()
         };
-        compile_ptx(request, options)
+        compile_ptx(self.request(), options)
     }
 }
 

@@ -30,6 +30,7 @@ pub enum Request {
     LlvmToPtx(Vec<OsString>),
     /// Lower a file's kernels to SPIR-V.
     LlvmToSpirv(Vec<OsString>),
+    LlvmToAmdgcn(Vec<OsString>),
     /// Collect what a program needs elsewhere.
     Bundle(Vec<OsString>),
     /// Look at the kernels that programs keep.
@@ -70,6 +71,7 @@ const OWN_VERBS: &[&str] = &[
     "emit",
     "hcf",
     "help",
+    "llvm-to-amdgcn",
     "llvm-to-ptx",
     "llvm-to-spirv",
     "opt",
@@ -125,6 +127,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request> {
         "emit" => return Ok(Request::Emit(rest)),
         "llvm-to-ptx" => return Ok(Request::LlvmToPtx(rest)),
         "llvm-to-spirv" => return Ok(Request::LlvmToSpirv(rest)),
+        "llvm-to-amdgcn" => return Ok(Request::LlvmToAmdgcn(rest)),
         "bundle" => return Ok(Request::Bundle(rest)),
         "cache" => return Ok(Request::Cache(rest)),
         "opt" => return Ok(Request::Opt(rest)),

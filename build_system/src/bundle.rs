@@ -221,6 +221,9 @@ impl Devices {
                         ),
                     );
                 }
+                Target::Amdgcn(_) => {
+                    line("hip", format!("AMD GPUs with this processor ({target}){partly}"));
+                }
             }
         }
         if self.jit {
@@ -273,6 +276,9 @@ fn collect(
     let _ = writeln!(text, "needs of the system {}", system.join(", "));
     if devices.aot.keys().any(|target| matches!(target, Target::Ptx(_))) || devices.jit {
         text.push_str("GPUs need NVIDIA's driver, which comes with the system\n");
+    }
+    if devices.aot.keys().any(|target| matches!(target, Target::Amdgcn(_))) {
+        text.push_str("AMD GPUs need HIP, libamdhip64.so, which comes with the system\n");
     }
     Ok(text + &devices.text())
 }

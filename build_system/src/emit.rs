@@ -6,7 +6,9 @@ use std::process::{Command, ExitCode, Stdio};
 
 use cargo_metadata::Message;
 use lexopt::Arg::{Long, Short, Value};
-use schism_hcf::{KernelRef, Level, PROCESSORS, Processor, RecordRef};
+use schism_hcf::{
+    AMD_PROCESSORS, AmdProcessor, KernelRef, Level, PROCESSORS, Processor, RecordRef,
+};
 use schism_jit_abi::library::{CompileRequest, LaunchAssumptions, Stage2};
 use schism_jit_abi::{ASSUME_DIVISIBLE, ASSUME_INDEX_32};
 use tempfile::TempDir;
@@ -26,6 +28,9 @@ use crate::targets::{self, TargetsOption};
 /// The processor that PTX is for, unless another one is named: one whose code all newer ones run.
 const PROCESSOR: &str = "sm_80";
 
+/// The same for AMD's GPUs; code for one of these runs on no other.
+const AMD_PROCESSOR: &str = "gfx90a";
+
 /// The environment variable by which stage 2 shows its steps.
 const DUMP: &str = "SCHISM_DUMP_DIR";
 
@@ -41,14 +46,20 @@ enum What {
     Asm,
     /// A binary module for OpenCL's drivers.
     Spirv,
+    /// The assembly of AMD's GPUs.
+    Amdgcn,
+    /// A binary module for the driver of AMD's GPUs.
+    CodeObject,
 }
 
-const KINDS: [(&str, What); 5] = [
+const KINDS: [(&str, What); 7] = [
     ("device-ir", What::DeviceIr),
     ("ptx", What::Ptx),
     ("sass", What::Sass),
     ("asm", What::Asm),
     ("spirv", What::Spirv),
+    ("amdgcn", What::Amdgcn),
+    ("code-object", What::CodeObject),
 ];
 
 impl What {
@@ -63,7 +74,8 @@ impl What {
             Self::DeviceIr => "ll",
             Self::Ptx => "ptx",
             Self::Sass => "sass",
-            Self::Asm => "s",
+            Self::Asm | Self::Amdgcn => "s",
+            Self::CodeObject => "hsaco",
             Self::Spirv => "spv",
         }
     }
@@ -71,10 +83,10 @@ impl What {
     /// How a comment in it begins; binary modules have none.
     const fn comment(self) -> Option<&'static str> {
         match self {
-            Self::DeviceIr => Some(";"),
+            Self::DeviceIr | Self::Amdgcn => Some(";"),
             Self::Asm => Some("#"),
             Self::Ptx | Self::Sass => Some("//"),
-            Self::Spirv => None,
+            Self::Spirv | Self::CodeObject => None,
         }
     }
 }
@@ -377,6 +389,9 @@ fn check_processor(what: What, processor: &str) -> Result<()> {
                 "`emit {kind}` is the same for all processors: leave out `--arch`"
             )));
         }
+        What::Amdgcn | What::CodeObject => {
+            (processor.parse::<AmdProcessor>().is_ok(), AMD_PROCESSORS.to_vec())
+        }
         What::Ptx | What::Sass => (processor.parse::<Processor>().is_ok(), PROCESSORS.to_vec()),
         What::Asm => (processor.parse::<Level>().is_ok(), Level::ALL.map(Level::as_str).to_vec()),
     };
@@ -480,6 +495,9 @@ impl Job<'_> {
                 let made = self.stage2.compile_spirv(self.wanted()?);
                 return Ok(made.map_err(|refused| self.problem(refused.reason))?.code);
             }
+            (What::Amdgcn | What::CodeObject, _) => {
+                return self.amdgcn(request.what, processor.unwrap_or(AMD_PROCESSOR), group);
+            }
             (What::DeviceIr, Some(dumps)) => self.step(dumps, ".1-image.ll", ""),
             (What::Asm, Some(dumps)) => self.step(dumps, ".s", processor.unwrap_or_default()),
             (What::Sass, _) => {
@@ -531,6 +549,16 @@ impl Job<'_> {
         Ok(String::from_utf8_lossy(&made.code).into_owned())
     }
 
+    fn amdgcn(&self, what: What, processor: &str, group: Option<&GroupSize>) -> Result<Vec<u8>> {
+        let assumptions = group.map_or_else(Default::default, |group| assumed(self.kernel, group));
+        let wanted = self.wanted()?;
+        let made = match what {
+            What::CodeObject => self.stage2.compile_amdgcn(wanted, processor, assumptions),
+            _ => self.stage2.compile_amdgcn_assembly(wanted, processor, assumptions),
+        };
+        Ok(made.map_err(|refused| self.problem(refused.reason))?.code)
+    }
+
     /// Compiles for the CPU, this one or one of the named level, and takes one of the steps that
     /// stage 2 has written.
     fn step(&self, dumps: &Path, suffix: &str, processor: &str) -> Result<String> {
@@ -570,10 +598,10 @@ fn about_launch(what: What, kernel: &KernelRef<'_>, group: &GroupSize) -> String
         (What::DeviceIr, _) => "the image is the same for groups of all sizes".to_owned(),
         (What::Spirv, _) => "SPIR-V is the same for groups of all sizes".to_owned(),
         (What::Asm, _) => "a processor's code is the same for groups of all sizes".to_owned(),
-        (What::Ptx | What::Sass, Some(_)) => format!(
+        (What::Ptx | What::Sass | What::Amdgcn | What::CodeObject, Some(_)) => format!(
             "launched in groups of {group}: index=32 divisible block={block}; captures may be anything"
         ),
-        (What::Ptx | What::Sass, None) => format!(
+        (What::Ptx | What::Sass | What::Amdgcn | What::CodeObject, None) => format!(
             "the kernel takes no groups: launched in blocks of {group} that need not divide the range: \
              index=32 block={block}; captures may be anything"
         ),
@@ -639,7 +667,7 @@ mod tests {
         let request = ask("asm --example saxpy --release").unwrap();
         assert_eq!((request.file, request.build.len()), (None, 3));
         for (line, says) in [
-            ("", "device-ir, ptx, sass, asm, spirv"),
+            ("", "device-ir, ptx, sass, asm, spirv, amdgcn, code-object"),
             ("wasm x", "cannot write `wasm`"),
             ("ptx a b", "got `b` too"),
             ("ptx a --release", "leave out `--release`"),
@@ -653,6 +681,8 @@ mod tests {
             ("asm a --arch x86_64-v3", "did you mean `x86-64-v3`?"),
             ("device-ir a --arch sm_80", "the same for all processors"),
             ("spirv a --arch sm_80", "`emit spirv` is the same for all processors"),
+            ("amdgcn a --arch sm_80", "no processor `sm_80` for `emit amdgcn`"),
+            ("code-object a --arch gfx1101", "did you mean `gfx1100`?\nthere are: gfx906, gfx90a"),
             ("ptx a --group", "needs a value"),
             ("ptx a --group 0", "`--group`: a group of 0 has no work-items"),
             ("asm a --group 64x32", "has 2048 work-items, and a GPU allows 1024"),
@@ -689,6 +719,8 @@ mod tests {
         assert_eq!(spirv(1), Ok(Output::Stdout));
         let error = spirv(2).unwrap_err();
         assert!(error.contains("these are 2 kernels") && error.contains("--kernel"), "{error}");
+        let objects = Output::of(&ask("code-object program").unwrap(), 2).unwrap_err().to_string();
+        assert!(objects.contains("emit code-object … -o FOLDER/"), "{objects}");
         // Kernels of one name have files of their own.
         let made = ["one", "two"].map(|text| ("k".to_owned(), text.into()));
         Output::Folder(scratch.path().join("out")).write(&made, What::Asm).unwrap();

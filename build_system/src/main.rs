@@ -90,6 +90,9 @@ fn serve(request: Request) -> Result<ExitCode> {
         Request::LlvmToSpirv(arguments) => {
             return emit::of_file("llvm-to-spirv", "spirv", &arguments);
         }
+        Request::LlvmToAmdgcn(arguments) => {
+            return emit::of_file("llvm-to-amdgcn", "code-object", &arguments);
+        }
         Request::Bundle(arguments) => return bundle::run(&arguments),
         Request::Cache(arguments) => return kernel_cache::run(&arguments),
         Request::Opt(arguments) => return opt::run(&arguments),

@@ -3,8 +3,8 @@
 //!
 //! debootstrap makes the root once, and it is kept in schism's home. Compiler, cargo and the
 //! compiler's source come from the distribution's packages. The checkout is seen inside at its own
-//! path, and cargo's registry is shared, so little is downloaded twice. All mounts are made in a
-//! mount namespace of their own and go with the last process in it.
+//! path, and cargo's registry is shared with its locks, so little is downloaded twice. All mounts
+//! are made in a mount namespace of their own and go with the last process in it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,19 +17,21 @@ use crate::progress;
 use crate::rustc_dev::{Mirror, system_mirrors, unpack};
 use crate::sources::Sources;
 
-/// Suites with newer compilers than a stable distribution's.
-const SUITES: [&str; 2] = ["sid", "experimental"];
+/// Suites with newer compilers than a stable distribution's, the root's own first. The backports
+/// have one that the first suite no longer has.
+const SUITES: [&str; 3] = ["sid", "experimental", "trixie-backports"];
 
 /// Besides the compiler: what its programs, and schism's tests, are built with.
 const PACKAGES: &str = "gcc libc6-dev make binutils git ca-certificates";
 
-/// What is run inside when nothing else is asked for.
+/// What is run inside when nothing else is asked for. `split` has the byte identity of crates
+/// without kernels.
 const SUITE: &[&str] = &[
     "cargo schism setup",
     "cargo schism doctor",
     "cargo schism run --release --example mandelbrot -- /tmp/in.png --check",
     "cargo schism run --release --example image_filter -- /tmp/in.png /tmp/out.png --check",
-    "cargo schism test -p schism-tests --test language --test split --test launches",
+    "cargo schism test --no-fail-fast -p schism-tests --test split --test launches --test matrix --test language",
 ];
 
 /// The release of `--rustc RELEASE` in front of a test's arguments, and the rest.
@@ -42,7 +44,8 @@ pub fn take(arguments: &[OsString]) -> Option<(String, Vec<OsString>)> {
     (first == "--rustc").then(|| Some((release.to_str()?.to_owned(), rest.to_vec())))?
 }
 
-/// Runs the suite, or `cargo schism test` with the arguments if there are any.
+/// Runs the suite, or `cargo schism test` with the arguments if there are any. `--command TEXT`
+/// runs a shell's commands instead.
 pub fn test(release: &str, arguments: &[OsString]) -> Result<ExitCode> {
     let sensible = release.split('.').count() == 3
         && release.split('.').all(|part| part.parse::<u32>().is_ok());
@@ -61,18 +64,25 @@ pub fn test(release: &str, arguments: &[OsString]) -> Result<ExitCode> {
     let home = Home::from_environment()?;
     let root = home.root().join("roots").join(release);
     make(&home, &root, release)?;
-    let mut script = String::new();
-    if arguments.is_empty() {
-        script.push_str(&SUITE.join(" && "));
-    } else {
-        script.push_str("cargo schism test");
-        arguments.iter().for_each(|word| script.push_str(&format!(" {}", quoted(word))));
-    }
+    let script = script(arguments);
     let mut inside = enter(&root, &checkout);
     inside.arg(&script);
     progress::step("Running", &format!("{script} with rustc {release}, in {}", root.display()));
     let status = command::status(inside, "to run in another root", INSTALL)?;
     Ok(ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)))
+}
+
+/// What the shell inside runs.
+fn script(arguments: &[OsString]) -> String {
+    match arguments {
+        [] => SUITE.join(" && "),
+        [option, text] if option == "--command" => text.to_string_lossy().into_owned(),
+        _ => {
+            let mut script = String::from("cargo schism test");
+            arguments.iter().for_each(|word| script.push_str(&format!(" {}", quoted(word))));
+            script
+        }
+    }
 }
 
 /// Whether this process is root's: its own folder in `/proc` is.
@@ -154,22 +164,28 @@ fn install_script(release: &str) -> String {
 
 /// A shell in the root, without its script: the checkout and cargo's registry are at their places.
 fn enter(root: &Path, checkout: &Path) -> Command {
-    let registry = cargo_home().join("registry");
-    let mounts = "set -e; root=$1; checkout=$2; registry=$3; script=$4\n\
+    let mounts = "set -e; root=$1; checkout=$2; cargo=$3; script=$4\n\
         mkdir -p \"$root$checkout\" \"$root/root/.cargo/registry\" \"$root/schism-home\"\n\
         mount -t proc proc \"$root/proc\"\n\
         mount --rbind /dev \"$root/dev\"\n\
         mount --bind \"$checkout\" \"$root$checkout\"\n\
-        [ ! -d \"$registry\" ] || mount --bind \"$registry\" \"$root/root/.cargo/registry\"\n\
+        if [ -d \"$cargo/registry\" ]; then\n\
+          mount --bind \"$cargo/registry\" \"$root/root/.cargo/registry\"\n\
+          for lock in .package-cache .package-cache-mutate; do\n\
+            touch \"$cargo/$lock\" \"$root/root/.cargo/$lock\"\n\
+            mount --bind \"$cargo/$lock\" \"$root/root/.cargo/$lock\"\n\
+          done\n\
+        fi\n\
         for file in /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt; do\n\
           [ ! -e $file ] || cp -L $file \"$root$file\"\n\
         done\n\
         exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-        SCHISM_HOME=/schism-home CARGO_TARGET_DIR=/schism-target CARGO_INCREMENTAL=0 SCHISM_UNTRIED_RUSTC=1 \
-        chroot \"$root\" sh -ec \"cd '$checkout' && $script\"";
+        SCHISM_HOME=/schism-home CARGO_TARGET_DIR=/schism-target CARGO_INCREMENTAL=0 \
+        SCHISM_UNTRIED_RUSTC=\"$SCHISM_UNTRIED_RUSTC\" \
+        chroot \"$root\" sh -ec 'cd \"$1\"; eval \"$2\"' sh \"$checkout\" \"$script\"";
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private", "sh", "-c", mounts, "sh"]);
-    command.arg(root).arg(checkout).arg(registry);
+    command.arg(root).arg(checkout).arg(cargo_home());
     command
 }
 
@@ -231,5 +247,9 @@ mod tests {
     #[test]
     fn words_reach_the_inner_shell_whole() {
         assert_eq!(quoted(&"it's".into()), "'it'\\''s'");
+        assert_eq!(script(&words("-p x")), "cargo schism test '-p' 'x'");
+        let text = OsString::from("echo \"$HOME\"; exit 3");
+        assert_eq!(script(&["--command".into(), text.clone()]), text.to_str().unwrap());
+        assert!(script(&[]).starts_with("cargo schism setup && "));
     }
 }

@@ -12,6 +12,7 @@ use crate::hash::Hasher;
 /// The releases that work: each has a module in `codegen/src/rustc/`.
 pub const RELEASES: &[Release] = &[
     Release { minor: "1.95", tried: Tried::All },
+    Release { minor: "1.96", tried: Tried::Nobodys },
     Release { minor: "1.97", tried: Tried::Distributions },
     Release { minor: "1.98", tried: Tried::Distributions },
 ];
@@ -39,6 +40,8 @@ pub enum Tried {
     All,
     /// Those of a distribution.
     Distributions,
+    /// No one's yet: the module was written from the release's source.
+    Nobodys,
 }
 
 impl fmt::Display for Release {
@@ -47,13 +50,15 @@ impl fmt::Display for Release {
         match self.tried {
             Tried::All => Ok(()),
             Tried::Distributions => formatter.write_str(" (a distribution's)"),
+            Tried::Nobodys => formatter.write_str(" (nobody's was tried)"),
         }
     }
 }
 
 /// The releases that work, as a message lists them.
 pub fn releases() -> String {
-    RELEASES.iter().map(Release::to_string).collect::<Vec<_>>().join(", ")
+    let tried = RELEASES.iter().filter(|release| release.tried != Tried::Nobodys);
+    tried.map(Release::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// An installed compiler with all that set-up needs to know of it.
@@ -122,7 +127,11 @@ impl Version {
 
     /// Whether the tests have passed with this build.
     fn was_tried(&self, release: &Release) -> bool {
-        release.tried == Tried::All || !self.is_original()
+        match release.tried {
+            Tried::All => true,
+            Tried::Distributions => !self.is_original(),
+            Tried::Nobodys => false,
+        }
     }
 
     /// `1.95` of `1.95.0`. A nightly's and a beta's are not those of the release: `1.97.0-nightly`
@@ -410,11 +419,15 @@ mod tests {
     fn a_distributions_build_is_taken_where_rust_langs_was_not_tried() {
         let built_from_source =
             OUTPUT.replace("14)\nbinary", "14) (built from a source tarball)\nbinary");
-        for release in ["1.95.0", "1.97.1", "1.98.1"] {
-            let output = built_from_source.replace("1.95.0", release);
-            assert!(Version::parse(&output).is_known(), "{release}");
+        for Release { minor, tried } in RELEASES {
+            let version =
+                Version::parse(&built_from_source.replace("1.95.0", &format!("{minor}.1")));
+            assert_eq!(version.is_known(), *tried != Tried::Nobodys, "{minor}");
+            assert!(version.refusal().contains("was not tried"), "{minor}");
         }
-        assert!(!Version::parse(&built_from_source.replace("1.95.0", "1.96.0")).is_known());
+        for other in ["1.94.0", "1.199.0"] {
+            assert!(!Version::parse(&built_from_source.replace("1.95.0", other)).is_known());
+        }
     }
 
     #[test]
@@ -470,9 +483,7 @@ mod tests {
         let text = error.to_string();
         assert!(
             text.contains("rustup toolchain install 1.95.0")
-                && text.contains(
-                    "works with rustc 1.95, 1.97 (a distribution's), 1.98 (a distribution's):"
-                )
+                && text.contains(&format!("works with rustc {}:", releases()))
                 && text.contains("1.94.0")
         );
     }

@@ -200,7 +200,7 @@ fn forms(kernel: &KernelRef<'_>, target: Target) -> impl Iterator<Item = Form> +
     let constants = if kernel.spec_constants.is_empty() { 0 } else { FLAG_OPEN_CONSTANTS };
     let (plain_assumptions, general) = match target {
         Target::Host(_) => (0, constants),
-        Target::Ptx(_) => (ASSUME_INDEX_32, constants | FLAG_BASE),
+        Target::Ptx(_) | Target::Amdgcn(_) => (ASSUME_INDEX_32, constants | FLAG_BASE),
     };
     let forms = [
         Form { name: "plain", flags: 0, assumptions: plain_assumptions },
@@ -231,12 +231,15 @@ impl PassContext<'_> {
         let image = images.find(|image| image.format == SOURCE).map_or(&[][..], |image| image.data);
         let wanted =
             CompileRequest { image, kernel: self.kernel, flags: self.form.flags, links: &[] };
+        let flags = self.form.assumptions;
+        let assumptions = LaunchAssumptions { flags, ..LaunchAssumptions::default() };
         match self.target {
             Target::Host(level) => stage2.compile_cpu(wanted, level.as_str()),
             Target::Ptx(processor) => {
-                let flags = self.form.assumptions;
-                let assumptions = LaunchAssumptions { flags, ..LaunchAssumptions::default() };
                 stage2.compile_ptx(wanted, &processor.to_string(), assumptions)
+            }
+            Target::Amdgcn(processor) => {
+                stage2.compile_amdgcn(wanted, processor.as_str(), assumptions)
             }
         }
     }

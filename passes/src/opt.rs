@@ -133,6 +133,7 @@ fn with_result<R>(
         let triple = passes.split(',').find_map(|name| match name.trim() {
             "ptx" => Some("nvptx64-nvidia-cuda"),
             "spirv" => Some(target::SPIRV_TRIPLE),
+            "amdgcn" => Some("amdgcn-amd-amdhsa"),
             _ => None,
         });
         spec.target = triple.unwrap_or_default().to_owned();

@@ -245,9 +245,52 @@ pub static SPIRV: &[Step] = &[
     Step::Target("dump-optimized"),
 ];
 
+/// Stage 2 on AMD's GPUs: that of [`SPIRV`], and from `address-spaces` on for their processors.
+pub static AMDGCN: &[Step] = &[
+    // Legalize.
+    Step::Target("link-device-library"),
+    Step::Target("define-clock"),
+    Step::Target("inline-all"),
+    llvm("llvm-inline", "always-inline,function(sroa)"),
+    Step::Pass("panic-sites"),
+    Step::Target("wrap-kernel"),
+    llvm("llvm-inline-entry", "always-inline,globaldce,function(sroa)"),
+    Step::Target("resolve-builtins"),
+    Step::Target("hide-code"),
+    Step::Target("unfuse-multiply-add"),
+    Step::Target("narrow-atomics"),
+    Step::Pass("demote-private-atomics"),
+    Step::Pass("lower-local-memory"),
+    // LLVM knows which of its own registers differ between work-items.
+    Step::Target("lower-registers"),
+    THREAD_JUMPS,
+    Step::Target("compare-addresses"),
+    Step::Target("name-kernel"),
+    Step::Pass("address-spaces"),
+    Step::Target("dump-legalized"),
+    // Pre-optimize.
+    BOUNDS,
+    OPTIMIZE,
+    // For AMD's processors.
+    Step::Target("drop-own-fences"),
+    Step::Pass("demote-private-atomics"),
+    Step::Pass("expand-mem-intrinsics"),
+    Step::Target("trim-parameters"),
+    Step::Target("expand-panics"),
+    Step::Target("end-work-items"),
+    Step::Target("leave-by-return"),
+    Step::Target("lower-registers"),
+    Step::Target("name-scopes"),
+    Step::Target("forget-unwinding"),
+    Step::Target("compare-addresses"),
+    Step::Pass("infer-alignment"),
+    Step::Target("bound-launches"),
+    Step::Target("dump-optimized"),
+];
+
 /// The pipelines, by name.
 pub static PIPELINES: &[(&str, &[Step])] =
-    &[("stage1", STAGE1), ("cpu", CPU), ("ptx", PTX), ("spirv", SPIRV)];
+    &[("stage1", STAGE1), ("cpu", CPU), ("ptx", PTX), ("spirv", SPIRV), ("amdgcn", AMDGCN)];
 
 impl Step {
     /// The step's name; that of steps under a condition is empty.

@@ -84,7 +84,8 @@ pub enum DeviceError {
     },
     /// A GPU was requested, and none can be used.
     #[error(
-        "the device `{device}` was asked for, but {reason}; use SCHISM_DEVICE=cpu, or point SCHISM_CUDA at the driver"
+        "the device `{device}` was asked for, but {reason}; use SCHISM_DEVICE=cpu, or point {} at the driver",
+        driver_variable(.device)
     )]
     NoGpu {
         /// The requested device.
@@ -692,6 +693,12 @@ impl DriverError {
             1 | 200 | 209 | 210 | 218 | 219 | 221..=223 | 300..=303 | 500
         )
     }
+}
+
+/// The environment variable that names the driver of a device.
+fn driver_variable(device: &str) -> String {
+    let kind = device.split(':').next().unwrap_or_default();
+    format!("SCHISM_{}", kind.to_ascii_uppercase())
 }
 
 impl From<HcfError> for ImageError {

@@ -11,6 +11,8 @@
 //! | `FAKE_CUDA_CAPABILITY` | the compute capability of each, times ten; 90 |
 //! | `FAKE_CUDA_FAULTS` | what fails: `FUNCTION:WHICH=CODE`, separated by commas. `WHICH` counts the calls from 1; `*` is every call. With `@N` behind the function's name, the call must be for device `N` |
 //!
+//! `fake_hip.rs` is the same with HIP's functions.
+//!
 //! Codes of 700 and more take the context with them, as a driver's do.
 
 #![allow(non_snake_case, clippy::missing_safety_doc)]
@@ -22,16 +24,16 @@ use std::env;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-type Code = u32;
+pub type Code = u32;
 /// A number in a pointer's place.
-type Handle = usize;
+pub type Handle = usize;
 
-const OUT_OF_MEMORY: Code = 2;
-const INVALID_VALUE: Code = 1;
+pub const OUT_OF_MEMORY: Code = 2;
+pub const INVALID_VALUE: Code = 1;
 const NO_CONTEXT: Code = 201;
 const INVALID_HANDLE: Code = 400;
-const NOT_FOUND: Code = 500;
-const SUCCESS: Code = 0;
+pub const NOT_FOUND: Code = 500;
+pub const SUCCESS: Code = 0;
 
 struct Context {
     device: c_int,
@@ -69,12 +71,16 @@ struct State {
     functions: HashMap<Handle, CString>,
     /// What was loaded last.
     code: CString,
-    /// The variables of each loaded module: name, address, bytes.
-    variables: BTreeMap<Handle, Vec<(String, u64, usize)>>,
+    /// What of each loaded module is in memory of its own, and names in it: name, address, bytes.
+    variables: BTreeMap<Handle, Vec<Variable>>,
+    symbols: BTreeMap<Handle, Vec<Variable>>,
     calls: HashMap<&'static str, u64>,
     faults: Vec<Fault>,
     on_launch: Option<OnLaunch>,
 }
+
+/// The name of a variable, its address and its bytes.
+pub type Variable = (String, u64, usize);
 
 /// What runs in place of a kernel: its name, blocks, threads of a block, bytes of shared memory,
 /// the addresses of its parameters.
@@ -104,7 +110,7 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn number(variable: &str, default: usize) -> usize {
+pub fn number(variable: &str, default: usize) -> usize {
     env::var(variable).map_or(default, |value| value.parse().expect("a number"))
 }
 
@@ -175,7 +181,7 @@ impl State {
     }
 }
 
-fn code(result: Result<(), Code>) -> Code {
+pub fn code(result: Result<(), Code>) -> Code {
     result.err().unwrap_or(SUCCESS)
 }
 
@@ -218,7 +224,7 @@ pub extern "C" fn fake_memory() -> usize {
 pub unsafe extern "C" fn fake_variable(name: *const c_char) -> u64 {
     let name = unsafe { CStr::from_ptr(name) }.to_str().expect("UTF-8");
     let state = state();
-    let all = state.variables.values().rev().flatten();
+    let all = state.variables.values().rev().chain(state.symbols.values().rev()).flatten();
     let found = all.into_iter().find(|variable| variable.0 == name);
     found.map_or(0, |variable| variable.1)
 }
@@ -631,8 +637,7 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
     options: *mut c_uint,
     values: *mut *mut c_void,
 ) -> Code {
-    let result = state().in_context("cuModuleLoadDataEx").map(|_| ());
-    if let Err(code) = result {
+    if let Err(code) = may_load() {
         for index in 0..count as usize {
             if unsafe { options.add(index).read() } == 5 {
                 let log = c"ptxas fatal : the fake driver was told to refuse this";
@@ -646,15 +651,42 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
     assert!(text.contains(".version") && text.contains(".entry"), "this is no PTX: {text}");
     let lines = (0..count as usize).any(|index| unsafe { options.add(index).read() } == 13);
     assert_eq!(lines, text.contains("\t.loc\t"), "the driver is asked for lines where there are some");
-    state().code = unsafe { CStr::from_ptr(image) }.to_owned();
+    keep(module, unsafe { CStr::from_ptr(image) }.to_owned(), variables(&text), Vec::new())
+}
+
+/// Counts a call that loads code, which may fail.
+pub fn may_load() -> Result<(), Code> {
+    state().in_context("cuModuleLoadDataEx").map(|_| ())
+}
+
+/// Keeps a module that was loaded.
+pub fn keep(
+    module: *mut Handle,
+    code: CString,
+    variables: Vec<Variable>,
+    symbols: Vec<Variable>,
+) -> Code {
+    state().code = code;
     let result = new_handle("module", module);
-    let variables = variables(&text);
     let mut state = state();
     for (_, address, bytes) in &variables {
         state.memory.insert(*address, (*bytes, CURRENT.get()));
     }
-    state.variables.insert(unsafe { module.read() }, variables);
+    let handle = unsafe { module.read() };
+    state.variables.insert(handle, variables);
+    state.symbols.insert(handle, symbols);
     result
+}
+
+/// Whether a module has a symbol.
+pub fn has_symbol(module: Handle, name: &str) -> bool {
+    let state = state();
+    state.symbols.get(&module).into_iter().flatten().any(|symbol| symbol.0 == name)
+}
+
+/// Memory of a device's, for a module.
+pub fn module_memory(bytes: usize) -> u64 {
+    unsafe { alloc_zeroed(layout(bytes)) as u64 }
 }
 
 /// Makes the variables of a module, which have initial values: numbers and addresses of one
@@ -701,7 +733,8 @@ pub unsafe extern "C" fn cuModuleGetGlobal_v2(
     }
     let state = state();
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
-    let mut variables = state.variables.get(&module).into_iter().flatten();
+    let [variables, symbols] = [&state.variables, &state.symbols].map(|of| of.get(&module));
+    let mut variables = variables.into_iter().chain(symbols).flatten();
     let Some((_, place, size)) = variables.find(|variable| variable.0 == name).cloned() else {
         return NOT_FOUND;
     };
@@ -716,6 +749,7 @@ pub unsafe extern "C" fn cuModuleGetGlobal_v2(
 pub extern "C" fn cuModuleUnload(module: Handle) -> Code {
     let result = use_handle("cuModuleUnload");
     let mut state = state();
+    state.symbols.remove(&module);
     for (_, address, bytes) in state.variables.remove(&module).unwrap_or_default() {
         state.memory.remove(&address);
         unsafe { dealloc(address as *mut u8, layout(bytes)) };

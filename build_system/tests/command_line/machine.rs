@@ -104,6 +104,22 @@ impl Machine {
         self.script("toolchain/bin/rustc", &format!("#!/bin/sh\ncat <<'END'\n{version}\nEND\n"));
     }
 
+    /// A toolchain in another folder, whose compiler says this of itself. Its cargo starts
+    /// subcommands as the real one does.
+    pub fn toolchain_says(&self, folder: &str, version: &str) {
+        let root = self.path(folder);
+        let root = root.display();
+        self.write(&format!("{folder}/lib/librustc_driver-1.so"), "");
+        self.script(
+            &format!("{folder}/bin/rustc"),
+            &format!(
+                "#!/bin/sh\ncase \"$*\" in *sysroot*) echo {root};; *) cat;; esac <<'END'\n{version}\nEND\n"
+            ),
+        );
+        let cargo = format!("#!/bin/sh\nCARGO={root}/bin/cargo exec cargo-\"$1\" \"$@\"\n");
+        self.script(&format!("{folder}/bin/cargo"), &cargo);
+    }
+
     /// Takes the component away.
     pub fn without_rustc_dev(&self) {
         std::fs::remove_dir_all(self.path("toolchain/lib/rustlib")).unwrap();

@@ -2,7 +2,8 @@
 //! where things are missing.
 
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::machine::{Machine, VERSION, stderr};
@@ -120,20 +121,41 @@ fn a_build_that_fails_fails_the_set_up_and_installs_nothing() {
 #[test]
 fn another_compiler_is_refused_with_the_command_that_helps() {
     let machine = Machine::new("compiler");
-    machine.rustc_says(&VERSION.replace("1.95.0", "1.96.0"));
-    for verb in ["setup", "build", "doctor"] {
-        let output = machine.run(verb);
-        assert_eq!(output.status.code(), Some(1), "{verb}");
-        let said = stderr(&output) + &String::from_utf8_lossy(&output.stdout);
-        assert!(
-            said.contains("rustup toolchain install 1.95.0") && said.contains("1.96.0"),
-            "{verb}: {said}"
-        );
-        // Which it is, which work, what to type: in one sentence.
-        let sentence = "rustc 1.96.0 (59807616e 2026-04-14) is not supported; schism works with \
-                        rustc 1.95, 1.97 (a distribution's), 1.98 (a distribution's): \
-                        `rustup toolchain install 1.95.0` installs one";
-        assert!(said.contains(sentence), "{verb}: {said}");
+    // By rust-lang, and by a distribution; older than all that work, and newer.
+    let debians = VERSION.replace("14)", "14) (built from a source tarball)");
+    for (version, release, is) in [
+        (VERSION, "1.94.0", "(59807616e 2026-04-14) is not supported"),
+        (VERSION, "1.199.0", "(59807616e 2026-04-14) is not supported"),
+        (
+            &debians,
+            "1.94.0",
+            "(59807616e 2026-04-14) (built from a source tarball) is not supported",
+        ),
+        (
+            &debians,
+            "1.199.0",
+            "(59807616e 2026-04-14) (built from a source tarball) is not supported",
+        ),
+        (
+            VERSION,
+            "1.97.1",
+            "(59807616e 2026-04-14) was not tried (SCHISM_UNTRIED_RUSTC=1 allows it)",
+        ),
+    ] {
+        machine.rustc_says(&version.replace("1.95.0", release));
+        for verb in ["setup", "build", "doctor"] {
+            let output = machine.run(verb);
+            assert_eq!(output.status.code(), Some(1), "{verb}");
+            let said = stderr(&output) + &String::from_utf8_lossy(&output.stdout);
+            // Which it is, which work, what to type: in one sentence.
+            let first = format!("rustc {release} {is}; schism works with rustc 1.95, ");
+            let sentence = said.lines().find(|line| line.contains(&first));
+            let sentence = sentence.unwrap_or_else(|| panic!("{verb}: {said}"));
+            assert!(
+                sentence.contains(": `rustup toolchain install 1.95.0` installs one"),
+                "{said}"
+            );
+        }
     }
 }
 
@@ -144,7 +166,7 @@ fn the_pinned_compiler_is_found_behind_another_active_one() {
     let pinned = machine.path("home/.rustup/toolchains/1.95.0-x86_64-unknown-linux-gnu");
     std::fs::rename(machine.path("toolchain"), pinned).unwrap();
     machine.write("toolchain/lib/librustc_driver-1.so", "");
-    machine.rustc_says(&VERSION.replace("1.95.0", "1.96.0"));
+    machine.rustc_says(&VERSION.replace("1.95.0", "1.94.0"));
     machine.write("home/.rustup/settings.toml", "");
     machine.backend();
     assert!(machine.run("run").status.success());
@@ -200,7 +222,7 @@ fn a_source_that_was_changed_is_refused_before_anything_is_built_from_it() {
     machine.write("rustc-src/library/proc_macro/Cargo.toml", "");
     machine.write("rustc-src/git-commit-hash", "59807616e1fa2540724bfbac14d7976d7e4a3860\n");
     let archive = machine.path("rustc-src.tar");
-    let mut tar = std::process::Command::new("tar");
+    let mut tar = Command::new("tar");
     tar.arg("-cf").arg(&archive).arg("-C").arg(machine.path("")).arg("rustc-src");
     assert!(tar.status().unwrap().success());
     for source in [archive, machine.path("rustc-src")] {
@@ -266,11 +288,8 @@ fn the_active_compiler_comes_before_rustups_other_ones() {
     let machine = Machine::new("active");
     std::fs::create_dir_all(machine.path("home/.rustup/toolchains")).unwrap();
     let other = machine.path("home/.rustup/toolchains/1.95.0-x86_64-unknown-linux-gnu");
-    let status = std::process::Command::new("cp")
-        .arg("-R")
-        .args([machine.path("toolchain"), other])
-        .status()
-        .unwrap();
+    let status =
+        Command::new("cp").arg("-R").args([machine.path("toolchain"), other]).status().unwrap();
     assert!(status.success());
     let before = machine.run("doctor");
     assert!(String::from_utf8_lossy(&before.stdout).contains("rustc 1.95.0"));
@@ -280,6 +299,61 @@ fn the_active_compiler_comes_before_rustups_other_ones() {
     let report = String::from_utf8_lossy(&after.stdout);
     assert!(report.contains("rustc 1.97.1"), "{report}");
     assert!(report.contains("releases that work: 1.95"), "{report}");
+}
+
+/// The compiler of the user's folder: by rustup's own choice (rust-toolchain.toml, then what
+/// RUSTUP_TOOLCHAIN says against it), or a distribution's in `PATH`. The rustup is the real one.
+#[test]
+fn rustup_or_the_path_chooses_the_compiler() {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let folders = || std::env::split_paths(&paths);
+    let Some(proxies) = folders().find(|folder| folder.join("rustup").is_file()) else {
+        println!("skipped: there is no rustup");
+        return;
+    };
+    let machine = Machine::new("chosen");
+    let distributions = VERSION
+        .replace("14)\nbinary", "14) (built from a source tarball)\nbinary")
+        .replace("1.95.0", "1.97.1");
+    machine.write("rustup/settings.toml", "version = \"12\"\n");
+    for (name, version) in [("one", VERSION), ("two", &distributions)] {
+        machine.toolchain_says(&format!("rustup/toolchains/{name}"), version);
+    }
+    machine.write("user/rust-toolchain.toml", "[toolchain]\nchannel = \"one\"\n");
+    let doctor = |cargo: &Path, paths: &[&Path], variables: &[(&str, &str)]| {
+        let ours = Path::new(env!("CARGO_BIN_EXE_cargo-schism")).parent().unwrap();
+        let system = ["/usr/bin", "/bin"].map(Path::new);
+        let paths = paths.iter().copied().chain([ours]).chain(system);
+        let output = Command::new(cargo)
+            .args(["schism", "doctor"])
+            .current_dir(machine.path("user"))
+            .env_clear()
+            .env("PATH", std::env::join_paths(paths).unwrap())
+            .env("HOME", machine.path("home"))
+            .env("RUSTUP_HOME", machine.path("rustup"))
+            .env("SCHISM_HOME", machine.path("cache"))
+            .env("SCHISM_WORKSPACE", machine.path("checkout"))
+            .envs(variables.iter().copied())
+            .output()
+            .unwrap();
+        let report =
+            String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        report.into_owned()
+    };
+    let proxy = proxies.join("cargo");
+    let uses = |report: &str, release: &str, toolchain: &str| {
+        let rustc = machine.path(toolchain).join("bin/rustc");
+        assert!(report.contains(&format!("rustc {release} ")), "{report}");
+        assert!(report.contains(rustc.to_str().unwrap()), "{report}");
+    };
+    uses(&doctor(&proxy, &[&proxies], &[]), "1.95.0", "rustup/toolchains/one");
+    let other = [("RUSTUP_TOOLCHAIN", "two")];
+    uses(&doctor(&proxy, &[&proxies], &other), "1.97.1", "rustup/toolchains/two");
+    machine.write("user/rust-toolchain.toml", "[toolchain]\nchannel = \"two\"\n");
+    uses(&doctor(&proxy, &[&proxies], &[]), "1.97.1", "rustup/toolchains/two");
+    machine.toolchain_says("usr", &distributions);
+    let bin = machine.path("usr/bin");
+    uses(&doctor(&bin.join("cargo"), &[&bin], &[]), "1.97.1", "usr");
 }
 
 /// The plugin of one compiler is not the other's: each has its own place, and both stay.

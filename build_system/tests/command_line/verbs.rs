@@ -135,6 +135,7 @@ fn help_for_a_verb_shows_schisms_own_options_before_cargos() {
         ("hcf --help", "--extract IMAGE"),
         ("llvm-to-ptx --help", "llvm-to-ptx FILE"),
         ("llvm-to-spirv --help", "llvm-to-spirv FILE"),
+        ("llvm-to-amdgcn --help", "llvm-to-amdgcn FILE"),
         ("cache --help", "cache verify"),
         ("setup --help", "get everything ready"),
         ("help emit", "--kernel NAME"),

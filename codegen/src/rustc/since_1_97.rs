@@ -5,31 +5,31 @@ use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustc_codegen_ssa::back::lto::{SerializedModule, ThinModule, ThinShared};
+use rustc_codegen_ssa::back::lto::ThinModule;
 use rustc_codegen_ssa::back::write::{
     CodegenContext, FatLtoInput, OngoingCodegen, SharedEmitter, TargetMachineFactoryFn,
     ThinLtoInput,
 };
-use rustc_codegen_ssa::traits::CodegenBackend;
 use rustc_codegen_ssa::{CompiledModule, CompiledModules, CrateInfo};
-use rustc_data_structures::fx::FxIndexSet;
 use rustc_data_structures::profiling::SelfProfilerRef;
 pub(crate) use rustc_data_structures::stable_hash as stable_hasher;
-use rustc_data_structures::sync::Lock;
 use rustc_errors::DiagCtxtHandle;
 use rustc_metadata::EncodedMetadata;
 use rustc_middle::dep_graph::WorkProduct;
-pub(crate) use rustc_middle::mono;
 use rustc_middle::ty::{Instance, Ty, TyCtxt, Unnormalized};
 use rustc_session::Session;
 use rustc_session::config::OutputFilenames;
-use rustc_span::Symbol;
 
-use super::super::common::{
-    codegen_backend, fat_lto_inputs, target_machine_factory, write_backend_methods,
-};
 use super::{WorkProducts, more_of_codegen_backend, more_of_write_backend};
 use crate::glue::{self, Llvm, SchismBackend};
+use crate::rustc::common::{
+    codegen_backend, fat_lto_inputs, target_machine_factory, write_backend_methods,
+};
+
+#[path = "since_1_96.rs"]
+mod since_1_96;
+
+pub(crate) use since_1_96::*;
 
 codegen_backend! {
     more_of_codegen_backend!();
@@ -150,21 +150,7 @@ write_backend_methods! {
             each_linked_rlib_for_lto,
             modules,
         );
-        let Some(first) = modules.first() else { return (Vec::new(), products) };
-        let inner = Arc::clone(&first.shared);
-        // rustc asks the outer modules for their names, and for the length of their bitcode as an
-        // estimate of cost. Untouched zero pages have that length and take no memory.
-        let sizes = inner.modules.iter().map(|module| module.data().len());
-        let shared = Arc::new(ThinShared::<Self> {
-            modules: sizes.map(|size| SerializedModule::FromRlib(vec![0; size])).collect(),
-            module_names: inner.module_names.clone(),
-            data: inner,
-        });
-        let modules = modules
-            .into_iter()
-            .map(|module| ThinModule { shared: Arc::clone(&shared), idx: module.idx })
-            .collect();
-        (modules, products)
+        (outer_thin_modules(modules), products)
     }
 
     fn optimize_and_codegen_thin(
@@ -189,11 +175,6 @@ pub(crate) fn object_path(_: &Session, outputs: &OutputFilenames, unit: &str) ->
     outputs.temp_path_ext_for_cgu("hcf.o", unit)
 }
 
-/// Variables of the environment that the crate depends on.
-pub(crate) fn variables(sess: &Session) -> &Lock<FxIndexSet<(Symbol, Option<Symbol>)>> {
-    &sess.env_depinfo
-}
-
 /// What a definition says after its parameters are replaced, as it says it.
 pub(crate) fn as_written<'tcx, T>(value: Unnormalized<'tcx, T>) -> T {
     value.skip_norm_wip()
@@ -202,17 +183,4 @@ pub(crate) fn as_written<'tcx, T>(value: Unnormalized<'tcx, T>) -> T {
 /// What is to be normalised.
 pub(crate) fn to_normalize<'tcx, T>(value: T) -> Unnormalized<'tcx, T> {
     Unnormalized::new_wip(value)
-}
-
-/// Files besides the sources that the crate depends on.
-pub(crate) fn files(sess: &Session) -> &Lock<FxIndexSet<Symbol>> {
-    &sess.file_depinfo
-}
-
-/// Has the compiler generate code with a backend.
-pub(crate) fn use_backend(
-    config: &mut rustc_interface::Config,
-    backend: fn() -> Box<dyn CodegenBackend>,
-) {
-    config.make_codegen_backend = Some(Box::new(move |_| backend()));
 }

@@ -5,7 +5,7 @@ pub(crate) use rustc_incremental::copy_cgu_workproduct_to_incr_comp_cache_dir as
 use rustc_middle::mir::{SourceInfo, Terminator, TerminatorKind};
 use rustc_middle::ty::{EarlyBinder, Instance, InstanceKind, TyCtxt};
 
-use super::super::common::{compiled_module, shims};
+use crate::rustc::common::{compiled_module, shims};
 
 compiled_module!();
 

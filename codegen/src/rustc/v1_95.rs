@@ -1,4 +1,4 @@
-//! What is so in rustc 1.95 and the releases after it that have no module of their own.
+//! What is so in rustc 1.95.
 
 use std::any::Any;
 use std::path::PathBuf;
@@ -12,14 +12,13 @@ use rustc_codegen_ssa::traits::{CodegenBackend, ModuleBufferMethods};
 use rustc_codegen_ssa::{CodegenResults, ModuleCodegen};
 use rustc_data_structures::fx::{FxIndexMap, FxIndexSet};
 use rustc_data_structures::profiling::SelfProfilerRef;
-pub(crate) use rustc_data_structures::stable_hasher;
 use rustc_data_structures::steal::Steal;
 use rustc_data_structures::sync::Lock;
 use rustc_errors::DiagCtxtHandle;
 use rustc_metadata::EncodedMetadata;
 use rustc_middle::dep_graph::{WorkProduct, WorkProductId};
 pub(crate) use rustc_middle::mir::mono;
-use rustc_middle::ty::{Instance, ResolverAstLowering, ResolverGlobalCtxt, Ty, TyCtxt};
+use rustc_middle::ty::{ResolverAstLowering, ResolverGlobalCtxt, TyCtxt};
 use rustc_session::Session;
 use rustc_session::config::OutputFilenames;
 use rustc_span::Symbol;
@@ -31,10 +30,10 @@ use super::common::{
 };
 use crate::glue::{self, Llvm, LlvmBuffer, LlvmModule, SchismBackend};
 
-#[path = "until_1_97.rs"]
-mod until_1_97;
+#[path = "until_1_96.rs"]
+mod until_1_96;
 
-pub(crate) use until_1_97::*;
+pub(crate) use until_1_96::*;
 
 codegen_backend! {
     fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
@@ -189,29 +188,9 @@ fn target_cpu(sess: &Session) -> String {
     host_cpu().0
 }
 
-/// The function that drops a value of a type.
-pub(crate) fn drop_glue<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>) -> Instance<'tcx> {
-    Instance::resolve_drop_in_place(tcx, ty)
-}
-
-/// Where the object of a codegen unit goes.
-pub(crate) fn object_path(sess: &Session, outputs: &OutputFilenames, unit: &str) -> PathBuf {
-    outputs.temp_path_ext_for_cgu("hcf.o", unit, sess.invocation_temp.as_deref())
-}
-
 /// Variables of the environment that the crate depends on.
 pub(crate) fn variables(sess: &Session) -> &Lock<FxIndexSet<(Symbol, Option<Symbol>)>> {
     &sess.psess.env_depinfo
-}
-
-/// What a definition says after its parameters are replaced, as it says it.
-pub(crate) fn as_written<T>(value: T) -> T {
-    value
-}
-
-/// What is to be normalised.
-pub(crate) fn to_normalize<T>(value: T) -> T {
-    value
 }
 
 /// Files besides the sources that the crate depends on.

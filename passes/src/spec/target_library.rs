@@ -42,6 +42,11 @@ impl TargetLibraryInfo {
     pub const SPIRV: Self =
         Self { correctly_rounded: ROUNDED, approximate: &[], functions: &[], wide: false };
 
+    /// AMD's GPUs, as LLVM generates code for them: these have instructions, or sequences of some,
+    /// whose results are correctly rounded.
+    pub const AMDGCN: Self =
+        Self { correctly_rounded: ROUNDED, approximate: &[], functions: &[], wide: false };
+
     /// Nothing but the operations of LLVM that are no functions.
     pub const NOTHING: Self =
         Self { correctly_rounded: &[], approximate: &[], functions: &[], wide: false };
@@ -51,6 +56,7 @@ impl TargetLibraryInfo {
     pub fn of_triple(triple: &str) -> Self {
         match triple.split('-').next() {
             Some("nvptx64") => Self::PTX,
+            Some("amdgcn") => Self::AMDGCN,
             Some("spirv64") => Self::SPIRV,
             Some("x86_64" | "") => Self::CPU,
             _ => Self::NOTHING,

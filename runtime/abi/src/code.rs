@@ -14,6 +14,10 @@ pub const ENTRY: &str = "schism.entry";
 /// index in the request follows, as a decimal number.
 pub const OPEN_CONSTANT: &str = "schism_constant_";
 
+/// The symbol of a variable of AMD's code that reads the time: how long a tick of the clock is, as
+/// a `u64`: nanoseconds times 2³². It is set before the first launch, unless the clock has 100 MHz.
+pub const TICK: &str = "schism_tick";
+
 /// `extern "C" fn() -> *mut ItemContext`: the thread's context.
 pub const CURRENT: &str = "__schism_cpu_context";
 

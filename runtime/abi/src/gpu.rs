@@ -11,6 +11,17 @@ pub const TARGET_PTX: u32 = 1;
 /// `arch` is empty and `isa` is 0.
 pub const TARGET_SPIRV: u32 = 2;
 
+/// [`GpuRequest::target`]: a code object, as the driver of AMD's GPUs takes it. `arch` is one of
+/// [`AMDGCN_PROCESSORS`], and `isa` is 0.
+pub const TARGET_AMDGCN: u32 = 3;
+
+/// [`GpuRequest::target`]: the assembly of [`TARGET_AMDGCN`], for people.
+pub const TARGET_AMDGCN_ASSEMBLY: u32 = 4;
+
+/// The processors of AMD that code can be made for, and the work-items of a wave of each.
+pub const AMDGCN_PROCESSORS: [(&str, u32); 5] =
+    [("gfx906", 64), ("gfx90a", 64), ("gfx942", 64), ("gfx1030", 32), ("gfx1100", 32)];
+
 /// The processors that PTX can be compiled for, and the first PTX version that knows each, times
 /// ten. A suffix means that the code runs only on that architecture (`a`) or its family (`f`).
 pub const PTX_PROCESSORS: [(&str, u32); 28] = [
@@ -115,7 +126,7 @@ pub const ASSUME_INDEX_32: u32 = 1;
 /// The range is a multiple of the block in each dimension: every work-item of a block is inside.
 pub const ASSUME_DIVISIBLE: u32 = 2;
 
-/// A kernel for a GPU's driver: a text, or SPIR-V's little-endian words.
+/// A kernel for a GPU's driver: a text, SPIR-V's little-endian words, or a code object.
 ///
 /// The parameters of the entry, in this order: the request's parameters (aggregates by value,
 /// everything else as it is); with [`crate::FLAG_OFFSET`] the launch's offset, three `u64`; with

@@ -13,7 +13,8 @@ use schism_hcf::KernelRef;
 
 use crate::{
     ABI_VERSION, Bytes, Constant, CpuObject, CpuRequest, ENTRY_SYMBOL, EntryFn, GpuKernel,
-    GpuRequest, JitApi, OK, Param, TARGET_PTX, TARGET_SPIRV, Text, code, version_of,
+    GpuRequest, JitApi, OK, Param, TARGET_AMDGCN, TARGET_AMDGCN_ASSEMBLY, TARGET_PTX, TARGET_SPIRV,
+    Text, code, version_of,
 };
 
 /// Stage 2, open. It stays loaded until the process ends.
@@ -176,6 +177,32 @@ impl Stage2 {
     /// If stage 2 rejects it.
     pub fn compile_spirv(&self, wanted: CompileRequest<'_>) -> Result<CompiledKernel, Refused> {
         self.compile_gpu(wanted, TARGET_SPIRV, "", LaunchAssumptions::default())
+    }
+
+    /// Compiles a kernel to a code object for a processor of AMD's such as `gfx90a`.
+    ///
+    /// # Errors
+    /// If stage 2 rejects it.
+    pub fn compile_amdgcn(
+        &self,
+        wanted: CompileRequest<'_>,
+        processor: &str,
+        assumptions: LaunchAssumptions,
+    ) -> Result<CompiledKernel, Refused> {
+        self.compile_gpu(wanted, TARGET_AMDGCN, processor, assumptions)
+    }
+
+    /// As [`compile_amdgcn`](Self::compile_amdgcn), to assembly.
+    ///
+    /// # Errors
+    /// If stage 2 rejects it.
+    pub fn compile_amdgcn_assembly(
+        &self,
+        wanted: CompileRequest<'_>,
+        processor: &str,
+        assumptions: LaunchAssumptions,
+    ) -> Result<CompiledKernel, Refused> {
+        self.compile_gpu(wanted, TARGET_AMDGCN_ASSEMBLY, processor, assumptions)
     }
 
     fn compile_gpu(

@@ -84,7 +84,7 @@ pub struct SpecPart {
 pub struct Image {
     /// How kernels refer to it: `llvm-ir.global`, `ptx.sm_90`, `host.x86-64-v3`. Not empty.
     pub name: String,
-    /// The format of `data`: `llvm-ir`, `ptx`, `spirv`, `elf`. With `code` it is the target's: see
+    /// The format of `data`: `llvm-ir`, `ptx`, `spirv`, `amdgcn`, `elf`. With `code` it is the target's: see
     /// [`Code::target`].
     pub format: String,
     /// Which of several images in that format: `global-module` for the generic one.
@@ -131,6 +131,7 @@ impl Code {
         match target {
             Target::Host(_) => "elf",
             Target::Ptx(_) => "ptx",
+            Target::Amdgcn(_) => "amdgcn",
         }
     }
 }

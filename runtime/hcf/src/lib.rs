@@ -39,5 +39,7 @@ pub use error::{HcfError, Problem};
 pub use file::{FileSection, sections_of_file};
 pub use object_id::ObjectId;
 pub use record::{ImageRef, KernelRef, RecordRef, Records, SpecConstantRef, records};
-pub use target::{Level, PROCESSORS, Processor, Target, TargetError, Targets};
+pub use target::{
+    AMD_PROCESSORS, AmdProcessor, Level, PROCESSORS, Processor, Target, TargetError, Targets,
+};
 pub use tree::Tree;

@@ -24,6 +24,8 @@ pub enum Target {
     Host(Level),
     /// NVIDIA GPUs, as PTX, which their driver compiles.
     Ptx(Processor),
+    /// AMD GPUs, as code objects for one processor.
+    Amdgcn(AmdProcessor),
 }
 
 /// A level of x86-64 processors, as the psABI defines them. Each includes the ones before.
@@ -47,6 +49,10 @@ pub struct Processor {
     scope: Scope,
 }
 
+/// An AMD processor. Code for it runs on no other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AmdProcessor(&'static str);
+
 /// On which other processors code for a processor runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Scope {
@@ -64,6 +70,17 @@ pub const PROCESSORS: [&str; 28] = [
     "sm_100", "sm_100a", "sm_100f", "sm_101", "sm_101a", "sm_101f", "sm_103", "sm_103a", "sm_103f",
     "sm_110", "sm_110a", "sm_110f", "sm_120", "sm_120a", "sm_120f", "sm_121", "sm_121a", "sm_121f",
 ];
+
+/// The processors of AMD that can be targets.
+pub const AMD_PROCESSORS: [&str; 5] = ["gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100"];
+
+impl AmdProcessor {
+    /// The processor's name, such as `gfx90a`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        self.0
+    }
+}
 
 impl Level {
     /// All of them, the lowest first.
@@ -150,12 +167,16 @@ pub enum TargetError {
     Empty,
     /// Its kind is unknown.
     #[error(
-        "there is no target `{0}`; a target is `host`, `host:LEVEL` such as `host:x86-64-v3`, or `ptx:PROCESSOR` such as `ptx:sm_80`"
+        "there is no target `{0}`; a target is `host`, `host:LEVEL` such as `host:x86-64-v3`, `ptx:PROCESSOR` such as `ptx:sm_80`, \
+         or `amdgcn:PROCESSOR` such as `amdgcn:gfx90a`"
     )]
     Kind(String),
     /// The processor is unknown.
     #[error("there is no processor `{0}`; `ptx:` takes one of {list}", list = PROCESSORS.join(", "))]
     Processor(String),
+    /// The processor of AMD's is unknown.
+    #[error("there is no processor `{0}`; `amdgcn:` takes one of {list}", list = AMD_PROCESSORS.join(", "))]
+    AmdProcessor(String),
     /// The level is unknown.
     #[error("there is no level `{0}` of the host's processors; `host:` takes one of {list}", list = Level::ALL.map(Level::as_str).join(", "))]
     Level(String),
@@ -183,6 +204,15 @@ impl FromStr for Processor {
     }
 }
 
+impl FromStr for AmdProcessor {
+    type Err = TargetError;
+
+    fn from_str(text: &str) -> Result<Self, TargetError> {
+        let found = AMD_PROCESSORS.into_iter().find(|known| *known == text);
+        found.map(Self).ok_or_else(|| TargetError::AmdProcessor(text.to_owned()))
+    }
+}
+
 impl FromStr for Level {
     type Err = TargetError;
 
@@ -198,6 +228,7 @@ impl FromStr for Target {
     fn from_str(text: &str) -> Result<Self, TargetError> {
         match text.split_once(':') {
             Some(("ptx", processor)) => processor.parse().map(Self::Ptx),
+            Some(("amdgcn", processor)) => processor.parse().map(Self::Amdgcn),
             Some(("host", level)) => level.parse().map(Self::Host),
             _ => Err(TargetError::Kind(text.to_owned())),
         }
@@ -215,6 +246,12 @@ impl fmt::Display for Processor {
     }
 }
 
+impl fmt::Display for AmdProcessor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
@@ -226,6 +263,7 @@ impl fmt::Display for Target {
         match self {
             Self::Host(level) => write!(f, "host:{level}"),
             Self::Ptx(processor) => write!(f, "ptx:{processor}"),
+            Self::Amdgcn(processor) => write!(f, "amdgcn:{processor}"),
         }
     }
 }
@@ -314,6 +352,9 @@ mod tests {
         for name in PROCESSORS {
             assert_eq!(name.parse::<Processor>().unwrap().to_string(), name);
         }
+        for name in AMD_PROCESSORS {
+            assert_eq!(name.parse::<AmdProcessor>().unwrap().to_string(), name);
+        }
         for level in Level::ALL {
             assert_eq!(Target::Host(level).to_string().parse(), Ok(Target::Host(level)));
         }
@@ -332,6 +373,8 @@ mod tests {
             ("ptx:sm_080", "no processor `sm_080`"),
             ("ptx:sm_80a", "no processor `sm_80a`"),
             ("ptx:", "no processor ``"),
+            ("amdgcn:gfx90", "no processor `gfx90`; `amdgcn:` takes one of gfx906, gfx90a"),
+            ("amdgcn:sm_80", "no processor `sm_80`; `amdgcn:`"),
             ("ptx", "a target is `host`"),
             ("sm_80", "no target `sm_80`"),
             ("HOST", "no target `HOST`"),
@@ -351,10 +394,11 @@ mod tests {
 
     #[test]
     fn order_makes_no_difference() {
-        let one: Targets = "ptx:sm_90,host,ptx:sm_80,host:x86-64-v4".parse().unwrap();
-        let other: Targets = "host:x86-64-v4,ptx:sm_80,ptx:sm_90,host".parse().unwrap();
+        let one = "amdgcn:gfx90a,ptx:sm_90,host,ptx:sm_80,host:x86-64-v4";
+        let other = "host:x86-64-v4,ptx:sm_80,amdgcn:gfx90a,ptx:sm_90,host";
+        let [one, other] = [one, other].map(|text| text.parse::<Targets>().unwrap());
         assert_eq!(one, other);
-        assert_eq!(one.to_string(), "host,host:x86-64-v4,ptx:sm_80,ptx:sm_90");
+        assert_eq!(one.to_string(), "host,host:x86-64-v4,ptx:sm_80,ptx:sm_90,amdgcn:gfx90a");
     }
 
     #[test]

@@ -25,6 +25,10 @@ fn main() {
     // An installation may put LLVM beside the library; otherwise it is where the toolchain has it.
     println!("cargo::rustc-link-arg=-Wl,-rpath,$ORIGIN");
     println!("cargo::rustc-link-arg=-Wl,-rpath,{}", folder.display());
+    // Code for AMD's GPUs is linked by the toolchain's own linker.
+    let host = std::env::var("TARGET").expect("cargo sets TARGET");
+    let linker = sysroot.join("lib/rustlib").join(host).join("bin/rust-lld");
+    println!("cargo::rustc-env=SCHISM_TOOLCHAIN_LLD={}", linker.display());
     let llvm = Llvm::open(&library, &library::OPTIONS);
     device_library(&sysroot.join("bin/rustc"), &llvm);
     recorder(&sysroot.join("bin/rustc"));

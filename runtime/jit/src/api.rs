@@ -9,10 +9,11 @@ use std::sync::OnceLock;
 use schism_jit_abi::{
     ABI_VERSION, Bytes, CpuObject, CpuRequest, FLAG_BASE, FLAG_FINITE_MATH, FLAG_OFFSET,
     FLAG_OPEN_CONSTANTS, FLAG_PORTABLE_MATH, FLAG_RELAXED_MATH, GpuKernel, GpuRequest, JitApi, OK,
-    TARGET_PTX, TARGET_SPIRV, Text,
+    TARGET_AMDGCN, TARGET_AMDGCN_ASSEMBLY, TARGET_PTX, TARGET_SPIRV, Text,
 };
 use schism_passes::spec::options::FastMath;
 
+use crate::amdgcn::{AmdgcnCode, compile_amdgcn};
 use crate::cpu::{CpuCode, compile_cpu, cpu_name};
 use crate::ptx::{Libdevice, PtxCode, PtxOptions, compile_ptx};
 use crate::request::Known;
@@ -111,6 +112,7 @@ unsafe fn give<K>(
 enum GpuCode {
     Ptx(PtxCode),
     Spirv(SpirvCode),
+    Amdgcn(AmdgcnCode),
 }
 
 unsafe extern "C" fn compile_gpu_c(
@@ -128,6 +130,8 @@ unsafe extern "C" fn compile_gpu_c(
             unsafe { ((*request).target, copy_gpu_request(&*request)?) };
         let code = Box::new(match target {
             TARGET_SPIRV => GpuCode::Spirv(compile_spirv(request, options)?),
+            TARGET_AMDGCN => GpuCode::Amdgcn(compile_amdgcn(request, options, false)?),
+            TARGET_AMDGCN_ASSEMBLY => GpuCode::Amdgcn(compile_amdgcn(request, options, true)?),
             _ => GpuCode::Ptx(compile_ptx(request, options)?),
         });
         let (bytes, entry, flags, lower_micros) = match &*code {
@@ -135,6 +139,9 @@ unsafe extern "C" fn compile_gpu_c(
                 (code.text(), code.entry().to_bytes(), code.flags(), code.lower_micros)
             }
             GpuCode::Spirv(code) => {
+                (code.bytes(), code.entry().to_bytes(), code.flags(), code.lower_micros)
+            }
+            GpuCode::Amdgcn(code) => {
                 (code.bytes(), code.entry().to_bytes(), code.flags(), code.lower_micros)
             }
         };
@@ -159,13 +166,17 @@ unsafe extern "C" fn compile_gpu_c(
 /// The request's lists and texts can be read.
 unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions), JitError> {
     let invalid = |reason: &str| JitError::InvalidRequest(reason.to_owned());
-    if ![TARGET_PTX, TARGET_SPIRV].contains(&request.target) {
+    const TARGETS: [u32; 4] = [TARGET_PTX, TARGET_SPIRV, TARGET_AMDGCN, TARGET_AMDGCN_ASSEMBLY];
+    if !TARGETS.contains(&request.target) {
         return Err(JitError::InvalidRequest(format!("the unknown target {}", request.target)));
     }
     // SAFETY: the caller promises that the text can be read.
     let has_arch = !unsafe { request.arch.as_slice() }.is_empty();
     if request.target == TARGET_SPIRV && (has_arch || request.isa != 0) {
         return Err(invalid("a processor or a version for SPIR-V, which has none"));
+    }
+    if [TARGET_AMDGCN, TARGET_AMDGCN_ASSEMBLY].contains(&request.target) && request.isa != 0 {
+        return Err(invalid("a version for AMD's processors, which have none"));
     }
     if request.flags & FLAG_PORTABLE_MATH != 0 {
         return Err(invalid("a flag that is for the CPU"));

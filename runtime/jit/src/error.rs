@@ -82,6 +82,11 @@ pub enum JitError {
     /// The operating system could not provide memory or a thread.
     #[error("no resources to compile a kernel: {0}")]
     OutOfResources(String),
+    /// The toolchain's linker cannot be had, or refuses what was compiled.
+    #[error(
+        "a kernel for an AMD GPU needs the linker rust-lld of the toolchain: {0}; SCHISM_LLD may name it"
+    )]
+    Linker(String),
     /// A bug of stage 2.
     #[error("stage 2 failed in a way that it should not: {0}; please report this")]
     Internal(String),
@@ -111,7 +116,7 @@ impl JitError {
             Self::UnresolvedSymbols { .. } => abi::UNRESOLVED_SYMBOLS,
             Self::Unsupported { .. } => abi::UNSUPPORTED,
             Self::BackendFailed { .. } => abi::BACKEND_FAILED,
-            Self::OutOfResources(_) => abi::OUT_OF_RESOURCES,
+            Self::OutOfResources(_) | Self::Linker(_) => abi::OUT_OF_RESOURCES,
             Self::Internal(_) => abi::INTERNAL,
         }
     }

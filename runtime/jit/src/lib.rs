@@ -16,6 +16,7 @@
 //! | `devicelib` | mathematics for devices without a library |
 //! | `cpu` | the CPU: a loop nest around the kernel |
 //! | `ptx` | NVIDIA GPUs: an entry around the kernel, and its PTX |
+//! | `amdgcn` | AMD's GPUs: the same entry, and its code object |
 //! | `spirv` | OpenCL's devices: the same entry, and its SPIR-V |
 //! | `module` | a module, and passes over it as a whole |
 //! | `lines` | source locations |
@@ -27,6 +28,7 @@
 //! Images come from files and are untrusted: see `image`. The output for the CPU is an object,
 //! which the crate `schism-loader` loads.
 
+mod amdgcn;
 mod api;
 mod clock;
 mod cpu;
@@ -43,6 +45,7 @@ mod spirv;
 mod target;
 mod times;
 
+pub use amdgcn::{AmdgcnCode, compile_amdgcn};
 pub use api::{schism_jit_api, version};
 #[doc(hidden)]
 pub use cpu::compile_cpu_within;

@@ -43,6 +43,12 @@ pub trait Target {
     /// The processor to generate code for.
     fn machine(&self) -> Result<Machine, JitError>;
 
+    /// The machine whose layout an image has until it is converted to the target's, if it is not
+    /// the target's own.
+    fn machine_of_images(&self) -> Result<Option<Machine>, JitError> {
+        Ok(None)
+    }
+
     /// The vectors in whose lanes work-items are computed, if they are.
     fn lanes(&self) -> Result<Option<Lanes>, JitError> {
         Ok(None)
@@ -138,8 +144,10 @@ pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitErr
     let mut times = Times::new(request);
     let context = Context::new();
     let machine = target.machine()?;
+    let of_images = target.machine_of_images()?;
     times.done("target");
-    let module = image::load(&context, request, &machine, T::DEVICE, T::LINES)?;
+    let for_image = of_images.as_ref().unwrap_or(&machine);
+    let module = image::load(&context, request, for_image, T::DEVICE, T::LINES)?;
     times.done("load");
     dump.module("1-image.ll", &module);
     let lanes = target.lanes()?;

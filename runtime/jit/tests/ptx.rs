@@ -3,7 +3,7 @@
 mod support;
 
 use schism_jit_abi::*;
-use support::gpu::{Gpu, panics};
+use support::gpu::{Gpu, PANICS, SUBJECTS, panics, subject};
 use support::ptxas;
 use support::{Source, bitcode, param, words};
 
@@ -390,41 +390,6 @@ fn requests_that_make_no_sense_are_refused() {
     }
 }
 
-/// A kernel of `gpu.ll`, of a pointer or so many bytes, a pointer, and eight bytes or four.
-fn subject(kernel: &str) -> Source {
-    let (size, kind) = match kernel {
-        "bytes" => (24, PARAM_BYTES),
-        "large" => (6000, PARAM_BYTES),
-        _ => (8, PARAM_POINTER),
-    };
-    let last = if kernel == "floats" {
-        param(size + 8, 4, PARAM_FLOAT)
-    } else {
-        param(size + 8, 8, PARAM_INTEGER)
-    };
-    let params = vec![param(0, size, kind), param(size, 8, PARAM_POINTER), last];
-    Source::new(include_str!("kernels/gpu.ll"), kernel, params)
-}
-
-const SUBJECTS: [&str; 16] = [
-    "private",
-    "atomics",
-    "memory",
-    "integers",
-    "floats",
-    "tables",
-    "ends",
-    "bytes",
-    "group",
-    "scopes",
-    "updates",
-    "sub_group",
-    "reductions",
-    "clocks",
-    "prints",
-    "iterates",
-];
-
 #[test]
 fn what_kernels_contain_is_assembled_for_all_processors() {
     let Some(ptxas) = ptxas::find() else { return };
@@ -434,20 +399,7 @@ fn what_kernels_contain_is_assembled_for_all_processors() {
             ptxas::assemble(&ptxas, processor, &ptx.text);
         }
     }
-    for kernel in [
-        "inlined",
-        "placeless",
-        "recursive",
-        "by_pointer",
-        "itself",
-        "always",
-        "never",
-        "formatted",
-        "counts",
-        "several",
-        "shown_text",
-        "shown_number",
-    ] {
+    for kernel in PANICS {
         for (group, assumptions) in [([0; 3], 0), ([128, 1, 1], ASSUME_INDEX_32 | ASSUME_DIVISIBLE)]
         {
             let source = panics(kernel).flags(FLAG_BASE);

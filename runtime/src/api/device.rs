@@ -111,7 +111,7 @@ impl Device {
         Ok(Self { device, demanded: false })
     }
 
-    /// The device with this name: `cpu`, `native`, or `cuda:0`, `cuda:1` and so on; `cuda` is the
+    /// The device with this name: `cpu`, `native`, or `cuda:0`, `hip:1` and so on; `cuda` is the
     /// first GPU.
     ///
     /// # Errors

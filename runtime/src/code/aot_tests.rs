@@ -27,7 +27,7 @@ fn image(target: &str, form: &str, flags: u32, assumptions: u32) -> Image {
                 let version = if processor.capability() < (9, 0) { "7.0" } else { "7.8" };
                 format!("//\n// Made by\n\n.version {version}\n.target {processor}\n").into_bytes()
             }
-            Target::Host(_) => b"\x7fELF".to_vec(),
+            Target::Host(_) | Target::Amdgcn(_) => b"\x7fELF".to_vec(),
         },
         ..Image::default()
     }

@@ -16,7 +16,7 @@ use crate::error::{BufferError, DeviceError, LaunchError};
 use crate::hal::recording;
 use crate::hal::{
     Backend, DeviceOps, MemoryOps, PendingOps, QueueOps, SharedRange, TaskQueue, Unreadable, cuda,
-    host,
+    hip, host,
 };
 use crate::launch::desc::LaunchDesc;
 
@@ -319,6 +319,9 @@ backends! {
     /// An NVIDIA GPU, through its driver, running code that LLVM compiled from the program's device
     /// half. It has memory of its own.
     Cuda(cuda::Cuda),
+    /// An AMD GPU, through the driver HIP, running code that LLVM compiled from the program's device
+    /// half. It has memory of its own.
+    Hip(hip::Hip),
     /// Runs nothing, and records what is requested.
     #[cfg(test)] Recording(recording::Recording),
 }

@@ -15,6 +15,8 @@
 pub(crate) mod address_window;
 pub(crate) mod cuda;
 pub(crate) mod dispatch;
+mod gpu;
+pub(crate) mod hip;
 pub(crate) mod host;
 pub(crate) mod host_access;
 #[cfg(test)]

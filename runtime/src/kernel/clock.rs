@@ -8,7 +8,8 @@ unsafe extern "C" {
 /// A tick counter of the processor that the work-item runs on; its origin is unspecified.
 ///
 /// On the host devices it is the time-stamp counter (`rdtsc`), which has a constant rate. On an
-/// NVIDIA GPU it counts clock cycles of the multiprocessor (`%clock64`). The difference of two
+/// NVIDIA GPU it counts clock cycles of the multiprocessor (`%clock64`), on an AMD GPU those of the
+/// compute unit, or ticks of a slower clock where these are not counted. The difference of two
 /// readings in one work-item is the time between them. Readings of work-items on other processors
 /// have another origin.
 ///
@@ -40,7 +41,8 @@ pub fn device_clock() -> u64 {
 /// all launches on it.
 ///
 /// The resolution depends on the device: the host devices use the system's monotonic clock; the
-/// timer of an NVIDIA GPU (`%globaltimer`) advances once a microsecond or less often. For short
+/// timer of an NVIDIA GPU (`%globaltimer`) advances once a microsecond or less often, that of an AMD
+/// GPU every few tens of nanoseconds. For short
 /// times see [`device_clock`].
 ///
 /// ```

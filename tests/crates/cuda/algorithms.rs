@@ -6,7 +6,7 @@ use schism::{BufferError, LaunchError};
 
 use crate::fake::{note, on_launch, take_seen};
 use crate::memory::add_one;
-use crate::queue;
+use crate::{gpu, queue};
 
 fn is_foreign<R>(result: Result<R, LaunchError>) {
     let error = result.err().expect("it is elsewhere");
@@ -15,7 +15,7 @@ fn is_foreign<R>(result: Result<R, LaunchError>) {
 
 pub fn algorithms() {
     on_launch(add_one);
-    let (gpu, cpu) = (queue("cuda:0"), queue("cpu"));
+    let (gpu, cpu) = (queue(&*gpu(0)), queue("cpu"));
     // What is on the host is copied to the device, and back.
     let mut host = [1_u32, 2, 3, 4];
     algorithms::for_each(&gpu, &mut host, |x| *x += 1).expect("it runs");
@@ -54,9 +54,9 @@ pub fn algorithms() {
 
 /// What does not fit is an error of the launch.
 pub fn no_memory_for_algorithms() {
-    let gpu = queue("cuda:0");
+    let gpu = queue(&gpu(0));
     let host = vec![1_u8; 100 << 20];
     let error = algorithms::find(&gpu, &host, 2).expect_err("it is more than there is");
     assert!(matches!(error, LaunchError::Memory(BufferError::OutOfMemory { .. })), "{error}");
-    assert!(error.to_string().starts_with("device `cuda:0` has no room"), "{error}");
+    assert!(error.to_string().starts_with(&format!("device `{}` has no room", crate::gpu(0))), "{error}");
 }

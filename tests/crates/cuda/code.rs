@@ -5,7 +5,7 @@ use std::env;
 use schism::prelude::*;
 
 use crate::fake::{code, note, on_launch, take_seen};
-use crate::queue;
+use crate::{gpu, queue};
 
 /// Sums of pairs, from the one with that number on.
 fn sums(queue: &Queue, len: usize, from: usize) {
@@ -18,7 +18,7 @@ fn sums(queue: &Queue, len: usize, from: usize) {
 /// What code is made for.
 pub fn assumptions() {
     on_launch(note);
-    let queue = queue("cuda:0");
+    let queue = queue(&*gpu(0));
     let run = |len: usize, from: usize| {
         sums(&queue, len, from);
         assert_eq!(take_seen().len(), 1);
@@ -55,7 +55,7 @@ pub fn assumptions() {
 /// Each size of groups has its code.
 pub fn group_sizes() {
     on_launch(note);
-    let queue = queue("cuda:0");
+    let queue = queue(&*gpu(0));
     let launch = |size: usize| {
         let range = NdRange::new(4 * size, size).expect("even groups");
         queue
@@ -92,7 +92,7 @@ pub fn group_sizes() {
 /// the one that there was. If the driver refuses it, they go on as they were.
 pub fn background(is_refused: bool) {
     on_launch(note);
-    let queue = queue("cuda:0");
+    let queue = queue(&*gpu(0));
     let mut numbers = Buffer::filled(&queue, 100, 1_u32).expect("memory");
     let mut launch = |stride: u32, other: u32| {
         queue
@@ -127,7 +127,7 @@ pub fn background(is_refused: bool) {
 /// Nothing is counted on.
 pub fn off() {
     on_launch(note);
-    let queue = queue("cuda:0");
+    let queue = queue(&*gpu(0));
     for len in [32, 20, 1 << 20] {
         sums(&queue, len, 0);
         let (text, count) = code();
@@ -146,7 +146,7 @@ pub fn processor() {
     let [own, processor, version] =
         [2, 3, 4].map(|index| env::args().nth(index).expect("what is there"));
     on_launch(note);
-    let device = Device::by_name("cuda:0").expect("a device");
+    let device = Device::by_name(&*gpu(0)).expect("a device");
     let said = device.description();
     let expected = if own == processor {
         format!(", {own}, ")
@@ -154,7 +154,7 @@ pub fn processor() {
         format!(", {own} with code for {processor}, ")
     };
     assert!(said.contains(&expected), "{said}");
-    let queue = queue("cuda:0");
+    let queue = queue(&*gpu(0));
     let mut numbers = Buffer::filled(&queue, 10, 1_u32).expect("memory");
     queue.for_each(&mut numbers, |x| *x += 1).expect("it runs");
     assert_eq!(take_seen().len(), 1);
@@ -167,14 +167,14 @@ pub fn processor() {
 /// A kernel, which is found or compiled: the test looks at what is kept.
 pub fn driver_version() {
     on_launch(note);
-    let queue = queue("cuda:0");
+    let queue = queue(&*gpu(0));
     queue.parallel_for(100, |_| ()).expect("it runs");
 }
 
 /// A kernel with a function of C.
 pub fn sine() -> Result<(), LaunchError> {
     on_launch(note);
-    let queue = queue("cuda:0");
+    let queue = queue(&*gpu(0));
     let mut numbers = Buffer::filled(&queue, 10, 1.0_f32).expect("memory");
     queue.for_each(&mut numbers, |x| *x = x.sin())
 }
@@ -182,7 +182,7 @@ pub fn sine() -> Result<(), LaunchError> {
 /// The program was compiled with lines.
 pub fn lines() {
     on_launch(note);
-    queue("cuda:0").parallel_for(1, |item| assert!(item.x() < 100)).expect("it runs");
+    queue(&*gpu(0)).parallel_for(1, |item| assert!(item.x() < 100)).expect("it runs");
     let (text, _) = code();
     let file = text.lines().find(|line| line.contains(".file") && line.contains("/cuda/code.rs\""));
     let number = file.and_then(|line| line.split_whitespace().nth(1)).expect("this file");

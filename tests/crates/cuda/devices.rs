@@ -7,26 +7,30 @@ use schism::{DeviceError, Error};
 
 use crate::fake::{calls, note, on_launch};
 use crate::memory::add_one;
-use crate::queue;
+use crate::{gpu, gpus, is_hip, named, queue};
 
 pub fn devices() {
     let all: Vec<_> = Device::all().iter().map(ToString::to_string).collect();
-    assert_eq!(all, ["cpu", "native", "cuda:0", "cuda:1"]);
-    let device = Device::by_name("cuda:1").expect("there are two");
-    assert_eq!((device.name(), device.kind()), ("cuda:1", schism::DeviceKind::Cuda));
-    assert!(device.description().contains("A GPU that is none, sm_90, 1 GiB"));
-    assert_eq!((device.max_group_size(), device.local_memory_size()), (1024, 227 << 10));
-    assert_eq!(Device::by_name("cuda").expect("the first"), Device::by_name("cuda:0").unwrap());
-    assert_ne!(device, Device::by_name("cuda:0").unwrap());
-    let error = Device::by_name("cuda:2").expect_err("there are two").to_string();
-    assert!(error.contains("`cuda:2`") && error.contains("cuda:0, cuda:1"), "{error}");
-    for name in ["cuda:", "cuda:x", "cuda1", "gpu"] {
-        let error = Device::by_name(name).expect_err("no name");
+    assert_eq!(all, ["cpu", "native", &*gpu(0), &*gpu(1)]);
+    let device = Device::by_name(&*gpu(1)).expect("there are two");
+    let (kind, processor, local) = match is_hip() {
+        true => (schism::DeviceKind::Hip, "gfx90a", 64 << 10),
+        false => (schism::DeviceKind::Cuda, "sm_90", 227 << 10),
+    };
+    assert_eq!((device.name(), device.kind()), (&*gpu(1), kind));
+    assert!(device.description().contains(&format!("A GPU that is none, {processor}, 1 GiB")));
+    assert_eq!((device.max_group_size(), device.local_memory_size()), (1024, local));
+    assert_eq!(Device::by_name(gpus()).expect("the first"), Device::by_name(&*gpu(0)).unwrap());
+    assert_ne!(device, Device::by_name(&*gpu(0)).unwrap());
+    let error = Device::by_name(&*gpu(2)).expect_err("there are two").to_string();
+    assert!(error.contains(&*gpu(2)) && error.contains(&format!("{}, {}", gpu(0), gpu(1))), "{error}");
+    for name in [":", ":x", "1", "gpu"].map(|rest| format!("{}{rest}", gpus())) {
+        let error = Device::by_name(&name).expect_err("no name");
         assert!(matches!(error, DeviceError::Unknown { .. }), "{error}");
-        assert!(error.to_string().contains("cuda:1"), "{error}");
+        assert!(error.to_string().contains(&*gpu(1)), "{error}");
     }
     for number in 0..2 {
-        let queue = queue(&format!("cuda:{number}"));
+        let queue = queue(&gpu(number));
         assert_eq!(Buffer::from_slice(&queue, &[number]).expect("memory").to_vec(), [number]);
     }
 }
@@ -34,52 +38,52 @@ pub fn devices() {
 /// There is no driver, or it has no device.
 pub fn no_device() {
     let reason = env::args().nth(2).expect("what is said");
-    let error = Device::by_name("cuda:0").expect_err("no device");
+    let error = Device::by_name(&*gpu(0)).expect_err("no device");
     assert!(matches!(error, DeviceError::NoGpu { .. }), "{error}");
     assert!(error.to_string().contains(&reason), "{error}");
-    assert!(Device::all().iter().all(|device| !device.name().starts_with("cuda")));
+    assert!(Device::all().iter().all(|device| !device.name().starts_with(gpus())));
     // Without a demand, programs run elsewhere.
     Queue::new().expect("the host").parallel_for(1, |_| ()).expect("it runs");
 }
 
 /// Without its compiler, there is no such device.
 pub fn stage2() {
-    let error = Device::by_name("cuda:0").expect_err("no compiler");
-    assert!(matches!(&error, DeviceError::Stage2 { device, .. } if device == "cuda:0"), "{error}");
+    let error = Device::by_name(&*gpu(0)).expect_err("no compiler");
+    assert!(matches!(&error, DeviceError::Stage2 { device, .. } if device == &*gpu(0)), "{error}");
     assert_eq!(Device::all().len(), 1);
 }
 
 /// The driver does not know its first device.
 pub fn first_fails() {
     let all: Vec<_> = Device::all().iter().map(ToString::to_string).collect();
-    assert_eq!(all, ["cpu", "native", "cuda:1"]);
-    assert_eq!(Device::by_name("cuda").expect("the first that there is").name(), "cuda:1");
-    let error = Device::by_name("cuda:0").expect_err("it fails").to_string();
-    assert!(error.contains("finds only cuda:1"), "{error}");
-    assert_eq!(Buffer::from_slice(&queue("cuda"), &[7]).expect("memory").to_vec(), [7]);
+    assert_eq!(all, ["cpu", "native", &*gpu(1)]);
+    assert_eq!(Device::by_name(gpus()).expect("the first that there is").name(), &*gpu(1));
+    let error = Device::by_name(&*gpu(0)).expect_err("it fails").to_string();
+    assert!(error.contains(&format!("finds only {}", gpu(1))), "{error}");
+    assert_eq!(Buffer::from_slice(&queue(gpus()), &[7]).expect("memory").to_vec(), [7]);
 }
 
 /// The second device has no context for anyone.
 pub fn second_fails() {
     on_launch(add_one);
-    let first = queue("cuda:0");
+    let first = queue(&*gpu(0));
     let mut buffer = Buffer::from_slice(&first, &[1_u32, 2, 3, 4]).expect("memory");
     for tries in 1..3 {
-        let error = Queue::on(&Device::by_name("cuda:1").expect("it is listed")).expect_err("it fails");
-        assert!(matches!(&error, DeviceError::Driver { device, .. } if device == "cuda:1"), "{error}");
-        assert!(error.to_string().contains("CUDA_ERROR_INVALID_DEVICE"), "{error}");
+        let error = Queue::on(&Device::by_name(&*gpu(1)).expect("it is listed")).expect_err("it fails");
+        assert!(matches!(&error, DeviceError::Driver { device, .. } if device == &*gpu(1)), "{error}");
+        assert!(error.to_string().contains(named("CUDA_ERROR_INVALID_DEVICE")), "{error}");
         assert_eq!(calls("cuCtxCreate_v2"), 1 + tries, "it is asked again");
         // The other one goes on, with what was there before, and with what is new.
         first.for_each(&mut buffer, |number| *number += 1).expect("it runs");
     }
     assert_eq!(buffer.to_vec(), [3, 4, 5, 6]);
-    assert_eq!(Buffer::from_slice(&queue("cuda:0"), &[9]).expect("memory").to_vec(), [9]);
+    assert_eq!(Buffer::from_slice(&queue(&*gpu(0)), &[9]).expect("memory").to_vec(), [9]);
 }
 
 /// Buffers of one device and queues of another.
 pub fn foreign() {
     on_launch(add_one);
-    let [cpu, native, first, second] = ["cpu", "native", "cuda:0", "cuda:1"].map(queue);
+    let [cpu, native, first, second] = ["cpu", "native", &*gpu(0), &*gpu(1)].map(queue);
     let is_foreign = |result: Result<(), LaunchError>, memory: &str| {
         let error = result.expect_err("it is elsewhere");
         assert!(matches!(error, LaunchError::ForeignBuffer { .. }), "{error}");

@@ -5,11 +5,11 @@ use std::ffi::c_int;
 use std::time::{Duration, Instant};
 
 use schism::prelude::*;
-use schism::{BufferError, DeviceError, DeviceKind, Error};
+use schism::{BufferError, DeviceError, Error};
 
 use crate::fake::{calls, on_launch};
 use crate::memory::add_one;
-use crate::queue;
+use crate::{gpu, gpus, queue};
 
 unsafe extern "C" {
     fn fork() -> c_int;
@@ -51,7 +51,7 @@ fn increase(queue: &Queue, numbers: &mut Buffer<u32>) -> Result<(), LaunchError>
 
 pub fn forked() {
     on_launch(add_one);
-    let queue = queue("cuda:0");
+    let queue = queue(&*gpu(0));
     let mut numbers = Buffer::from_slice(&queue, &[1, 2, 3, 4]).expect("memory");
     increase(&queue, &mut numbers).expect("it runs");
     let other = Buffer::filled(&queue, 100_000, 1_u32).expect("memory");
@@ -71,7 +71,7 @@ pub fn forked() {
         let is_forked = |result: Result<(), LaunchError>| {
             let error = result.expect_err("the GPU is the parent's");
             assert!(matches!(error, LaunchError::Forked { .. }), "{error}");
-            assert!(error.to_string().contains("`cuda:0` is its parent's"), "{error}");
+            assert!(error.to_string().contains(&format!("`{}` is its parent's", gpu(0))), "{error}");
         };
         is_forked(queue.parallel_for(1, |_| ()));
         is_forked(increase(&queue, &mut numbers));
@@ -89,12 +89,12 @@ pub fn forked() {
         is_lost(other.try_to_vec().expect_err("as above"));
         is_lost(numbers.write(&[0; 4]).expect_err("as above"));
         is_lost(Buffer::filled(&queue, 10, 1_u32).expect_err("as above"));
-        for name in ["cuda:0", "cuda"] {
+        for name in [&*gpu(0), gpus()] {
             let device = Device::by_name(name);
             let error = device.and_then(|device| Queue::on(&device).map(|_| ())).expect_err("as above");
             assert!(matches!(error, DeviceError::Forked { .. }), "{error}");
         }
-        assert!(Device::all().iter().all(|device| device.kind() != DeviceKind::Cuda));
+        assert!(Device::all().iter().all(|device| !device.name().starts_with(gpus())));
         // The other devices are well.
         for device in Device::all() {
             let queue = Queue::on(&device).expect("a queue");
@@ -111,7 +111,7 @@ pub fn forked() {
 pub fn forked_before() {
     in_child(|| {
         on_launch(add_one);
-        let queue = queue("cuda:0");
+        let queue = queue(&*gpu(0));
         let mut numbers = Buffer::from_slice(&queue, &[1, 2, 3, 4]).expect("memory");
         increase(&queue, &mut numbers).expect("it runs");
         assert_eq!(numbers.to_vec(), [2, 3, 4, 5]);

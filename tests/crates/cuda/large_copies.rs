@@ -6,7 +6,7 @@ use schism::BufferError;
 use schism::prelude::*;
 
 use crate::fake::{Parameters, calls, on_launch};
-use crate::queue;
+use crate::{gpu, named, queue};
 
 /// What staging does, in bytes: pieces, and the least that it takes.
 const PIECE: usize = 2 << 20;
@@ -36,7 +36,7 @@ fn there_and_back(queue: &Queue, bytes: usize, seed: u64) {
 }
 
 pub fn large_copies() {
-    let queue = queue("cuda:0");
+    let queue = queue(&*gpu(0));
     let count = || [calls("cuMemcpyHtoDAsync_v2"), calls("cuMemcpyDtoHAsync_v2"), calls("cuMemHostAlloc")];
     there_and_back(&queue, LEAST - 8, 1);
     assert_eq!(count(), [2, 3, 0], "small copies go as they are");
@@ -80,23 +80,23 @@ extern "C" fn double_all(
 
 /// There is no memory for staging.
 pub fn large_copies_plain() {
-    let queue = queue("cuda:0");
+    let queue = queue(&*gpu(0));
     there_and_back(&queue, 5 * PIECE + 8, 7);
     assert_eq!((calls("cuMemcpyHtoDAsync_v2"), calls("cuMemcpyDtoHAsync_v2")), (2, 3));
 }
 
 /// A piece is refused, and a wait.
 pub fn large_copies_fail() {
-    let queue = queue("cuda:0");
+    let queue = queue(&*gpu(0));
     let numbers = numbers(40 * PIECE, 1);
     let error = Buffer::from_slice(&queue, &numbers).expect_err("a piece is refused");
     assert!(matches!(error, BufferError::Driver { .. }), "{error}");
-    assert!(error.to_string().contains("cuMemcpyHtoDAsync_v2"), "{error}");
+    assert!(error.to_string().contains(named("cuMemcpyHtoDAsync_v2")), "{error}");
     let buffer = Buffer::from_slice(&queue, &numbers).expect("the next is not");
     let mut back = vec![0; numbers.len()];
     let error = buffer.read(&mut back).expect_err("a piece is refused");
     assert!(matches!(error, BufferError::Driver { .. }), "{error}");
-    assert!(error.to_string().contains("cuMemcpyDtoHAsync_v2"), "{error}");
+    assert!(error.to_string().contains(named("cuMemcpyDtoHAsync_v2")), "{error}");
     buffer.read(&mut back).expect("it works again");
     assert!(back == numbers);
     there_and_back(&queue, 40 * PIECE, 2);
@@ -104,11 +104,11 @@ pub fn large_copies_fail() {
 
 /// The context goes while pieces are on their way.
 pub fn large_copies_lost() {
-    let first = queue("cuda:0");
+    let first = queue(&*gpu(0));
     let numbers = numbers(40 * PIECE, 1);
     let error = Buffer::from_slice(&first, &numbers).expect_err("the context is lost");
     assert!(matches!(error, BufferError::DeviceLost { .. }), "{error}");
     let error = Buffer::from_slice(&first, &numbers).expect_err("it stays lost");
     assert!(matches!(error, BufferError::DeviceLost { .. }), "{error}");
-    there_and_back(&queue("cuda:0"), 40 * PIECE, 2);
+    there_and_back(&queue(&*gpu(0)), 40 * PIECE, 2);
 }

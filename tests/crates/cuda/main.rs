@@ -49,6 +49,7 @@ fn main() {
         "parameters" => launches::parameters(),
         "shapes" => launches::shapes(),
         "lost" => errors::lost(),
+        "lost-for-good" => errors::lost_for_good(),
         "refused-launch" => errors::refused_launch(),
         "refused-code" => errors::refused_code(),
         "no-memory-once" => errors::no_memory_once(),
@@ -81,6 +82,38 @@ fn main() {
         other => panic!("{other} is not known"),
     }
     println!("{what} is as it should be");
+}
+
+/// Whether the fake driver is HIP.
+fn is_hip() -> bool {
+    env::var_os("SCHISM_HIP").is_some_and(|path| !path.is_empty())
+}
+
+/// The prefix of the devices' names.
+fn gpus() -> &'static str {
+    if is_hip() { "hip" } else { "cuda" }
+}
+
+/// The name of a device of the fake driver.
+fn gpu(number: usize) -> String {
+    format!("{}:{number}", gpus())
+}
+
+/// What a function or an error of CUDA's is called where the fake driver is HIP.
+fn named(name: &'static str) -> &'static str {
+    const OF_HIP: [(&str, &str); 9] = [
+        ("cuLaunchKernel", "hipModuleLaunchKernel"),
+        ("cuModuleLoadDataEx", "hipModuleLoadDataEx"),
+        ("cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync"),
+        ("cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync"),
+        ("cuDeviceGet", "hipDeviceGet"),
+        ("cuInit", "hipInit"),
+        ("CUDA_ERROR_INVALID_VALUE", "hipErrorInvalidValue"),
+        ("CUDA_ERROR_INVALID_DEVICE", "hipErrorInvalidDevice"),
+        ("CUDA_ERROR_ILLEGAL_ADDRESS", "hipErrorIllegalAddress"),
+    ];
+    let found = OF_HIP.iter().find(|(cuda, _)| is_hip() && *cuda == name);
+    found.map_or(name, |(_, hip)| hip)
 }
 
 fn queue(device: &str) -> Queue {

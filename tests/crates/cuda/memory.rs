@@ -8,10 +8,10 @@ use schism::BufferError;
 use schism::prelude::*;
 
 use crate::fake::{Parameters, calls, device_memory, on_launch};
-use crate::{panic_of, queue};
+use crate::{gpu, panic_of, queue};
 
 pub fn memory() {
-    let queue = queue("cuda:0");
+    let queue = queue(&*gpu(0));
     let numbers: Vec<u32> = (0..100_000).collect();
     let mut buffer = Buffer::from_slice(&queue, &numbers).expect("memory");
     assert_eq!(buffer.to_vec(), numbers);
@@ -52,7 +52,7 @@ pub extern "C" fn add_one(
 /// What the host reads through views.
 pub fn host_copies() {
     on_launch(add_one);
-    let queue = queue("cuda:0");
+    let queue = queue(&*gpu(0));
     let mut buffer = Buffer::from_slice(&queue, &[1_u32, 2, 3, 4]).expect("memory");
     {
         let view = buffer.view();
@@ -97,7 +97,7 @@ pub fn host_copies() {
     let message = panic_of(|| {
         buffer.atomic_view()[0].fetch_add(1, Relaxed);
     });
-    assert!(message.contains("atomics") && message.contains("`cuda:0`"), "{message}");
+    assert!(message.contains("atomics") && message.contains(&*gpu(0)), "{message}");
     assert_eq!(&*buffer.view(), [9, 8, 7, 6]);
     let message = panic_of(|| {
         let view = buffer.view_mut();
@@ -109,13 +109,13 @@ pub fn host_copies() {
 }
 
 pub fn out_of_memory() {
-    let queue = queue("cuda:0");
+    let queue = queue(&*gpu(0));
     let half = 40 << 20;
     let first = Buffer::filled(&queue, half, 1_u8).expect("there are 64 MiB");
     let error = Buffer::filled(&queue, half, 1_u8).expect_err("there are 64 MiB");
     let expected = BufferError::OutOfMemory {
         bytes: half,
-        device: "cuda:0".to_owned(),
+        device: gpu(0),
         available: Some(24 << 20),
     };
     assert_eq!(error, expected);
@@ -134,7 +134,7 @@ pub fn out_of_memory() {
 }
 
 pub fn pool() {
-    let queue = queue("cuda:0");
+    let queue = queue(&*gpu(0));
     let mut kept = Vec::new();
     for round in 0..50 {
         let buffers: Vec<_> = (0..40)

@@ -7,7 +7,7 @@ use schism::prelude::*;
 use schism::Error;
 
 use crate::fake::{Parameters, code, on_launch, variable};
-use crate::queue;
+use crate::{gpu, queue};
 
 /// Leaves the message of a work-item that was outside of a buffer, in the place of the kernel of
 /// `panic_on_the_device`: the shape and the location are those of its code.
@@ -36,7 +36,7 @@ extern "C" fn leave_a_panic(
 
 fn panic_on_the_device(asynchronous: bool) -> (schism::KernelPanic, u32) {
     on_launch(leave_a_panic);
-    let queue = queue("cuda:0");
+    let queue = queue(&*gpu(0));
     let numbers = Buffer::from_slice(&queue, &[1_u32, 2, 3]).expect("memory");
     let mut out = Buffer::filled(&queue, 5, 0_u32).expect("memory");
     let numbers = numbers.view();

@@ -42,6 +42,7 @@ pub(crate) mod atomics;
 pub(crate) mod code;
 pub(crate) mod entry;
 pub(crate) mod message;
+mod one_function;
 mod order;
 pub(crate) mod steps;
 mod sub_group;

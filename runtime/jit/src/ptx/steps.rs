@@ -8,7 +8,7 @@ use schism_passes::spec::options::FastMath;
 use crate::JitError;
 use crate::clock::{self, Time};
 use crate::cpu::precise_math;
-use crate::ptx::{PtxOptions, atomics, code, entry, message};
+use crate::ptx::{PtxOptions, atomics, code, entry, message, one_function};
 use crate::target::{Work, unknown_step};
 
 /// The state between steps.
@@ -70,6 +70,8 @@ pub(crate) fn run_common<'c>(
             let groups = state.entry()?.flags & GPU_GROUPS != 0;
             message::leave(context, module, request, options, groups)?;
         }
+        "inline-all" => one_function::inline_all(module),
+        "end-work-items" => one_function::end_work_items(module, &state.entry()?.name)?,
         step => return Err(unknown_step(step)),
     }
     Ok(())

@@ -54,7 +54,9 @@ pub fn bodies(o: &mut String, arch: &str) -> std::fmt::Result {
            ret void
          }}"
     )?;
-    let number: String = arch.chars().filter(char::is_ascii_digit).collect();
+    // Other targets have other names.
+    let number = arch.strip_prefix("sm_").unwrap_or_default();
+    let number: String = number.chars().filter(char::is_ascii_digit).collect();
     if number.parse::<u32>().is_ok_and(|number| number >= REDUCES) {
         return reductions_at_once(o);
     }

@@ -23,18 +23,16 @@ use schism_jit_abi::GPU_LOCAL;
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
 use schism_passes::spec::target::SPIRV_TRIPLE;
-use schism_passes::spec::target_library::{PREFIX, TargetLibraryInfo};
+use schism_passes::spec::target_library::TargetLibraryInfo;
 
 use crate::devicelib;
-use crate::image::KERNEL;
-use crate::module::Module;
 use crate::ptx::entry::Entry;
 use crate::ptx::steps::{self, EntryState};
 use crate::ptx::{self, PtxOptions, arch};
 use crate::target::{Target, Work, lower as lower_kernel};
 use crate::{JitError, Request};
+use schism_llvm::Machine;
 use schism_llvm::fatal::isolated;
-use schism_llvm::{Machine, Value};
 
 /// A kernel as SPIR-V.
 #[derive(Debug)]
@@ -115,8 +113,6 @@ impl Target for Spirv {
             "link-device-library" => {
                 devicelib::supply(context, module, &TargetLibraryInfo::SPIRV, &[])?;
             }
-            "inline-all" => inline_all(module),
-            "end-work-items" => end_work_items(module, &state.entry()?.name)?,
             step => steps::run_common(step, work, &self.options, state, cx)?,
         }
         Ok(())
@@ -145,48 +141,4 @@ impl Target for Spirv {
         let entry = CString::new(name).map_err(internal)?;
         Ok(SpirvCode { bytes, entry, flags, lower_micros: 0 })
     }
-}
-
-/// Has every function inlined that is not recursive: values that only the entry has reach others
-/// not at all.
-fn inline_all(module: &Module<'_>) {
-    for function in module.functions() {
-        let name = function.name();
-        // The library's own functions need no such values, and are large.
-        if function.is_declaration() || name == KERNEL || name.starts_with(PREFIX) {
-            continue;
-        }
-        always_inline(function);
-    }
-    for call in module.functions().into_iter().flat_map(Value::instructions) {
-        if call.is_call() {
-            call.remove_call_attribute("noinline");
-        }
-    }
-}
-
-/// Inlines into the entry what may end a work-item.
-fn end_work_items(module: &Module<'_>, entry: &str) -> Result<(), JitError> {
-    let Some(exit) = module.function("llvm.nvvm.exit") else { return Ok(()) };
-    let mut ending: Vec<Value> = Vec::new();
-    let mut open = vec![exit];
-    while let Some(callee) = open.pop() {
-        for call in callee.users().into_iter().filter(|user| user.is_call()) {
-            call.remove_call_attribute("noinline");
-            let caller = call.parent_function();
-            if caller.name() != entry && !ending.contains(&caller) {
-                ending.push(caller);
-                open.push(caller);
-            }
-        }
-    }
-    ending.into_iter().for_each(always_inline);
-    module.run_passes("always-inline,globaldce", None).map_err(JitError::Internal)
-}
-
-fn always_inline(function: Value<'_>) {
-    for name in ["noinline", "optnone"] {
-        function.remove_function_attribute(name);
-    }
-    function.add_function_attribute("alwaysinline", 0);
 }

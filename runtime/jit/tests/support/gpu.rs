@@ -2,7 +2,7 @@
 
 use schism_jit_abi::*;
 
-use super::{Source, api, words};
+use super::{Source, api, param, words};
 
 /// What to compile, beside the kernel.
 #[derive(Clone)]
@@ -32,6 +32,58 @@ pub fn panics(kernel: &str) -> Source {
     let params = words(&[PARAM_POINTER, PARAM_INTEGER]);
     Source::new(include_str!("../kernels/panics.ll"), kernel, params)
 }
+
+/// Kernels of `panics.ll`.
+pub const PANICS: [&str; 12] = [
+    "inlined",
+    "placeless",
+    "recursive",
+    "by_pointer",
+    "itself",
+    "always",
+    "never",
+    "formatted",
+    "counts",
+    "several",
+    "shown_text",
+    "shown_number",
+];
+
+/// A kernel of `gpu.ll`, of a pointer or so many bytes, a pointer, and eight bytes or four.
+pub fn subject(kernel: &str) -> Source {
+    let (size, kind) = match kernel {
+        "bytes" => (24, PARAM_BYTES),
+        "large" => (6000, PARAM_BYTES),
+        _ => (8, PARAM_POINTER),
+    };
+    let last = if kernel == "floats" {
+        param(size + 8, 4, PARAM_FLOAT)
+    } else {
+        param(size + 8, 8, PARAM_INTEGER)
+    };
+    let params = vec![param(0, size, kind), param(size, 8, PARAM_POINTER), last];
+    Source::new(include_str!("../kernels/gpu.ll"), kernel, params)
+}
+
+/// Those without a large closure.
+pub const SUBJECTS: [&str; 16] = [
+    "private",
+    "atomics",
+    "memory",
+    "integers",
+    "floats",
+    "tables",
+    "ends",
+    "bytes",
+    "group",
+    "scopes",
+    "updates",
+    "sub_group",
+    "reductions",
+    "clocks",
+    "prints",
+    "iterates",
+];
 
 impl Gpu {
     pub fn new(source: Source) -> Self {

@@ -1,6 +1,8 @@
 //! What the tests share: kernels from text, compiled through the C interface as the runtime would.
 #![allow(dead_code, reason = "each test file uses a part of this")]
 
+pub mod amdgcn;
+pub mod code_object;
 pub mod gpu;
 pub mod ptxas;
 pub mod spirv;

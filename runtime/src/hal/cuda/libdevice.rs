@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use schism_cache::Key;
 use schism_trust::Untrusted;
 
+use crate::hal::gpu::properties::Mathematics;
 use crate::util::warn_once;
 
 /// Requests it: `1` for that of the installed toolkit, or the path of the file. AOT code does not
@@ -24,17 +25,9 @@ const IN_TOOLKIT: &str = "nvvm/libdevice/libdevice.10.bc";
 /// Where toolkits are installed.
 const INSTALLED: &str = "/usr/local";
 
-/// The library.
-pub(super) struct Libdevice {
-    /// LLVM bitcode.
-    pub(super) bitcode: Vec<u8>,
-    /// Identifies it in cache keys.
-    pub(super) key: Key,
-}
-
 /// The library, if it is requested and exists; if it does not exist, the user is warned once.
-pub(super) fn libdevice() -> Option<&'static Libdevice> {
-    static LIBDEVICE: OnceLock<Option<Libdevice>> = OnceLock::new();
+pub(super) fn libdevice() -> Option<&'static Mathematics> {
+    static LIBDEVICE: OnceLock<Option<Mathematics>> = OnceLock::new();
     LIBDEVICE
         .get_or_init(|| {
             if schism_trust::is_ignored(VARIABLE) {
@@ -56,7 +49,7 @@ pub(super) fn libdevice() -> Option<&'static Libdevice> {
 /// No such library is nearly as large.
 const MOST: u64 = 64 << 20;
 
-fn find(asked: &OsString) -> Result<Libdevice, String> {
+fn find(asked: &OsString) -> Result<Mathematics, String> {
     if asked != "1" {
         let path = Path::new(asked);
         return read(path)
@@ -101,13 +94,13 @@ fn read(path: &Path) -> Result<Vec<u8>, Untrusted> {
     schism_trust::read(path, MOST)
 }
 
-fn library(path: &Path, bitcode: Vec<u8>) -> Result<Libdevice, String> {
+fn library(path: &Path, bitcode: Vec<u8>) -> Result<Mathematics, String> {
     if !bitcode.starts_with(b"BC\xC0\xDE") {
         return Err(format!("{VARIABLE}: {} is no LLVM bitcode", path.display()));
     }
     let key = Key::builder("libdevice").part("bitcode", &bitcode).finish();
     tracing::debug!(path = %path.display(), bytes = bitcode.len(), "found libdevice");
-    Ok(Libdevice { bitcode, key })
+    Ok(Mathematics { bitcode, key })
 }
 
 #[cfg(test)]

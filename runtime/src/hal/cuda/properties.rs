@@ -1,152 +1,117 @@
-//! The properties of a GPU.
+//! The properties of an NVIDIA GPU.
 
-use std::ffi::{c_char, c_int};
-use std::fmt;
+use std::ffi::{c_int, c_uint};
 
 use schism_hcf::Processor;
-use schism_jit_abi::PTX_PROCESSORS;
+use schism_jit_abi::{PTX_PROCESSORS, TARGET_PTX};
 
 use crate::error::DriverError;
 use crate::hal::cuda::aot::PtxTarget;
-use crate::hal::cuda::api::{DeviceNumber, number, symbol};
-use crate::hal::cuda::driver::Driver;
-use crate::util::fork;
+use crate::hal::cuda::libdevice::libdevice;
+use crate::hal::gpu::api::{number, symbol};
+use crate::hal::gpu::driver::Driver;
+use crate::hal::gpu::properties::CodeFormat;
+use crate::hal::gpu::properties::{Described, Properties};
 
-/// A device of the driver.
-pub(crate) struct Properties {
-    pub(super) driver: &'static Driver,
-    pub(super) number: DeviceNumber,
-    /// The name, in the form of `SCHISM_DEVICE`.
-    pub(crate) name: String,
-    /// The vendor's name of the model.
-    pub(crate) model: String,
-    pub(crate) memory: usize,
-    /// The compute capability: major and minor.
-    pub(crate) capability: (u32, u32),
-    /// The processor that stage 2 compiles for: this one, or the newest one before it that stage 2
-    /// and the driver know.
-    pub(super) processor: &'static str,
-    /// The newest PTX version that the driver reads, times ten.
-    pub(super) isa: u32,
-    /// The maximum number of threads of a block, in total and in each dimension.
-    pub(crate) max_block: u32,
-    pub(super) max_block_xyz: [u32; 3],
-    pub(super) max_grid_xyz: [u32; 3],
-    /// Bytes of shared memory that a block can have if its kernel opts in.
-    pub(crate) shared_memory: u32,
-    /// Bytes of shared memory that a kernel gets by default.
-    pub(super) shared_memory_unasked: u32,
-    pub(super) multiprocessors: u32,
-    /// Whether it sees memory of the host's that nobody has registered.
-    pub(super) sees_pageable_memory: bool,
-    /// Whether kernels can use the host's own addresses of registered and of managed memory, while
-    /// the host uses that memory too.
-    pub(super) takes_host_addresses: bool,
+/// Attributes of devices.
+mod attribute {
+    use super::c_uint;
+
+    pub(super) const MAX_BLOCK: c_uint = 1;
+    pub(super) const MAX_GRID_X: c_uint = 5;
+    pub(super) const MAX_GRID_Y: c_uint = 6;
+    pub(super) const MAX_GRID_Z: c_uint = 7;
+    pub(super) const MAX_BLOCK_X: c_uint = 2;
+    pub(super) const MAX_BLOCK_Y: c_uint = 3;
+    pub(super) const MAX_BLOCK_Z: c_uint = 4;
+    pub(super) const SHARED_MEMORY: c_uint = 8;
+    pub(super) const MULTIPROCESSORS: c_uint = 16;
+    pub(super) const MAPS_HOST_MEMORY: c_uint = 19;
+    pub(super) const UNIFIED_ADDRESSING: c_uint = 41;
+    pub(super) const MAJOR: c_uint = 75;
+    pub(super) const MINOR: c_uint = 76;
+    /// The device sees memory that nobody has registered.
+    pub(super) const PAGEABLE_MEMORY: c_uint = 88;
+    /// Host and device may access managed memory at the same time.
+    pub(super) const CONCURRENT_MANAGED: c_uint = 89;
+    /// Kernels use the host's own addresses of registered memory.
+    pub(super) const HOST_ADDRESSES: c_uint = 91;
+    pub(super) const SHARED_MEMORY_OPT_IN: c_uint = 97;
 }
 
-impl Properties {
-    pub(super) fn new(driver: &'static Driver, ordinal: c_int) -> Result<Self, DriverError> {
-        let mut device: DeviceNumber = 0;
-        // SAFETY: the number can be written.
-        let code = unsafe { (driver.api.device_get)(&raw mut device, ordinal) };
-        driver.check(code, symbol::device_get)?;
-        let mut model = [0_u8; 256];
-        let (text, len) = (model.as_mut_ptr().cast::<c_char>(), model.len() as c_int);
-        // SAFETY: the text can be written, up to its length.
-        let code = unsafe { (driver.api.device_name)(text, len, device) };
-        driver.check(code, symbol::device_name)?;
-        let end = model.iter().position(|byte| *byte == 0).unwrap_or(model.len());
-        let mut memory = 0;
-        // SAFETY: the number can be written.
-        let code = unsafe { (driver.api.device_memory)(&raw mut memory, device) };
-        driver.check(code, symbol::device_memory)?;
-        let get = |attribute| driver.attribute(device, attribute);
-        let shared_memory_unasked = get(number::SHARED_MEMORY)?;
-        if get(number::UNIFIED_ADDRESSING)? == 0 || get(number::MAPS_HOST_MEMORY)? == 0 {
-            // Then kernels could not write messages; no 64-bit driver is like that.
-            return Err(DriverError {
-                call: symbol::device_attribute,
-                code: number::SUCCESS,
-                name: "no unified addressing".to_owned(),
-                text: "the device cannot reach memory of the host".to_owned(),
-            });
-        }
-        let name = format!("cuda:{ordinal}");
-        let capability = (get(number::MAJOR)?, get(number::MINOR)?);
-        let isa = newest_ptx(driver.version);
-        let own = format!("sm_{}{}", capability.0, capability.1);
-        let processor = processor_for(capability, isa).ok_or_else(|| DriverError {
-            call: symbol::device_attribute,
+/// Asks a driver for its device with this number.
+pub(super) fn properties(
+    driver: &'static Driver,
+    ordinal: c_int,
+) -> Result<Properties, DriverError> {
+    let Described { number, name, model, memory } = Described::new(driver, ordinal)?;
+    let get = |attribute| driver.attribute(number, attribute);
+    let shared_memory_unasked = get(attribute::SHARED_MEMORY)?;
+    if get(attribute::UNIFIED_ADDRESSING)? == 0 || get(attribute::MAPS_HOST_MEMORY)? == 0 {
+        // Then kernels could not write messages; no 64-bit driver is like that.
+        return Err(DriverError {
+            call: symbol::device_attribute(&driver.vendor.symbols),
             code: number::SUCCESS,
-            name: "too old".to_owned(),
-            text: format!("no code can be made for {own}, or not for this driver"),
-        })?;
-        if processor != own {
-            tracing::info!(
-                device = name,
-                own,
-                processor,
-                "code for this GPU is made for an older processor: its own is not known, or too new for the driver"
-            );
-        }
-        Ok(Self {
-            driver,
-            number: device,
-            name,
-            model: String::from_utf8_lossy(&model[..end]).into_owned(),
-            memory,
-            capability,
+            name: "no unified addressing".to_owned(),
+            text: "the device cannot reach memory of the host".to_owned(),
+        });
+    }
+    let capability = (get(attribute::MAJOR)?, get(attribute::MINOR)?);
+    let isa = newest_ptx(driver.version);
+    let own = format!("sm_{}{}", capability.0, capability.1);
+    let processor = processor_for(capability, isa).ok_or_else(|| DriverError {
+        call: symbol::device_attribute(&driver.vendor.symbols),
+        code: number::SUCCESS,
+        name: "too old".to_owned(),
+        text: format!("no code can be made for {own}, or not for this driver"),
+    })?;
+    if processor != own {
+        tracing::info!(
+            device = name,
+            own,
+            processor,
+            "code for this GPU is made for an older processor: its own is not known, or too new for the driver"
+        );
+    }
+    let mut description = own.clone();
+    if processor != own {
+        description = format!("{own} with code for {processor}");
+    }
+    Ok(Properties {
+        driver,
+        number,
+        name,
+        model,
+        memory,
+        code: CodeFormat {
+            name: "PTX",
+            target: TARGET_PTX,
             processor,
             isa,
-            max_block: get(number::MAX_BLOCK)?,
-            max_block_xyz: [
-                get(number::MAX_BLOCK_X)?,
-                get(number::MAX_BLOCK_Y)?,
-                get(number::MAX_BLOCK_Z)?,
-            ],
-            max_grid_xyz: [
-                get(number::MAX_GRID_X)?,
-                get(number::MAX_GRID_Y)?,
-                get(number::MAX_GRID_Z)?,
-            ],
-            shared_memory: get(number::SHARED_MEMORY_OPT_IN)?.max(shared_memory_unasked),
-            shared_memory_unasked,
-            multiprocessors: get(number::MULTIPROCESSORS)?,
-            sees_pageable_memory: get(number::PAGEABLE_MEMORY)? != 0,
-            takes_host_addresses: get(number::HOST_ADDRESSES)? != 0
-                && get(number::CONCURRENT_MANAGED)? != 0,
-        })
-    }
-
-    /// How many threads its multiprocessors hold at the same time, of kernels with the usual need
-    /// of registers.
-    pub(super) const fn threads(&self) -> usize {
-        1024 * self.multiprocessors as usize
-    }
-
-    /// Why this process cannot use it, if it was forked from one that did.
-    #[inline]
-    pub(crate) fn forked(&self) -> Option<String> {
-        (self.driver.generation != fork::generation()).then(|| {
-            format!("`{}` is its parent's: CUDA cannot be used on both sides of a fork", self.name)
-        })
-    }
-
-    /// A description for people.
-    pub(crate) fn description(&self) -> String {
-        let (major, minor) = self.capability;
-        let gib = self.memory as f64 / f64::from(1 << 30);
-        let mut own = format!("sm_{major}{minor}");
-        if self.processor != own {
-            own = format!("{own} with code for {}", self.processor);
-        }
-        format!("{}, {own}, {gib:.0} GiB", self.model)
-    }
-
-    /// Which AOT code it can load.
-    pub(crate) fn aot_target(&self) -> PtxTarget {
-        PtxTarget { capability: self.capability, isa: self.isa }
-    }
+            is_text: true,
+            description,
+            tick: None,
+            mathematics: libdevice,
+            aot: Box::new(move |_| Box::new(PtxTarget { capability, isa })),
+        },
+        max_block: get(attribute::MAX_BLOCK)?,
+        max_block_xyz: [
+            get(attribute::MAX_BLOCK_X)?,
+            get(attribute::MAX_BLOCK_Y)?,
+            get(attribute::MAX_BLOCK_Z)?,
+        ],
+        max_grid_xyz: [
+            get(attribute::MAX_GRID_X)?,
+            get(attribute::MAX_GRID_Y)?,
+            get(attribute::MAX_GRID_Z)?,
+        ],
+        shared_memory: get(attribute::SHARED_MEMORY_OPT_IN)?.max(shared_memory_unasked),
+        shared_memory_unasked,
+        multiprocessors: get(attribute::MULTIPROCESSORS)?,
+        sees_pageable_memory: get(attribute::PAGEABLE_MEMORY)? != 0,
+        takes_host_addresses: get(attribute::HOST_ADDRESSES)? != 0
+            && get(attribute::CONCURRENT_MANAGED)? != 0,
+    })
 }
 
 /// The newest PTX version that a driver reads, times ten; 0 if that is unknown. It increases with
@@ -172,15 +137,6 @@ fn processor_for(capability: (u32, u32), isa: u32) -> Option<&'static str> {
         .filter(|(processor, _)| processor.is_open() && processor.runs_on(capability))
         .max_by_key(|(processor, _)| processor.capability())
         .map(|(_, name)| name)
-}
-
-impl fmt::Debug for Properties {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Properties")
-            .field("name", &self.name)
-            .field("model", &self.model)
-            .finish_non_exhaustive()
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 
-use crate::hal::cuda::process;
+use crate::hal::gpu::process;
 
 /// Bits of an entry: the page is in memory, or was swapped out.
 const THERE: u64 = 1 << 63 | 1 << 62;

@@ -14,8 +14,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::error::DriverError;
-use crate::hal::cuda::api::{DevicePtr, RawEvent, RawStream, number, symbol};
-use crate::hal::cuda::handle::Handle;
+use crate::hal::gpu::api::{DevicePtr, RawEvent, RawStream, number, symbol};
+use crate::hal::gpu::handle::Handle;
 
 /// Bytes of a chunk, and of each buffer of a pair: large enough to keep the link busy, small enough
 /// for the processor's cache.

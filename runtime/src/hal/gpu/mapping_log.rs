@@ -22,7 +22,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::hal::cuda::process;
+use crate::hal::gpu::process;
 
 /// Processors that the system may have, at most: each takes a buffer.
 const MOST: usize = 256;

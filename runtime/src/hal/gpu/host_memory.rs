@@ -31,14 +31,14 @@ use std::time::Instant;
 use crate::error::DriverError;
 use crate::hal::SharedRange;
 use crate::hal::address_window::is_in_window;
-use crate::hal::cuda::api::{DevicePtr, RawStream, number, symbol};
-use crate::hal::cuda::handle::Handle;
-use crate::hal::cuda::in_system_call::InSystemCall;
-use crate::hal::cuda::mapping_log::{self, Moment};
-use crate::hal::cuda::mappings::{self, Mapping};
-use crate::hal::cuda::page_table::{self, Away};
-use crate::hal::cuda::process;
-use crate::hal::cuda::watch::Watch;
+use crate::hal::gpu::api::{DevicePtr, RawStream, number, symbol};
+use crate::hal::gpu::handle::Handle;
+use crate::hal::gpu::in_system_call::InSystemCall;
+use crate::hal::gpu::mapping_log::{self, Moment};
+use crate::hal::gpu::mappings::{self, Mapping};
+use crate::hal::gpu::page_table::{self, Away};
+use crate::hal::gpu::process;
+use crate::hal::gpu::watch::Watch;
 
 /// A launch registers no more than this: pinning takes time, and keeps memory from others.
 const MOST_BYTES: usize = 1 << 30;

@@ -1,4 +1,4 @@
-//! Finding and opening NVIDIA's driver.
+//! Finding and opening a vendor's driver.
 
 use std::ffi::{CStr, OsString, c_char, c_int, c_uint};
 use std::path::Path;
@@ -6,23 +6,19 @@ use std::path::Path;
 use libloading::Library;
 
 use crate::error::DriverError;
-use crate::hal::cuda::api::{Api, CuResult, DeviceNumber, number, symbol};
-use crate::hal::cuda::process;
+use crate::hal::gpu::api::{Api, DeviceNumber, ResultCode, Symbol, find, number, symbol};
+use crate::hal::gpu::process;
+use crate::hal::gpu::vendor::Vendor;
 use crate::util::{fork, library, warn_once};
-
-/// Names the driver's library; no other place is searched then. An empty value means that there is
-/// no driver.
-const VARIABLE: &str = "SCHISM_CUDA";
-
-/// Where the driver is installed, as the dynamic linker knows it.
-const FILE_NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 
 /// The driver, opened and initialised. It stays open until the process ends.
 #[derive(Debug)]
 pub(crate) struct Driver {
-    pub(super) api: Api,
+    pub(in crate::hal) vendor: &'static Vendor,
+    library: Library,
+    pub(in crate::hal) api: Api,
     /// The version of the interface: 1000 times the major number, plus 10 times the minor one.
-    pub(super) version: u32,
+    pub(in crate::hal) version: u32,
     /// The process that initialised it. It does not work in processes forked from that.
     pub(super) generation: u32,
 }
@@ -31,32 +27,39 @@ pub(crate) struct Driver {
 ///
 /// # Errors
 /// Why there is none, as a text for users.
-pub(super) fn initialise() -> Result<&'static Driver, String> {
+pub(super) fn initialise(vendor: &'static Vendor) -> Result<&'static Driver, String> {
+    let variable = vendor.variable;
     process::before_driver();
-    let named = std::env::var_os(VARIABLE);
+    let named = std::env::var_os(variable);
     if named.as_ref().is_some_and(|path| path.is_empty()) {
-        return Err(format!("{VARIABLE} is empty"));
+        return Err(format!("{variable} is empty"));
     }
-    if schism_trust::is_ignored(VARIABLE) {
+    if schism_trust::is_ignored(variable) {
         warn_once::warn(format_args!(
-            "{VARIABLE} is not obeyed by a program with rights that its user lacks; the system's driver is used"
+            "{variable} is not obeyed by a program with rights that its user lacks; the system's driver is used"
         ));
     }
     let library = match named.filter(|_| !schism_trust::is_privileged()) {
-        Some(path) => open_named(&path).map_err(|reason| format!("{reason} (from {VARIABLE})"))?,
+        Some(path) => {
+            open_named(vendor, &path).map_err(|reason| format!("{reason} (from {variable})"))?
+        }
         None => {
-            let mut tried = FILE_NAMES.map(OsString::from).into_iter().map(|name| open(&name));
+            let mut tried = vendor.file_names.iter().map(|name| open(&OsString::from(name)));
             tried
                 .find_map(Result::ok)
-                .ok_or_else(|| format!("there is no {}", FILE_NAMES.join(" or ")))?
+                .ok_or_else(|| format!("there is no {}", vendor.file_names.join(" or ")))?
         }
     };
     // SAFETY: it is the system's driver, or was named as one. It is never unloaded.
-    let api = unsafe { Api::load(&library) }
+    let api = unsafe { Api::load(&library, &vendor.symbols, vendor.contexts) }
         .map_err(|name| format!("the driver has no `{name}`: it is too old, or none"))?;
-    std::mem::forget(library);
-    let driver: &'static mut Driver =
-        Box::leak(Box::new(Driver { api, version: 0, generation: fork::generation() }));
+    let driver: &'static mut Driver = Box::leak(Box::new(Driver {
+        vendor,
+        library,
+        api,
+        version: 0,
+        generation: fork::generation(),
+    }));
     // SAFETY: the first call of the driver.
     driver.check(unsafe { (driver.api.init)(0) }, symbol::init).map_err(|e| e.to_string())?;
     let mut version: c_int = 0;
@@ -69,7 +72,7 @@ pub(super) fn initialise() -> Result<&'static Driver, String> {
 
 /// Opens a library that the user names: a trusted file, or a name without a folder, which the
 /// system's loader searches for as for any driver.
-fn open_named(path: &OsString) -> Result<Library, String> {
+fn open_named(vendor: &Vendor, path: &OsString) -> Result<Library, String> {
     if path.as_encoded_bytes().contains(&b'/') {
         // Nobody untrusted can put another file there before it is loaded.
         let path = Path::new(path);
@@ -78,7 +81,8 @@ fn open_named(path: &OsString) -> Result<Library, String> {
             if !error.is_missing() {
                 // Programs that do not ask for a GPU by name get no error.
                 warn_once::warn(format_args!(
-                    "{reason} (from {VARIABLE}); GPUs of NVIDIA's are left out"
+                    "{reason} (from {}); GPUs of {}'s are left out",
+                    vendor.variable, vendor.name
                 ));
             }
             reason
@@ -95,13 +99,28 @@ fn open(path: &OsString) -> Result<Library, String> {
 
 impl Driver {
     /// Converts a code to an error.
-    pub(super) fn check(&self, code: CuResult, call: &'static str) -> Result<(), DriverError> {
+    pub(in crate::hal) fn check(&self, code: ResultCode, call: Symbol) -> Result<(), DriverError> {
         if code == number::SUCCESS { Ok(()) } else { Err(self.error(code, call)) }
     }
 
+    /// A function that only one vendor has.
+    ///
+    /// # Safety
+    /// It has the type `F`.
+    pub(in crate::hal) unsafe fn function<F: Copy>(&self, name: &'static str) -> Option<F> {
+        // SAFETY: the caller's promise; the driver stays loaded.
+        unsafe { find(&self.library, name) }.ok()
+    }
+
     #[cold]
-    pub(super) fn error(&self, code: CuResult, call: &'static str) -> DriverError {
-        type Ask = unsafe extern "C" fn(CuResult, *mut *const c_char) -> CuResult;
+    pub(super) fn error(&self, code: ResultCode, call: Symbol) -> DriverError {
+        self.error_of(code, call(&self.vendor.symbols))
+    }
+
+    /// The error of a call with this name.
+    #[cold]
+    pub(in crate::hal) fn error_of(&self, code: ResultCode, call: &'static str) -> DriverError {
+        type Ask = unsafe extern "C" fn(ResultCode, *mut *const c_char) -> ResultCode;
         let ask = |ask: Ask| {
             let mut text: *const c_char = std::ptr::null();
             // SAFETY: any code is allowed, and the pointer can be written.
@@ -114,7 +133,7 @@ impl Driver {
         DriverError { call, code, name, text }
     }
 
-    pub(super) fn attribute(
+    pub(in crate::hal) fn attribute(
         &self,
         device: DeviceNumber,
         attribute: c_uint,

@@ -13,8 +13,8 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::hal::cuda::leaving::{Gone, Leaving};
-use crate::hal::cuda::page_table;
+use crate::hal::gpu::leaving::{Gone, Leaving};
+use crate::hal::gpu::page_table;
 
 /// Watches the mappings that are given to it.
 #[derive(Debug)]

@@ -15,8 +15,8 @@ use schism_message::buffer::{Message, MessageBuffer as Content};
 use schism_message::{Memory, Recorded};
 
 use crate::error::DriverError;
-use crate::hal::cuda::api::DevicePtr;
-use crate::hal::cuda::handle::Handle;
+use crate::hal::gpu::api::DevicePtr;
+use crate::hal::gpu::handle::Handle;
 use crate::launch::failure::Panic;
 
 /// Room for a panic's message.

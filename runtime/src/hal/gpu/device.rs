@@ -1,4 +1,4 @@
-//! The GPUs of a machine, and for each the context in which this process uses it.
+//! The GPUs of a driver, and for each the context in which this process uses it.
 
 use std::alloc::Layout;
 use std::ffi::c_int;
@@ -10,24 +10,18 @@ use crate::code::aot::{self, AotTarget};
 use crate::code::compiler::{self, About};
 use crate::code::kernels;
 use crate::error::{BufferError, DeviceError, DriverError};
-use crate::hal::cuda::api::{number, symbol};
-use crate::hal::cuda::context::Context;
-use crate::hal::cuda::driver::{self, Driver};
-use crate::hal::cuda::mapping_log;
-use crate::hal::cuda::memory::{self, CudaMemory};
-use crate::hal::cuda::process;
-use crate::hal::cuda::properties::Properties;
-use crate::hal::cuda::queue::CudaQueue;
-use crate::hal::cuda::stream::Stream;
-use crate::hal::{Backend, DeviceOps, Unreadable};
+use crate::hal::DeviceOps;
+use crate::hal::gpu::api::{number, symbol};
+use crate::hal::gpu::context::Context;
+use crate::hal::gpu::driver::{self, Driver};
+use crate::hal::gpu::mapping_log;
+use crate::hal::gpu::memory::GpuMemory;
+use crate::hal::gpu::process;
+use crate::hal::gpu::properties::Properties;
+use crate::hal::gpu::queue::GpuQueue;
+use crate::hal::gpu::stream::Stream;
+use crate::hal::gpu::vendor::Vendor;
 use crate::util::fork::NoForkGuard;
-
-/// The name prefix of NVIDIA GPUs.
-const GPUS: &str = "cuda";
-
-/// NVIDIA GPUs.
-#[derive(Debug)]
-pub(crate) enum Cuda {}
 
 /// A device of the driver.
 #[derive(Debug)]
@@ -36,15 +30,26 @@ pub(crate) struct Gpu {
     context: Mutex<Option<Arc<Context>>>,
 }
 
-/// The driver and its devices, which the first call searches for; or why there are none.
-fn gpus() -> Result<&'static [Gpu], &'static str> {
-    static GPUS: OnceLock<Result<Vec<Gpu>, String>> = OnceLock::new();
-    GPUS.get_or_init(find).as_deref().map_err(String::as_str)
+/// The devices of a vendor's driver.
+#[derive(Debug)]
+pub(in crate::hal) struct Gpus {
+    pub(in crate::hal) vendor: &'static Vendor,
+    /// Describes the device with this number.
+    pub(in crate::hal) properties: fn(&'static Driver, c_int) -> Result<Properties, DriverError>,
+    /// Whether AOT code for a target may run on some device of this vendor's.
+    pub(in crate::hal) has_target: fn(Target) -> bool,
+    /// Those that were found, or why there are none.
+    pub(in crate::hal) found: OnceLock<Result<Vec<Gpu>, String>>,
 }
 
-fn find() -> Result<Vec<Gpu>, String> {
+/// The driver's devices, which the first call searches for; or why there are none.
+fn gpus(all: &'static Gpus) -> Result<&'static [Gpu], &'static str> {
+    all.found.get_or_init(|| find(all)).as_deref().map_err(String::as_str)
+}
+
+fn find(all: &Gpus) -> Result<Vec<Gpu>, String> {
     let started = std::time::Instant::now();
-    let driver = driver::initialise()?;
+    let driver = driver::initialise(all.vendor)?;
     let mut count: c_int = 0;
     // SAFETY: the number is ours to be written.
     let code = unsafe { (driver.api.device_count)(&raw mut count) };
@@ -55,7 +60,7 @@ fn find() -> Result<Vec<Gpu>, String> {
     }
     let mut left_out = String::new();
     let gpus = (0..count.max(0)).filter_map(|ordinal| {
-        let gpu = Gpu::new(driver, ordinal).inspect_err(|error| {
+        let gpu = Gpu::new(all, driver, ordinal).inspect_err(|error| {
             tracing::warn!(ordinal, %error, "a GPU is left out");
             left_out = format!(": {error}");
         });
@@ -75,8 +80,9 @@ fn find() -> Result<Vec<Gpu>, String> {
 }
 
 impl Gpu {
-    fn new(driver: &'static Driver, ordinal: c_int) -> Result<Self, DriverError> {
-        Ok(Self { properties: Properties::new(driver, ordinal)?, context: Mutex::default() })
+    fn new(all: &Gpus, driver: &'static Driver, ordinal: c_int) -> Result<Self, DriverError> {
+        let properties = (all.properties)(driver, ordinal)?;
+        Ok(Self { properties, context: Mutex::default() })
     }
 
     /// The context for new queues and buffers: a new one, if there is none or the last one was
@@ -105,56 +111,51 @@ impl Gpu {
     }
 }
 
-impl Backend for Cuda {
-    type Device = &'static Gpu;
-
-    fn devices() -> Vec<&'static Gpu> {
-        let gpus = gpus().unwrap_or_default().iter();
-        gpus.filter(|gpu| gpu.properties.forked().is_none()).collect()
-    }
-
-    fn by_name(name: &str) -> Option<Result<&'static Gpu, DeviceError>> {
-        is_gpu(name).then(|| {
-            if !aot::is_there_for(|target| matches!(target, Target::Ptx(_))) {
-                compiler::require(name)?;
-            }
-            let missing = |reason: String| DeviceError::NoGpu { device: name.to_owned(), reason };
-            let gpus = gpus().map_err(|reason| missing(reason.to_owned()))?;
-            let mut found = gpus.iter().filter(|gpu| name == GPUS || gpu.name() == name);
-            let gpu = found.next().ok_or_else(|| {
-                let names: Vec<_> = gpus.iter().map(|gpu| gpu.properties.name.as_str()).collect();
-                missing(format!("the driver finds only {}", names.join(", ")))
-            })?;
-            if !aot::is_there(&gpu.properties.aot_target()) {
-                compiler::require(name)?;
-            }
-            Ok(gpu)
-        })
-    }
-
-    fn at_start() {
-        process::at_start();
-        mapping_log::at_start();
-    }
-
-    fn readable(address: usize) -> Option<Result<*const u8, Unreadable>> {
-        memory::readable(address)
-    }
-
-    fn exclusive(address: usize, bytes: usize) {
-        memory::exclusive(address, bytes);
-    }
+/// All devices of a vendor's driver that this process can use.
+pub(in crate::hal) fn devices(all: &'static Gpus) -> Vec<&'static Gpu> {
+    let gpus = gpus(all).unwrap_or_default().iter();
+    gpus.filter(|gpu| gpu.properties.forked().is_none()).collect()
 }
 
-/// Whether a name is that of a GPU, on this machine or another.
-fn is_gpu(name: &str) -> bool {
+/// The device of a vendor's with this name; `None` if no device of the vendor's can have it.
+pub(in crate::hal) fn by_name(
+    all: &'static Gpus,
+    name: &str,
+) -> Option<Result<&'static Gpu, DeviceError>> {
+    let vendor = all.vendor;
+    is_gpu(vendor, name).then(|| {
+        if !aot::is_there_for(all.has_target) {
+            compiler::require(name)?;
+        }
+        let missing = |reason: String| DeviceError::NoGpu { device: name.to_owned(), reason };
+        let gpus = gpus(all).map_err(|reason| missing(reason.to_owned()))?;
+        let mut found = gpus.iter().filter(|gpu| name == vendor.devices || gpu.name() == name);
+        let gpu = found.next().ok_or_else(|| {
+            let names: Vec<_> = gpus.iter().map(|gpu| gpu.properties.name.as_str()).collect();
+            missing(format!("the driver finds only {}", names.join(", ")))
+        })?;
+        if !aot::is_there(&*gpu.properties.aot_target()) {
+            compiler::require(name)?;
+        }
+        Ok(gpu)
+    })
+}
+
+/// A program starts that will use addresses of the host's in kernels.
+pub(in crate::hal) fn at_start() {
+    process::at_start();
+    mapping_log::at_start();
+}
+
+/// Whether a name is that of a GPU of the vendor's, on this machine or another.
+fn is_gpu(vendor: &Vendor, name: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = name.strip_prefix(GPUS).and_then(|rest| rest.strip_prefix(':'));
-    name == GPUS || number.is_some_and(is_number)
+    let number = name.strip_prefix(vendor.devices).and_then(|rest| rest.strip_prefix(':'));
+    name == vendor.devices || number.is_some_and(is_number)
 }
 
 impl DeviceOps for &'static Gpu {
-    type Queue = CudaQueue;
+    type Queue = GpuQueue;
 
     fn name(&self) -> &str {
         &self.properties.name
@@ -181,23 +182,23 @@ impl DeviceOps for &'static Gpu {
     }
 
     fn aot_target(&self) -> Option<Box<dyn AotTarget>> {
-        Some(Box::new(self.properties.aot_target()))
+        Some(self.properties.aot_target())
     }
 
-    fn queue(&self) -> Result<CudaQueue, DeviceError> {
+    fn queue(&self) -> Result<GpuQueue, DeviceError> {
         let stream = Stream::new(self.context()?).map_err(|source| DeviceError::Driver {
             device: self.properties.name.clone(),
             source: Box::new(source),
         })?;
-        Ok(CudaQueue { stream })
+        Ok(GpuQueue { stream })
     }
 
-    fn allocate(&self, layout: Layout) -> Result<CudaMemory, BufferError> {
+    fn allocate(&self, layout: Layout) -> Result<GpuMemory, BufferError> {
         let _no_fork = NoForkGuard::enter();
         let context = self.context().map_err(|error| BufferError::Unavailable {
             device: self.properties.name.clone(),
             reason: error.to_string(),
         })?;
-        CudaMemory::new(&context, layout.size())
+        GpuMemory::new(&context, layout.size())
     }
 }

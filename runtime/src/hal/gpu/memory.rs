@@ -14,14 +14,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use crate::error::BufferError;
-use crate::hal::cuda::api::{DevicePtr, RawStream};
-use crate::hal::cuda::context::Context;
+use crate::hal::gpu::api::{DevicePtr, RawStream};
+use crate::hal::gpu::context::Context;
 use crate::hal::{MemoryOps, Unreadable};
 use crate::util::fork::NoForkGuard;
 
 /// An allocation of a device's memory that belongs to a buffer.
 #[derive(Debug)]
-pub(crate) struct CudaMemory(Arc<Allocation>);
+pub(crate) struct GpuMemory(Arc<Allocation>);
 
 #[derive(Debug)]
 struct Allocation {
@@ -108,7 +108,7 @@ pub(super) fn becomes_stale(address: usize) {
 
 /// Where the host can read the contents at a window address; `None` if the buffer is gone, which no
 /// view outlives.
-pub(super) fn readable(address: usize) -> Option<Result<*const u8, Unreadable>> {
+pub(in crate::hal) fn readable(address: usize) -> Option<Result<*const u8, Unreadable>> {
     allocation(address).map(|allocation| readable_in(&allocation, address))
 }
 
@@ -123,7 +123,7 @@ fn readable_in(allocation: &Allocation, address: usize) -> Result<*const u8, Unr
 }
 
 /// Records that nobody but the caller has a view of the `bytes` at an address.
-pub(super) fn exclusive(address: usize, bytes: usize) {
+pub(in crate::hal) fn exclusive(address: usize, bytes: usize) {
     if COPIED.load(Ordering::Acquire) != 0
         && let Some(allocation) = allocation(address)
         && bytes == allocation.bytes
@@ -183,7 +183,7 @@ impl Allocation {
     }
 }
 
-impl CudaMemory {
+impl GpuMemory {
     /// Allocates memory, not 0 bytes.
     pub(crate) fn new(context: &Arc<Context>, bytes: usize) -> Result<Self, BufferError> {
         context.refuse_buffer_if_forked()?;
@@ -242,7 +242,7 @@ impl CudaMemory {
     }
 }
 
-impl MemoryOps for CudaMemory {
+impl MemoryOps for GpuMemory {
     const ON_HOST: bool = false;
 
     fn address(&self) -> NonNull<u8> {
@@ -310,7 +310,7 @@ impl MemoryOps for CudaMemory {
     }
 }
 
-impl Drop for CudaMemory {
+impl Drop for GpuMemory {
     fn drop(&mut self) {
         self.0.exclusive();
         let _no_fork = NoForkGuard::enter();

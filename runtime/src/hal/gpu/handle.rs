@@ -5,10 +5,10 @@ use std::ffi::c_uint;
 use std::sync::OnceLock;
 
 use crate::error::{BufferError, DriverError, LaunchError};
-use crate::hal::cuda::api::{
-    Api, CuResult, DevicePtr, RawContext, RawEvent, RawStream, number, symbol,
+use crate::hal::gpu::api::{
+    Api, DevicePtr, RawContext, RawEvent, RawStream, ResultCode, Symbol, number, symbol,
 };
-use crate::hal::cuda::properties::Properties;
+use crate::hal::gpu::properties::Properties;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ thread_local! {
 }
 
 /// Whether an error destroys the context: the driver returns it for all later calls.
-const fn is_sticky(code: CuResult) -> bool {
+const fn is_sticky(code: ResultCode) -> bool {
     matches!(
         code,
         // The driver is shutting down, or the context is destroyed.
@@ -46,9 +46,9 @@ impl Handle {
     pub(super) fn new(gpu: &'static Properties, id: u64) -> Result<Self, DriverError> {
         let driver = gpu.driver;
         let mut raw = RawContext::NULL;
-        let flags = number::CONTEXT_MAP_HOST;
+        let (create, flags) = (driver.api.contexts.create, driver.vendor.context_flags);
         // SAFETY: the context can be written.
-        let code = unsafe { (driver.api.context_create)(&raw mut raw, flags, gpu.number) };
+        let code = unsafe { create(&raw mut raw, flags, gpu.number) };
         driver.check(code, symbol::context_create)?;
         Ok(Self { id, gpu, raw, lost: OnceLock::new() })
     }
@@ -69,11 +69,11 @@ impl Handle {
     }
 
     /// The error for a call that is refused for that reason.
-    fn refuse_if_forked(&self, call: &'static str) -> Result<(), DriverError> {
+    fn refuse_if_forked(&self, call: Symbol) -> Result<(), DriverError> {
         match self.forked() {
             None => Ok(()),
             Some(text) => Err(DriverError {
-                call,
+                call: call(&self.gpu.driver.vendor.symbols),
                 code: number::NOT_INITIALIZED,
                 name: "forked".to_owned(),
                 text: format!("this process was forked, and {text}"),
@@ -97,7 +97,7 @@ impl Handle {
             return Err(lost.clone());
         }
         // SAFETY: the context lives as long as `self`.
-        self.check(unsafe { (self.api().context_set)(self.raw) }, symbol::context_set)?;
+        self.check(unsafe { (self.api().contexts.set)(self.raw) }, symbol::context_set)?;
         ENTERED.set(self.id);
         Ok(())
     }
@@ -109,8 +109,8 @@ impl Handle {
     #[inline]
     pub(super) fn call(
         &self,
-        call: &'static str,
-        function: impl Fn() -> CuResult,
+        call: Symbol,
+        function: impl Fn() -> ResultCode,
     ) -> Result<(), DriverError> {
         self.refuse_if_forked(call)?;
         let code = self.call_for_code(function)?;
@@ -121,12 +121,13 @@ impl Handle {
     #[inline]
     pub(super) fn call_for_code(
         &self,
-        function: impl Fn() -> CuResult,
-    ) -> Result<CuResult, DriverError> {
+        function: impl Fn() -> ResultCode,
+    ) -> Result<ResultCode, DriverError> {
         if let Some(lost) = self.lost.get() {
             return Err(lost.clone());
         }
-        if ENTERED.get() == self.id && self.forked().is_none() {
+        let may_be_current = self.gpu.driver.vendor.refuses_other_contexts;
+        if may_be_current && ENTERED.get() == self.id && self.forked().is_none() {
             let code = function();
             if !matches!(code, number::INVALID_CONTEXT | number::INVALID_HANDLE) {
                 return Ok(code);
@@ -138,12 +139,12 @@ impl Handle {
 
     /// Converts a code to an error, and records the loss of the context.
     #[inline]
-    pub(super) fn check(&self, code: CuResult, call: &'static str) -> Result<(), DriverError> {
+    pub(super) fn check(&self, code: ResultCode, call: Symbol) -> Result<(), DriverError> {
         if code == number::SUCCESS { Ok(()) } else { Err(self.error(code, call)) }
     }
 
     #[cold]
-    fn error(&self, code: CuResult, call: &'static str) -> DriverError {
+    fn error(&self, code: ResultCode, call: Symbol) -> DriverError {
         let error = self.gpu.driver.error(code, call);
         if is_sticky(code) && self.lost.set(error.clone()).is_ok() {
             tracing::error!(device = self.gpu.name, %error, "the context is lost");

@@ -16,12 +16,12 @@ use crate::code::requirements::LaunchRequirements;
 use crate::error::{KernelPanic, LaunchError};
 use crate::hal::PendingOps;
 use crate::hal::address_window::{Windows, is_in_window};
-use crate::hal::cuda::api::symbol;
-use crate::hal::cuda::context::Context;
-use crate::hal::cuda::kernel::{CudaKernel, FlattenedKind, FlattenedParameter};
-use crate::hal::cuda::memory;
-use crate::hal::cuda::messages::{MessageBuffer, Messages, PRINT_BYTES};
-use crate::hal::cuda::stream::{Stream, Timer};
+use crate::hal::gpu::api::symbol;
+use crate::hal::gpu::context::Context;
+use crate::hal::gpu::kernel::{FlattenedKind, FlattenedParameter, LoadedKernel};
+use crate::hal::gpu::memory;
+use crate::hal::gpu::messages::{MessageBuffer, Messages, PRINT_BYTES};
+use crate::hal::gpu::stream::{Stream, Timer};
 use crate::kernel::print;
 use crate::launch::adaptivity::Adaptivity;
 use crate::launch::desc::LaunchDesc;
@@ -183,11 +183,11 @@ impl Grid {
 
 /// A launch that is in its stream, or has ended.
 #[derive(Debug)]
-pub(crate) struct CudaPending {
+pub(crate) struct GpuPending {
     stream: Arc<Stream>,
     number: u64,
     /// Kept until it has ended.
-    kernel: Arc<CudaKernel>,
+    kernel: Arc<LoadedKernel>,
     buffer: Option<MessageBuffer>,
     timer: Option<Timer>,
     /// The name of the user's closure.
@@ -203,12 +203,12 @@ pub(crate) struct CudaPending {
 /// refers to lives until the launch has ended. The closure itself may be dropped when this returns.
 pub(crate) unsafe fn launch(
     stream: &Arc<Stream>,
-    kernel: Arc<CudaKernel>,
+    kernel: Arc<LoadedKernel>,
     raw: &RawKernel,
     shape: &Shape,
     grid: &Grid,
     timed: bool,
-) -> Result<CudaPending, LaunchError> {
+) -> Result<GpuPending, LaunchError> {
     let context = &*stream.context;
     let failed = |error| context.launch_error(raw.name(), error);
     let block = grid.threads();
@@ -326,7 +326,7 @@ pub(crate) unsafe fn launch(
         kernel = raw.name(), device = context.name(), version = &*kernel.version,
         range = ?shape.slowest_first(), grid = ?grid.blocks, ?block, shared, "launched"
     );
-    Ok(CudaPending {
+    Ok(GpuPending {
         stream: Arc::clone(stream),
         number,
         kernel,
@@ -483,7 +483,7 @@ fn foreign_buffer(
 /// Bytes of shared memory for each block.
 fn shared_memory(
     context: &Context,
-    kernel: &CudaKernel,
+    kernel: &LoadedKernel,
     raw: &RawKernel,
     shape: &Shape,
 ) -> Result<u32, LaunchError> {
@@ -521,7 +521,7 @@ fn for_each_sub_grid<E>(
     Ok(())
 }
 
-impl PendingOps for CudaPending {
+impl PendingOps for GpuPending {
     fn is_over(&self) -> bool {
         self.stream.is_over(self.number)
     }
@@ -541,7 +541,7 @@ impl PendingOps for CudaPending {
     }
 }
 
-impl CudaPending {
+impl GpuPending {
     fn wait(&mut self) -> Result<(), LaunchError> {
         let context = &*self.stream.context;
         if let Some(reason) = context.forked() {
@@ -592,7 +592,7 @@ impl CudaPending {
     }
 }
 
-impl Drop for CudaPending {
+impl Drop for GpuPending {
     fn drop(&mut self) {
         if self.stream.context.forked().is_some() {
             return;

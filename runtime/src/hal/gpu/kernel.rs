@@ -8,10 +8,10 @@ use std::time::Instant;
 
 use schism_cache::Value;
 use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
-use schism_jit_abi::code::OPEN_CONSTANT;
+use schism_jit_abi::code::{OPEN_CONSTANT, TICK};
 use schism_jit_abi::{
     ASSUME_DIVISIBLE, ASSUME_INDEX_32, Bytes, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH,
-    GPU_GROUPS, GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GpuKernel, GpuRequest, OK, TARGET_PTX, Text,
+    GPU_GROUPS, GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GpuKernel, GpuRequest, OK, Text,
 };
 
 use crate::code::aot::{self, AotCode, AotTarget};
@@ -24,9 +24,8 @@ use crate::code::request::{Lists, take_text};
 use crate::code::variant::Variant;
 use crate::error::{DriverError, ImageError};
 use crate::hal::CodeLoader;
-use crate::hal::cuda::api::{RawFunction, RawModule, number, symbol};
-use crate::hal::cuda::context::Context;
-use crate::hal::cuda::libdevice::libdevice;
+use crate::hal::gpu::api::{RawFunction, RawModule, number, symbol};
+use crate::hal::gpu::context::Context;
 
 /// A part of the closure that becomes a parameter.
 #[derive(Clone, Debug)]
@@ -47,9 +46,11 @@ pub(super) enum FlattenedKind {
 
 /// A kernel in a context. Dropping it unloads the code, so launches in flight hold it in an `Arc`.
 #[derive(Debug)]
-pub(crate) struct CudaKernel {
+pub(crate) struct LoadedKernel {
     pub(super) context: Arc<Context>,
     module: RawModule,
+    /// What the driver may read as long as the module is loaded.
+    _kept: Box<[u64]>,
     pub(super) function: RawFunction,
     /// A sum of `GPU_` constants of the interface.
     flags: u32,
@@ -74,7 +75,7 @@ const LINE: &[u8] = b"\t.loc\t";
 /// Bytes for the output of the driver's compiler.
 const LOG: usize = 16 << 10;
 
-impl CudaKernel {
+impl LoadedKernel {
     /// Loads cached code of `kernel` for a launch, or else compiles its image with stage 2.
     pub(crate) fn get_or_compile(
         context: &Arc<Context>,
@@ -89,16 +90,16 @@ impl CudaKernel {
         // Mathematics is always schism's own here.
         let sub_grids = if variant.sub_grids { FLAG_BASE } else { 0 };
         let flags = lists.flags & !FLAG_PORTABLE_MATH | sub_grids;
-        let key = disk_cache::key_of("PTX", record, kernel, flags, variant, linked);
+        let key = disk_cache::key_of(context.gpu.code.name, record, kernel, flags, variant, linked);
         let key = key.map(|mut key| {
             key = key
-                .part("arch", context.gpu.processor.as_bytes())
-                .number("isa", context.gpu.isa.into())
+                .part("arch", context.gpu.code.processor.as_bytes())
+                .number("isa", context.gpu.code.isa.into())
                 .number("driver", context.gpu.driver.version.into())
                 .number("assumptions", assumptions(variant).into())
                 .number("aligned", variant.assumptions.aligned)
                 .number("narrow", variant.assumptions.narrow);
-            if let Some(libdevice) = libdevice() {
+            if let Some(libdevice) = (context.gpu.code.mathematics)() {
                 key = key.part("libdevice", libdevice.key.as_bytes());
             }
             for items in variant.assumptions.block {
@@ -109,9 +110,9 @@ impl CudaKernel {
         let found = disk_cache::get_or_compile(key, || {
             compile(context, image, kernel, variant, &lists, flags)
         })?;
-        let code = PtxCode::new(&found.value)?;
+        let code = CachedCode::new(context.gpu.code.name, &found.value)?;
         let loaded = Self::of_code(context, &code, flags, kernel, variant.to_string())?;
-        let code_bytes = code.text.count_bytes();
+        let code_bytes = code.bytes.len() - 1;
         disk_cache::trace(kernel, context.name(), variant, &found, code_bytes, started);
         Ok(loaded)
     }
@@ -123,12 +124,15 @@ impl CudaKernel {
         kernel: &KernelRef<'_>,
         variant: &Variant,
     ) -> Result<Self, ImageError> {
-        let text = |bytes: &[u8]| {
-            let nul = |_| ImageError::Mismatch { reason: "a NUL in its PTX".to_owned() };
-            CString::new(bytes).map_err(nul)
-        };
-        let (entry, text) = (text(aot_code.code.entry.as_bytes())?, text(aot_code.image.data)?);
-        let code = PtxCode { flags: aot_code.code.needs, entry: &entry, text: &text };
+        let format = &context.gpu.code;
+        let nul = || ImageError::Mismatch { reason: format!("a NUL in its {}", format.name) };
+        let entry = CString::new(aot_code.code.entry.as_bytes()).map_err(|_| nul())?;
+        let data = aot_code.image.data;
+        if format.is_text && data.contains(&0) {
+            return Err(nul());
+        }
+        let bytes = [data, b"\0"].concat();
+        let code = CachedCode { flags: aot_code.code.needs, entry: &entry, bytes: &bytes };
         let loaded =
             Self::of_code(context, &code, aot_code.code.flags, kernel, aot_code.version())?;
         for (index, value) in aot::values(kernel, variant) {
@@ -140,12 +144,12 @@ impl CudaKernel {
     /// Loads code into the driver; `flags` are those of the request that it was made by.
     fn of_code(
         context: &Arc<Context>,
-        code: &PtxCode<'_>,
+        code: &CachedCode<'_>,
         flags: u32,
         kernel: &KernelRef<'_>,
         version: String,
     ) -> Result<Self, ImageError> {
-        let module = load(context, code)?;
+        let (module, kept) = load(context, code)?;
         let flattened = kernel.parameters.iter().map(|parameter| FlattenedParameter {
             offset: parameter.offset as usize,
             kind: match parameter.kind {
@@ -161,6 +165,7 @@ impl CudaKernel {
         let mut this = Self {
             context: Arc::clone(context),
             module,
+            _kept: kept,
             function: RawFunction(std::ptr::null_mut()),
             flags: code.flags,
             offset: flags & FLAG_OFFSET != 0,
@@ -177,13 +182,21 @@ impl CudaKernel {
             source: Box::new(source),
             log: String::new(),
         })?;
+        if let Some(tick) = context.gpu.code.tick {
+            this.set_variable(TICK, &tick.to_ne_bytes())?;
+        }
         Ok(this)
     }
 
     /// Writes the value of an open constant. The context is current.
     fn set_constant(&self, index: usize, value: &[u8]) -> Result<(), ImageError> {
+        self.set_variable(&format!("{OPEN_CONSTANT}{index}"), value)
+    }
+
+    /// Writes the value of a variable, if the code has it. The context is current.
+    fn set_variable(&self, name: &str, value: &[u8]) -> Result<(), ImageError> {
         let refused = |source| ImageError::Driver { source: Box::new(source), log: String::new() };
-        let name = CString::new(format!("{OPEN_CONSTANT}{index}")).unwrap_or_default();
+        let name = CString::new(name).unwrap_or_default();
         let (mut address, mut bytes) = (0, 0);
         // SAFETY: the name ends with a NUL; address and size can be written.
         let code = unsafe {
@@ -262,7 +275,7 @@ impl CudaKernel {
     }
 }
 
-impl Drop for CudaKernel {
+impl Drop for LoadedKernel {
     fn drop(&mut self) {
         if self.context.enter().is_ok() {
             // SAFETY: no launch uses the kernel any more.
@@ -272,7 +285,7 @@ impl Drop for CudaKernel {
 }
 
 impl CodeLoader for Arc<Context> {
-    type Kernel = CudaKernel;
+    type Kernel = LoadedKernel;
 
     const COUNTS_ON_CAPTURES: bool = true;
 
@@ -289,7 +302,7 @@ impl CodeLoader for Arc<Context> {
     }
 
     fn aot_target(&self) -> Box<dyn AotTarget> {
-        Box::new(self.gpu.aot_target())
+        self.gpu.aot_target()
     }
 
     fn load(
@@ -297,8 +310,8 @@ impl CodeLoader for Arc<Context> {
         aot_code: &AotCode<'_, '_>,
         kernel: &KernelRef<'_>,
         variant: &Variant,
-    ) -> Result<CudaKernel, ImageError> {
-        CudaKernel::of_aot(self, aot_code, kernel, variant)
+    ) -> Result<LoadedKernel, ImageError> {
+        LoadedKernel::of_aot(self, aot_code, kernel, variant)
     }
 
     fn compile(
@@ -308,29 +321,30 @@ impl CodeLoader for Arc<Context> {
         image: &[u8],
         linked: &Linked,
         variant: &Variant,
-    ) -> Result<CudaKernel, ImageError> {
-        CudaKernel::get_or_compile(self, record, image, kernel, variant, linked)
+    ) -> Result<LoadedKernel, ImageError> {
+        LoadedKernel::get_or_compile(self, record, image, kernel, variant, linked)
     }
 }
 
 /// The cached form of a kernel that stage 2 compiled: the flags, then the entry's name and the
-/// text, with a NUL after each.
-struct PtxCode<'a> {
+/// code, with a NUL after each.
+struct CachedCode<'a> {
     /// A sum of `GPU_` constants of the interface.
     flags: u32,
     entry: &'a CStr,
-    text: &'a CStr,
+    /// The code, and the NUL.
+    bytes: &'a [u8],
 }
 
-impl<'a> PtxCode<'a> {
-    fn new(value: &'a Value) -> Result<Self, ImageError> {
+impl<'a> CachedCode<'a> {
+    fn new(format: &'static str, value: &'a Value) -> Result<Self, ImageError> {
         let read = || {
             let flags = u32::from_le_bytes(<[u8; 4]>::try_from(&*value.meta).ok()?);
             let entry = CStr::from_bytes_until_nul(&value.bytes).ok()?;
-            let text = value.bytes.get(entry.count_bytes() + 1..)?;
-            Some(Self { flags, entry, text: CStr::from_bytes_with_nul(text).ok()? })
+            let bytes = value.bytes.get(entry.count_bytes() + 1..)?;
+            bytes.ends_with(b"\0").then_some(Self { flags, entry, bytes })
         };
-        read().ok_or_else(|| disk_cache::damaged("PTX"))
+        read().ok_or_else(|| disk_cache::damaged(format))
     }
 }
 
@@ -340,7 +354,7 @@ fn assumptions(variant: &Variant) -> u32 {
     small | if variant.assumptions.divisible { ASSUME_DIVISIBLE } else { 0 }
 }
 
-/// The capabilities of stage 1's that no NVIDIA GPU has.
+/// The capabilities of stage 1's that no GPU has.
 const LACKING: [(&str, &str); 4] = [
     ("fp128", "floating-point numbers of 128 bits"),
     ("constant-addresses", "constants at the host's addresses"),
@@ -348,7 +362,7 @@ const LACKING: [(&str, &str); 4] = [
     ("host-atomics", "atomic updates of the host's memory"),
 ];
 
-/// Compiles a kernel to PTX with stage 2.
+/// Compiles a kernel with stage 2.
 fn compile(
     context: &Context,
     image: &[u8],
@@ -379,15 +393,16 @@ fn compile(
         values_len: lists.values.len(),
         links: lists.links.as_ptr(),
         links_len: lists.links.len(),
-        target: TARGET_PTX,
-        isa: context.gpu.isa,
-        arch: Bytes::new(context.gpu.processor.as_bytes()),
+        target: context.gpu.code.target,
+        isa: context.gpu.code.isa,
+        arch: Bytes::new(context.gpu.code.processor.as_bytes()),
         group: variant.assumptions.block,
         assumptions: assumptions(variant),
         local_align: kernel.groups.unwrap_or_default().local_align,
         aligned: variant.assumptions.aligned,
         narrow: variant.assumptions.narrow,
-        libdevice: libdevice().map_or(Bytes::EMPTY, |library| Bytes::new(&library.bitcode)),
+        libdevice: (context.gpu.code.mathematics)()
+            .map_or(Bytes::EMPTY, |library| Bytes::new(&library.bitcode)),
     };
     let mut made = MaybeUninit::<GpuKernel>::uninit();
     let mut error = Text::EMPTY;
@@ -413,8 +428,9 @@ fn compile(
     Ok(Value { meta: made.flags.to_le_bytes().to_vec(), bytes })
 }
 
-/// Loads the code into the driver, which compiles it for its device.
-fn load(context: &Context, code: &PtxCode<'_>) -> Result<RawModule, ImageError> {
+/// Loads the code into the driver, which compiles a text for its device; returns what the driver
+/// may still read.
+fn load(context: &Context, code: &CachedCode<'_>) -> Result<(RawModule, Box<[u64]>), ImageError> {
     let failed = |source, log: String| ImageError::Driver { source: Box::new(source), log };
     context.enter().map_err(|error| failed(error, String::new()))?;
     let started = Instant::now();
@@ -427,14 +443,23 @@ fn load(context: &Context, code: &PtxCode<'_>) -> Result<RawModule, ImageError> 
         std::ptr::without_provenance_mut(1),
     ];
     // With lines of the source, which profilers show.
-    let lines = code.text.to_bytes().windows(LINE.len()).any(|bytes| bytes == LINE);
-    let count = if lines { options.len() } else { options.len() - 1 };
+    let is_text = context.gpu.code.is_text;
+    let lines = is_text && code.bytes.windows(LINE.len()).any(|bytes| bytes == LINE);
+    let count = match (is_text, lines) {
+        (false, _) => 0,
+        (true, false) => options.len() - 1,
+        (true, true) => options.len(),
+    };
+    // A text is copied. A file is aligned, and stays as long as the module.
+    let kept = if is_text { Box::default() } else { aligned(code.bytes) };
+    let image = if is_text { code.bytes.as_ptr() } else { kept.as_ptr().cast() };
     let mut module = RawModule::NULL;
-    // SAFETY: the code ends with a NUL; the log is as long as it says; the module can be written.
+    // SAFETY: a text ends with a NUL, and a file says how long it is; the log is as long as it
+    // says; the module can be written.
     let result = unsafe {
         (context.api().module_load)(
             &raw mut module,
-            code.text.as_ptr().cast(),
+            image.cast(),
             count as c_uint,
             options.as_mut_ptr(),
             values.as_mut_ptr(),
@@ -447,5 +472,15 @@ fn load(context: &Context, code: &PtxCode<'_>) -> Result<RawModule, ImageError> 
     })?;
     let micros = started.elapsed().as_micros() as u64;
     tracing::debug!(device = context.gpu.name, micros, "the driver took the code");
-    Ok(module)
+    Ok((module, kept))
+}
+
+/// A copy of bytes at an aligned address.
+fn aligned(bytes: &[u8]) -> Box<[u64]> {
+    let word = |bytes: &[u8]| {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u64::from_ne_bytes(word)
+    };
+    bytes.chunks(8).map(word).collect()
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::error::DriverError;
-use crate::hal::cuda::api::{RawEvent, RawStream, number, symbol};
-use crate::hal::cuda::context::Context;
+use crate::hal::gpu::api::{RawEvent, RawStream, number, symbol};
+use crate::hal::gpu::context::Context;
 
 /// See the module's documentation.
 #[derive(Debug)]

@@ -14,12 +14,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use crate::data::free_list::FreeList;
 use crate::error::{BufferError, DriverError};
 use crate::hal::address_window::{Window, Windows};
-use crate::hal::cuda::api::{DevicePtr, RawStream, number, symbol};
-use crate::hal::cuda::handle::Handle;
-use crate::hal::cuda::host_memory::HostMemory;
-use crate::hal::cuda::messages::MessageBuffers;
-use crate::hal::cuda::properties::Properties;
-use crate::hal::cuda::staging::{Direction, Staging};
+use crate::hal::gpu::api::{DevicePtr, RawStream, number, symbol};
+use crate::hal::gpu::handle::Handle;
+use crate::hal::gpu::host_memory::HostMemory;
+use crate::hal::gpu::messages::MessageBuffers;
+use crate::hal::gpu::properties::Properties;
+use crate::hal::gpu::staging::{Direction, Staging};
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -80,9 +80,11 @@ impl Context {
             results: Mutex::default(),
         });
         let _ = this.transfers.set(this.create_stream()?);
-        // SAFETY: the context is the thread's current one.
-        let code = unsafe { (this.api().context_limit)(number::LIMIT_STACK, STACK) };
-        this.check(code, symbol::context_limit)?;
+        if gpu.driver.vendor.has_stack_limit {
+            // SAFETY: the context is the thread's current one.
+            let code = unsafe { (this.api().context_limit)(number::LIMIT_STACK, STACK) };
+            this.check(code, symbol::context_limit)?;
+        }
         this.host_memory.after_driver();
         tracing::debug!(
             device = gpu.name,
@@ -357,6 +359,6 @@ impl Drop for Context {
         }
         // SAFETY: nothing of the context is in use: buffers, queues and kernels keep it alive. Its
         // memory and streams are destroyed with it.
-        unsafe { (self.api().context_destroy)(self.handle.raw) };
+        unsafe { (self.api().contexts.destroy)(self.handle.raw) };
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::sync::OnceLock;
 
-use crate::hal::cuda::mappings::{self, Mapping};
+use crate::hal::gpu::mappings::{self, Mapping};
 
 /// Whether a mapping stays as long as the process: it is of an object that the process was started
 /// with.

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use crate::code::requirements::LaunchRequirements;
 use crate::error::{BufferError, LaunchError};
-use crate::hal::cuda::api::DevicePtr;
-use crate::hal::cuda::context::Context;
-use crate::hal::cuda::host_memory;
-use crate::hal::cuda::kernel::CudaKernel;
-use crate::hal::cuda::launch::{self, CudaPending, Grid, Shape};
-use crate::hal::cuda::memory::CudaMemory;
-use crate::hal::cuda::page_table;
-use crate::hal::cuda::stream::Stream;
+use crate::hal::gpu::api::DevicePtr;
+use crate::hal::gpu::context::Context;
+use crate::hal::gpu::host_memory;
+use crate::hal::gpu::kernel::LoadedKernel;
+use crate::hal::gpu::launch::{self, GpuPending, Grid, Shape};
+use crate::hal::gpu::memory::GpuMemory;
+use crate::hal::gpu::page_table;
+use crate::hal::gpu::stream::Stream;
 use crate::hal::{QueueOps, SharedRange, TaskQueue};
 use crate::launch::desc::LaunchDesc;
 use crate::launch::erased::NativeBody;
@@ -20,7 +20,7 @@ use crate::util::fork::NoForkGuard;
 
 /// See the module's documentation.
 #[derive(Clone)]
-pub(crate) struct CudaQueue {
+pub(crate) struct GpuQueue {
     pub(super) stream: Arc<Stream>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct LaunchPlan {
     no_fork: NoForkGuard,
 }
 
-impl CudaQueue {
+impl GpuQueue {
     #[cold]
     fn group_too_large(&self, shape: &Shape, most: u32) -> LaunchError {
         let group = shape.group.unwrap_or([1; 3]);
@@ -46,11 +46,11 @@ impl CudaQueue {
     }
 }
 
-impl QueueOps for CudaQueue {
+impl QueueOps for GpuQueue {
     type Loader = Arc<Context>;
-    type Code = Arc<CudaKernel>;
-    type Memory = CudaMemory;
-    type Pending = CudaPending;
+    type Code = Arc<LoadedKernel>;
+    type Memory = GpuMemory;
+    type Pending = GpuPending;
     type Plan = LaunchPlan;
     type Guard<'a> = ();
 
@@ -68,12 +68,12 @@ impl QueueOps for CudaQueue {
         Some(&self.stream.context)
     }
 
-    fn compiled(kernel: Arc<CudaKernel>) -> Arc<CudaKernel> {
+    fn compiled(kernel: Arc<LoadedKernel>) -> Arc<LoadedKernel> {
         kernel
     }
 
     /// The data of a launch is in GPU memory, so only device code can run it.
-    fn native(_: NativeBody) -> Option<Arc<CudaKernel>> {
+    fn native(_: NativeBody) -> Option<Arc<LoadedKernel>> {
         None
     }
 
@@ -112,7 +112,7 @@ impl QueueOps for CudaQueue {
         plan.shape.requirements(&self.stream.context, &plan.grid, launch, strict)
     }
 
-    fn admits(&self, launch: &LaunchDesc<'_>, code: &Arc<CudaKernel>) -> Result<(), LaunchError> {
+    fn admits(&self, launch: &LaunchDesc<'_>, code: &Arc<LoadedKernel>) -> Result<(), LaunchError> {
         let shape = Shape::of(launch);
         if shape.group_fits(&self.stream.context, code.max_block) {
             return Ok(());
@@ -123,9 +123,9 @@ impl QueueOps for CudaQueue {
     unsafe fn submit(
         &self,
         desc: &LaunchDesc<'_>,
-        code: Arc<CudaKernel>,
+        code: Arc<LoadedKernel>,
         plan: LaunchPlan,
-    ) -> Result<Option<CudaPending>, LaunchError> {
+    ) -> Result<Option<GpuPending>, LaunchError> {
         let LaunchPlan { shape, grid, .. } = &plan;
         // SAFETY: the caller's promises; the code is this kernel's.
         unsafe { launch::launch(&self.stream, code, desc.kernel, shape, grid, desc.timed) }
@@ -136,15 +136,15 @@ impl QueueOps for CudaQueue {
         self.stream.look();
     }
 
-    fn allocate(&self, layout: Layout) -> Result<CudaMemory, BufferError> {
-        CudaMemory::new(&self.stream.context, layout.size())
+    fn allocate(&self, layout: Layout) -> Result<GpuMemory, BufferError> {
+        GpuMemory::new(&self.stream.context, layout.size())
     }
 
-    fn allocate_for_results(&self, layout: Layout) -> Result<CudaMemory, BufferError> {
-        CudaMemory::for_results(&self.stream.context, layout.size())
+    fn allocate_for_results(&self, layout: Layout) -> Result<GpuMemory, BufferError> {
+        GpuMemory::for_results(&self.stream.context, layout.size())
     }
 
-    fn zero_in_order(&self, memory: &mut CudaMemory) -> Result<(), BufferError> {
+    fn zero_in_order(&self, memory: &mut GpuMemory) -> Result<(), BufferError> {
         // SAFETY: the caller lets nothing else use it until it is done.
         self.stream.submit_zeros(|stream| unsafe { memory.zero(stream) })
     }

@@ -1,0 +1,281 @@
+//! AMD's GPUs: compiles a kernel to a code object with one entry.
+//!
+//! The entry, its hidden parameters, and how a panic's message leaves the device are those of `ptx`.
+//! LLVM has a code generator for these GPUs, and from the pass `address-spaces` on the module is
+//! one for them. Take a kernel over one dimension:
+//!
+//! ```llvm
+//! define ptx_kernel void @saxpy(ptr %p0, ptr %p1, float %p2, i64 %schism.range.x) {
+//!   %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+//! ```
+//! becomes
+//! ```llvm
+//! define amdgpu_kernel void @saxpy(ptr addrspace(1) %p0, ptr addrspace(1) %p1, float %p2, i64 %schism.range.x) {
+//!   %tid = call i32 @llvm.amdgcn.workitem.id.x()
+//! ```
+//!
+//! | file | concern |
+//! |---|---|
+//! | `arch` | processors, the width of a wave |
+//! | `registers` | special registers, barriers, sub-groups |
+//! | `clock` | clocks |
+//! | `link` | an object becomes a code object |
+//!
+//! **The end of a work-item.** `s_endpgm` ends a whole wave, with the work-items that have not
+//! panicked. So a work-item that panics leaves the kernel by a return, which masks it off until the
+//! others of its wave return, and all that may panic is inlined into the kernel.
+//!
+//! **Recursion** is refused: the size of a work-item's stack must be known when it starts.
+//!
+//! **Precision.** As on the other devices, nothing allows LLVM to change a result: no contractions,
+//! subnormal numbers are kept, divisions and square roots are correctly rounded, and mathematics is
+//! the device library's.
+
+mod arch;
+mod clock;
+mod link;
+mod registers;
+
+use std::ffi::{CStr, CString};
+use std::time::Instant;
+
+use schism_jit_abi::GPU_GROUPS;
+use schism_llvm::fatal::isolated;
+use schism_llvm::{
+    AsModule, Builder, Context, FUNCTION_INDEX, FileKind, Linkage, Machine, Opcode, Value,
+    Visibility,
+};
+use schism_passes::check::recursion;
+use schism_passes::nvptx::launch_bounds::BLOCK;
+use schism_passes::pass::PassContext;
+use schism_passes::pipeline::{self, Step};
+use schism_passes::spec::report::ViolationKind;
+use schism_passes::spec::target_library::TargetLibraryInfo;
+
+use crate::devicelib;
+use crate::module::Module;
+use crate::ptx::entry::Entry;
+use crate::ptx::steps::{self, EntryState};
+use crate::ptx::{self, PtxOptions};
+use crate::target::{Target, Work, lower};
+use crate::{JitError, Request};
+use arch::Processor;
+
+/// A kernel for an AMD GPU.
+#[derive(Debug)]
+pub struct AmdgcnCode {
+    bytes: Vec<u8>,
+    entry: CString,
+    flags: u32,
+    /// How long compiling took, in microseconds.
+    pub lower_micros: u64,
+}
+
+impl AmdgcnCode {
+    /// The code object, or the assembly.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The entry's name.
+    #[must_use]
+    pub fn entry(&self) -> &CStr {
+        &self.entry
+    }
+
+    /// What the kernel needs and takes: a sum of `schism_jit_abi::GPU_` constants.
+    #[must_use]
+    pub fn flags(&self) -> u32 {
+        self.flags
+    }
+}
+
+/// Compiles a kernel for an AMD GPU: to a code object, or to `assembly`.
+///
+/// # Errors
+/// Every variant of [`JitError`] documents when it occurs.
+pub fn compile_amdgcn(
+    request: Request,
+    options: PtxOptions,
+    assembly: bool,
+) -> Result<AmdgcnCode, JitError> {
+    let start = Instant::now();
+    ptx::check(&request, &options)?;
+    let processor = Processor::find(&options.arch)?;
+    let kernel = request.kernel.clone();
+    let target = Amdgcn { options, processor, assembly };
+    let mut code = isolated(move || lower(&target, &request))
+        .map_err(|failure| JitError::of_thread(failure, &kernel))
+        .flatten()?;
+    if !assembly {
+        code.bytes = link::link(&code.bytes)?;
+    }
+    code.lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+    Ok(code)
+}
+
+/// The driver of an AMD GPU.
+struct Amdgcn {
+    options: PtxOptions,
+    processor: Processor,
+    assembly: bool,
+}
+
+impl Target for Amdgcn {
+    type Code = AmdgcnCode;
+    type State = EntryState;
+    const DEVICE: &'static str = "hip";
+    const LINES: bool = false;
+    const PIPELINE: &'static [Step] = pipeline::AMDGCN;
+    const TRIPLE: Option<&'static str> = Some(arch::TRIPLE);
+
+    fn to_text(&self) -> String {
+        format!("{:?}", self.options)
+    }
+
+    fn machine(&self) -> Result<Machine, JitError> {
+        self.processor.machine()
+    }
+
+    fn machine_of_images(&self) -> Result<Option<Machine>, JitError> {
+        // Rust's locals are in the generic address space, and this machine's are not.
+        ptx::arch::stand_in().map(Some)
+    }
+
+    fn run_step<'c>(
+        &'c self,
+        step: &'static str,
+        work: &Work<'_, 'c>,
+        state: &mut EntryState,
+        cx: &mut PassContext<'_>,
+    ) -> Result<(), JitError> {
+        let Work { context, module, request, .. } = *work;
+        match step {
+            "link-device-library" => {
+                devicelib::supply(context, module, &TargetLibraryInfo::AMDGCN, &[])?;
+            }
+            "define-clock" => clock::add(context, module, self.processor)?,
+            "lower-registers" => registers::lower(context, module, self.processor)?,
+            "leave-by-return" => leave_by_return(module, &state.entry()?.name, request)?,
+            "name-scopes" => name_scopes(context, module),
+            "bound-launches" => bound_launches(module, state.entry()?, &self.options),
+            step => steps::run_common(step, work, &self.options, state, cx)?,
+        }
+        Ok(())
+    }
+
+    fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<AmdgcnCode, JitError> {
+        let Work { context, module, machine, request, dump, .. } = *work;
+        let Entry { name, flags, .. } = state.into_entry()?;
+        ptx::unresolved(module, request)?;
+        refuse_recursion(module, request)?;
+        show_variables(module);
+        declare_version(context, module)?;
+        let kind = if self.assembly { FileKind::Assembly } else { FileKind::Object };
+        let bytes = machine.emit(module, kind).map_err(|reason| work.failed(reason))?;
+        dump.bytes(if self.assembly { "s" } else { "o" }, &bytes);
+        if let Some(errors) = context.take_errors() {
+            return Err(work.failed(errors));
+        }
+        let internal = |_| JitError::Internal("a NUL in a name".to_owned());
+        let entry = CString::new(name).map_err(internal)?;
+        Ok(AmdgcnCode { bytes, entry, flags, lower_micros: 0 })
+    }
+}
+
+fn unsupported(request: &Request, feature: String) -> JitError {
+    JitError::Unsupported { kernel: request.kernel.clone(), feature, device: Amdgcn::DEVICE }
+}
+
+/// Refuses functions that call themselves.
+fn refuse_recursion(module: &Module<'_>, request: &Request) -> Result<(), JitError> {
+    let circles = recursion::run(&module.handle().view());
+    let circle = circles.into_iter().find_map(|violation| match violation.what {
+        ViolationKind::Recursion(circle) => Some(circle),
+        _ => None,
+    });
+    let Some(circle) = circle else { return Ok(()) };
+    let name = circle.into_iter().next().unwrap_or_default();
+    Err(unsupported(request, format!("recursion (`{name}` calls itself)")))
+}
+
+/// Ends work-items by a return from the entry. Everything that ends one was inlined into it, except
+/// for what calls itself and what is called through a pointer.
+fn leave_by_return(module: &Module<'_>, entry: &str, request: &Request) -> Result<(), JitError> {
+    let Some(exit) = module.function(registers::EXIT) else { return Ok(()) };
+    for call in exit.users().into_iter().filter(|user| user.is_call()) {
+        let caller = call.parent_function().name();
+        if caller != entry {
+            let feature = format!(
+                "a panic in a function that calls itself or is called through a pointer (`{caller}`)"
+            );
+            return Err(unsupported(request, feature));
+        }
+        let block = call.block();
+        call.cut_block();
+        let end =
+            block.instructions().pop().filter(|last| last.opcode() == Some(Opcode::Unreachable));
+        let end = end.ok_or_else(|| JitError::Internal("a block has no end".to_owned()))?;
+        Builder::before(end).ret_void();
+        end.erase();
+    }
+    exit.delete_function();
+    Ok(())
+}
+
+/// Gives atomics and fences the scopes' names that this target has.
+fn name_scopes(context: &Context, module: &Module<'_>) {
+    for instruction in module.functions().into_iter().flat_map(Value::instructions) {
+        let is_atomic = match instruction.opcode() {
+            Some(Opcode::Fence | Opcode::AtomicRMW | Opcode::AtomicCmpXchg) => true,
+            Some(Opcode::Load | Opcode::Store) => instruction.is_atomic(),
+            _ => false,
+        };
+        if !is_atomic {
+            continue;
+        }
+        for (name, own) in [("block", "workgroup"), ("device", "agent")] {
+            if instruction.has_sync_scope(name) {
+                instruction.set_sync_scope(context.handle().sync_scope(own));
+            }
+        }
+    }
+}
+
+/// Says how large the groups of launches are. Only whole groups are launched.
+fn bound_launches(module: &Module<'_>, entry: &Entry, options: &PtxOptions) {
+    let Some(kernel) = module.function(&entry.name) else { return };
+    for name in ["nvvm.maxntid", "nvvm.minctasm", BLOCK] {
+        if kernel.string_attribute(FUNCTION_INDEX, name).is_some() {
+            kernel.remove_string_attribute(name);
+        }
+    }
+    let size: u32 = options.group.iter().product();
+    let groups = entry.flags & GPU_GROUPS != 0;
+    let bounds = match (size, groups) {
+        (0, _) => "1,1024".to_owned(),
+        (size, true) => format!("{size},{size}"),
+        (size, false) => format!("1,{size}"),
+    };
+    kernel.add_string_attribute("amdgpu-flat-work-group-size", &bounds);
+    kernel.add_string_attribute("uniform-work-group-size", "true");
+}
+
+/// Lets the driver find the variables that a runtime sets.
+fn show_variables(module: &Module<'_>) {
+    for global in module.globals() {
+        if global.linkage() == Linkage::External && global.initializer().is_some() {
+            global.set_visibility(Visibility::Protected);
+        }
+    }
+}
+
+/// Asks for the version of code objects whose hidden arguments the code reads.
+fn declare_version<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
+    let text =
+        "!llvm.module.flags = !{!0}\n!0 = !{i32 1, !\"amdhsa_code_object_version\", i32 500}\n";
+    let flags = Module::from_text(context, text).map_err(JitError::Internal)?;
+    flags.set_target_of(module);
+    module.link(context, flags).map_err(JitError::Internal)
+}
