@@ -1,7 +1,8 @@
 ; Stage 2's passes for AMD's GPUs: address spaces, and exits of the work-item after a panic.
 ; SPEC kernel: kernel entry 0 1
 target triple = "amdgcn-amd-amdhsa"
-; CHECK: define ptx_kernel void @kernel(ptr addrspace(1)
+; CHECK: @schism.shape = private unnamed_addr addrspace(4) constant
+; CHECK: define amdgpu_kernel void @kernel(ptr addrspace(1)
 ; CHECK: load float, ptr addrspace(1)
 ; CHECK: call void @__schism_panic_shaped.0(
 
