@@ -18,6 +18,7 @@ use crate::hal::gpu::api::{DevicePtr, RawStream, number, symbol};
 use crate::hal::gpu::handle::Handle;
 use crate::hal::gpu::host_memory::HostMemory;
 use crate::hal::gpu::messages::MessageBuffers;
+use crate::hal::gpu::process;
 use crate::hal::gpu::properties::Properties;
 use crate::hal::gpu::staging::{Direction, Staging};
 
@@ -68,6 +69,13 @@ impl Deref for Context {
 
 impl Context {
     pub(super) fn new(gpu: &'static Properties) -> Result<Arc<Self>, DriverError> {
+        let (context, drivers) = process::make_context(|| Self::make(gpu));
+        let context = context?;
+        context.host_memory.leave_out(drivers);
+        Ok(context)
+    }
+
+    fn make(gpu: &'static Properties) -> Result<Arc<Self>, DriverError> {
         static IDS: AtomicU64 = AtomicU64::new(1);
         let started = std::time::Instant::now();
         let this = Arc::new(Self {
@@ -85,7 +93,6 @@ impl Context {
             let code = unsafe { (this.api().context_limit)(number::LIMIT_STACK, STACK) };
             this.check(code, symbol::context_limit)?;
         }
-        this.host_memory.after_driver();
         tracing::debug!(
             device = gpu.name,
             micros = started.elapsed().as_micros() as u64,

@@ -28,8 +28,11 @@ pub(crate) struct Driver {
 /// # Errors
 /// Why there is none, as a text for users.
 pub(super) fn initialise(vendor: &'static Vendor) -> Result<&'static Driver, String> {
+    process::initialise_driver(|| open_and_initialise(vendor))
+}
+
+fn open_and_initialise(vendor: &'static Vendor) -> Result<&'static Driver, String> {
     let variable = vendor.variable;
-    process::before_driver();
     let named = std::env::var_os(variable);
     if named.as_ref().is_some_and(|path| path.is_empty()) {
         return Err(format!("{variable} is empty"));

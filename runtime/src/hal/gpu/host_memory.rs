@@ -167,12 +167,11 @@ impl HostMemory {
         }
     }
 
-    /// Takes note of what the driver has made for itself, when it has just made a context.
-    pub(super) fn after_driver(&self) {
-        let new = process::after_driver();
+    /// Takes note of the mappings that the driver has made for itself.
+    pub(super) fn leave_out(&self, drivers: HashSet<Mapping>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.drivers =
-            new.into_iter().filter(|mapping| state.watch(mapping.begin, mapping.end)).collect();
+        let is_watched = |mapping: &Mapping| state.watch(mapping.begin, mapping.end);
+        state.drivers = drivers.into_iter().filter(is_watched).collect();
     }
 }
 
