@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::hcf;
 use crate::help;
 use crate::home::Home;
+use crate::opencl;
 use crate::setup::{self, Ready};
 use crate::stdpar;
 use crate::targets::{self, TargetsOption};
@@ -42,6 +43,9 @@ pub fn compile(verb: &str, arguments: &[OsString]) -> Result<ExitCode> {
     }
     if verb != "install" || parallel != stdpar::StdparOption::Unsaid {
         stdpar::apply(&mut cargo, parallel, &arguments, &home, &ready)?;
+    }
+    if verb == "test" {
+        opencl::apply(&mut cargo, &home)?;
     }
     cargo.arg(verb).args(arguments);
     command::become_program(cargo, "to build")

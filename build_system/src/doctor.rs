@@ -7,6 +7,7 @@ use crate::artifacts::Installed;
 use crate::command;
 use crate::error::Result;
 use crate::home::{CONTENTS, Home};
+use crate::opencl;
 use crate::rustc_dev;
 use crate::setup;
 use crate::sources::Sources;
@@ -55,7 +56,10 @@ fn examine(report: &mut Report, home: &Home, toolchain: &Toolchain) {
         }
     }
     match setup::recall(home, toolchain, &sources) {
-        Ok(Some(installed)) => components(report, &installed),
+        Ok(Some(installed)) => {
+            components(report, &installed);
+            open_cl(report, home);
+        }
         Ok(None) => {
             report.bad("plugin", "not built from these sources yet; `cargo schism setup` builds it")
         }
@@ -83,6 +87,20 @@ fn components(report: &mut Report, installed: &Installed) {
             report.bad("stage 2", format!("{}: {problem}", path.display()));
             report.good("devices", "native: the host's own code, always there");
         }
+    }
+}
+
+/// The devices of OpenCL, and the driver that tests use.
+fn open_cl(report: &mut Report, home: &Home) {
+    match opencl::devices() {
+        Ok(devices) if devices.is_empty() => report.more("opencl: the drivers have no device"),
+        Ok(devices) => {
+            devices.iter().for_each(|device| report.more(format_args!("opencl: {device}")));
+        }
+        Err(reason) => report.more(format_args!("no opencl: {reason}")),
+    }
+    if let Some(driver) = opencl::driver(home) {
+        report.more(format_args!("opencl in tests: {}", driver.display()));
     }
 }
 

@@ -8,6 +8,7 @@
 //!   stdpar/<hash>/                  the runtime for programs with parallel iterators
 //!   lib/libschism_jit.so            a link to the newest of these, for programs started without cargo
 //!   state/                          what was built from what
+//!   opencl/                         a driver for tests, if it was asked for
 //!   bodies/                         what kernels can have of a compiler's standard library (the plugin's)
 //!   kernels/                        what programs have compiled at run time (the runtime's)
 //!   build/, apt/                    work in progress; an interrupted set-up goes on from here
@@ -102,6 +103,7 @@ pub const CONTENTS: &[&str] = &[
     "state",
     "bodies",
     "kernels",
+    "opencl",
     "build",
     "apt",
 ];

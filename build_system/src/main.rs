@@ -27,6 +27,7 @@ mod kernel_cache;
 mod lock;
 mod lockfile;
 mod manifest;
+mod opencl;
 mod opt;
 #[allow(dead_code)] // the build script has it too; each uses a part
 mod pack;

@@ -213,6 +213,8 @@ pub static SPIRV: &[Step] = &[
     // Legalize.
     Step::Target("link-device-library"),
     Step::Target("define-clock"),
+    // Before anything is inlined: the functions that calls choose among, too.
+    Step::Target("dispatch-calls"),
     Step::Target("inline-all"),
     llvm("llvm-inline", "always-inline,function(sroa)"),
     Step::Pass("panic-sites"),
@@ -241,6 +243,9 @@ pub static SPIRV: &[Step] = &[
     Step::Target("expand-panics"),
     Step::Target("end-work-items"),
     Step::Target("forget-unwinding"),
+    Step::Target("expand-wide-integers"),
+    Step::Target("expand-atomics"),
+    Step::Target("expand-fills"),
     Step::Target("compare-addresses"),
     Step::Target("dump-optimized"),
 ];

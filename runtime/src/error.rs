@@ -93,6 +93,16 @@ pub enum DeviceError {
         /// What was tried, with its results.
         reason: String,
     },
+    /// A device of OpenCL was requested, and it cannot be used.
+    #[error(
+        "the device `{device}` was asked for, but {reason}; use SCHISM_DEVICE=cpu, or point SCHISM_OPENCL at the loader libOpenCL.so.1"
+    )]
+    NoOpenCl {
+        /// The requested device.
+        device: String,
+        /// What was tried, with its results.
+        reason: String,
+    },
     /// The device's driver failed.
     #[error("the device `{device}` cannot be used: {source}")]
     Driver {

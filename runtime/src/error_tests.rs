@@ -27,7 +27,7 @@ macro_rules! numbered {
     };
 }
 numbered!(device, DeviceError:
-    DeviceError::Unknown { .. }, DeviceError::Stage2 { .. }, DeviceError::Stage2Version { .. }, DeviceError::NoGpu { .. }, DeviceError::Driver { .. }, DeviceError::Forked { .. }, DeviceError::Threads { .. }, DeviceError::CpuStack { .. }, DeviceError::CpuMath { .. });
+    DeviceError::Unknown { .. }, DeviceError::Stage2 { .. }, DeviceError::Stage2Version { .. }, DeviceError::NoGpu { .. }, DeviceError::NoOpenCl { .. }, DeviceError::Driver { .. }, DeviceError::Forked { .. }, DeviceError::Threads { .. }, DeviceError::CpuStack { .. }, DeviceError::CpuMath { .. });
 numbered!(buffer, BufferError:
     BufferError::TooLarge { .. }, BufferError::OutOfMemory { .. }, BufferError::AddressSpace { .. }, BufferError::Driver { .. }, BufferError::Forked { .. }, BufferError::DeviceLost { .. }, BufferError::Length { .. }, BufferError::Range { .. }, BufferError::Unavailable { .. }, BufferError::Permutation { .. }, BufferError::Rectangle { .. });
 numbered!(launch, LaunchError:
@@ -81,6 +81,14 @@ fn devices() {
         (
             DeviceError::NoGpu { device: text("cuda"), reason: text("there is no libcuda.so.1") },
             "the device `cuda` was asked for, but there is no libcuda.so.1; use SCHISM_DEVICE=cpu, or point SCHISM_CUDA at the driver",
+        ),
+        (
+            DeviceError::NoOpenCl {
+                device: text("opencl:1"),
+                reason: text("the drivers have only opencl:0"),
+            },
+            "the device `opencl:1` was asked for, but the drivers have only opencl:0; use SCHISM_DEVICE=cpu, or point SCHISM_OPENCL at \
+             the loader libOpenCL.so.1",
         ),
         (
             DeviceError::Driver { device: text("cuda"), source: driver() },

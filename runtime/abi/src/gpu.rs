@@ -165,6 +165,11 @@ pub const GPU_PRINT: u32 = 16;
 
 /// With [`TARGET_SPIRV`]: the entry takes the group's local memory, after all other parameters.
 pub const GPU_LOCAL: u32 = 32;
+/// With [`TARGET_SPIRV`]: the kernel has operations of sub-groups, and needs a device with
+/// sub-groups of [`crate::SUB_GROUP_SIZE`] work-items. If its range has more than one dimension, it
+/// is launched in one, and the entry takes, at the very end, the sizes of the groups and the numbers
+/// of groups: six `u32`, each three x first.
+pub const GPU_SUB_GROUPS: u32 = 64;
 
 /// Where kernels write messages: this header, then [`GpuMessageBuffer::panic_bytes`] for the
 /// message of the first work-item that panics, then [`GpuMessageBuffer::print_bytes`] for prints.

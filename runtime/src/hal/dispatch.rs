@@ -16,7 +16,7 @@ use crate::error::{BufferError, DeviceError, LaunchError};
 use crate::hal::recording;
 use crate::hal::{
     Backend, DeviceOps, MemoryOps, PendingOps, QueueOps, SharedRange, TaskQueue, Unreadable, cuda,
-    hip, host,
+    hip, host, opencl,
 };
 use crate::launch::desc::LaunchDesc;
 
@@ -322,6 +322,9 @@ backends! {
     /// An AMD GPU, through the driver HIP, running code that LLVM compiled from the program's device
     /// half. It has memory of its own.
     Hip(hip::Hip),
+    /// A device of OpenCL, through its driver, running SPIR-V that was made from the program's
+    /// device half. It is used only if it is asked for by name.
+    OpenCl(opencl::OpenCl),
     /// Runs nothing, and records what is requested.
     #[cfg(test)] Recording(recording::Recording),
 }

@@ -19,6 +19,8 @@ mod gpu;
 pub(crate) mod hip;
 pub(crate) mod host;
 pub(crate) mod host_access;
+pub(crate) mod messages;
+pub(crate) mod opencl;
 #[cfg(test)]
 mod recording;
 

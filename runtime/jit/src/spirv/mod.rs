@@ -14,12 +14,16 @@
 //! bits are correctly rounded only if the program is built with
 //! `-cl-fp32-correctly-rounded-divide-sqrt`.
 
+mod atomics;
+mod calls;
+mod fills;
 mod lower;
+mod wide;
 
 use std::ffi::{CStr, CString};
 use std::time::Instant;
 
-use schism_jit_abi::GPU_LOCAL;
+use schism_jit_abi::{GPU_LOCAL, GPU_SUB_GROUPS};
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
 use schism_passes::spec::target::SPIRV_TRIPLE;
@@ -113,6 +117,10 @@ impl Target for Spirv {
             "link-device-library" => {
                 devicelib::supply(context, module, &TargetLibraryInfo::SPIRV, &[])?;
             }
+            "dispatch-calls" => calls::dispatch(context, module)?,
+            "expand-wide-integers" => wide::expand(context, module)?,
+            "expand-atomics" => atomics::expand(context, module)?,
+            "expand-fills" => fills::expand(context, module)?,
             step => steps::run_common(step, work, &self.options, state, cx)?,
         }
         Ok(())
@@ -124,13 +132,18 @@ impl Target for Spirv {
         ptx::unresolved(module, request)?;
         let gone = || JitError::Internal(format!("`{name}` is gone"));
         let entry = module.function(&name).ok_or_else(gone)?;
-        let binary = lower::lower(module, entry).map_err(|refusal| JitError::Unsupported {
-            kernel: request.kernel.clone(),
-            feature: refusal.0,
-            device: Self::DEVICE,
+        let binary = lower::lower(module, entry, request.dimensions).map_err(|refusal| {
+            JitError::Unsupported {
+                kernel: request.kernel.clone(),
+                feature: refusal.0,
+                device: Self::DEVICE,
+            }
         })?;
         if binary.takes_local {
             flags |= GPU_LOCAL;
+        }
+        if binary.sub_groups {
+            flags |= GPU_SUB_GROUPS;
         }
         let bytes: Vec<u8> = binary.words.iter().flat_map(|word| word.to_le_bytes()).collect();
         dump.bytes("spv", &bytes);

@@ -88,7 +88,9 @@ impl Spirv {
         // OpenCL has 64-bit atomics as an extension, of which the validator does not know.
         let int64_atomics: Vec<u8> = [17 | 2 << 16, 12_u32].map(u32::to_le_bytes).concat();
         let has = self.bytes.windows(8).any(|words| words == int64_atomics);
-        let environment = if has { "spv1.3" } else { "opencl2.2" };
+        // And of no newer version for OpenCL.
+        let is_newer = self.bytes[4..8] != [0, 0, 2, 1];
+        let environment = if has || is_newer { "spv1.3" } else { "opencl2.2" };
         let (good, out, error) = run(&tool, &["--target-env", environment, "-"], &self.bytes);
         assert!(good, "{out}{error}\n{}", self.text());
     }

@@ -17,8 +17,8 @@ use crate::hal::address_window::{Window, Windows};
 use crate::hal::gpu::api::{DevicePtr, RawStream, number, symbol};
 use crate::hal::gpu::handle::Handle;
 use crate::hal::gpu::host_memory::HostMemory;
-use crate::hal::gpu::messages::MessageBuffers;
 use crate::hal::gpu::process;
+use crate::hal::messages::MessageBuffers;
 use crate::hal::gpu::properties::Properties;
 use crate::hal::gpu::staging::{Direction, Staging};
 

@@ -20,7 +20,7 @@ use crate::hal::gpu::api::symbol;
 use crate::hal::gpu::context::Context;
 use crate::hal::gpu::kernel::{FlattenedKind, FlattenedParameter, LoadedKernel};
 use crate::hal::gpu::memory;
-use crate::hal::gpu::messages::{MessageBuffer, Messages, PRINT_BYTES};
+use crate::hal::messages::{MessageBuffer, Messages, PRINT_BYTES};
 use crate::hal::gpu::stream::{Stream, Timer};
 use crate::kernel::print;
 use crate::launch::adaptivity::Adaptivity;
@@ -266,7 +266,8 @@ pub(crate) unsafe fn launch(
     }
     let mut buffer = None;
     if kernel.takes_message_buffer() {
-        buffer = Some(context.message_buffers.take(context, kernel.prints()).map_err(failed)?);
+        let pinned = |bytes| context.pinned(bytes);
+        buffer = Some(context.message_buffers.take(pinned, kernel.prints()).map_err(failed)?);
     }
     let buffer_address = buffer.as_ref().map_or(0, |buffer| buffer.device);
     if buffer.is_some() {

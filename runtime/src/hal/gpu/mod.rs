@@ -14,7 +14,6 @@
 //! | `memory` | a buffer's memory, and what the host reads of it |
 //! | `kernel` | a kernel, compiled and loaded |
 //! | `queue`, `stream`, `launch` | launches |
-//! | `messages` | messages of kernels |
 //! | `staging` | large copies |
 
 pub(in crate::hal) mod api;
@@ -30,7 +29,6 @@ mod leaving;
 mod mapping_log;
 mod mappings;
 pub(in crate::hal) mod memory;
-mod messages;
 mod page_table;
 mod process;
 pub(in crate::hal) mod properties;

@@ -21,6 +21,7 @@ pub struct Assembler {
     next: Word,
     declared: HashMap<Instruction, Word>,
     capabilities: BTreeSet<u32>,
+    version: (u8, u8),
 }
 
 impl Assembler {
@@ -30,6 +31,7 @@ impl Assembler {
             next: 1,
             declared: HashMap::new(),
             capabilities: BTreeSet::new(),
+            version: VERSION,
         }
     }
 
@@ -37,6 +39,11 @@ impl Assembler {
     pub fn fresh(&mut self) -> Word {
         self.next += 1;
         self.next - 1
+    }
+
+    /// The module uses what that version of SPIR-V has.
+    pub fn at_least(&mut self, version: (u8, u8)) {
+        self.version = self.version.max(version);
     }
 
     /// The module uses a capability.
@@ -98,7 +105,7 @@ impl Assembler {
     /// The module's words.
     pub fn finish(mut self) -> Vec<u32> {
         let mut header = dr::ModuleHeader::new(self.next);
-        header.set_version(VERSION.0, VERSION.1);
+        header.set_version(self.version.0, self.version.1);
         header.generator = GENERATOR;
         self.module.header = Some(header);
         let capabilities = self.capabilities.iter().filter_map(|&it| Capability::from_u32(it));

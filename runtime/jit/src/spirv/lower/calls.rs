@@ -41,6 +41,9 @@ impl<'m> Lowering<'m> {
             }
             return Ok(Some(self.emit(Op::FunctionCall, ty, operands)));
         }
+        if Self::is_sub_group_operation(&name) {
+            return self.sub_group_operation(it, &name);
+        }
         if Self::is_register(&name) {
             return self.register(&name);
         }

@@ -5,6 +5,7 @@ use rspirv::spirv::{Op, Word};
 use schism_llvm::{Type, TypeKind, Value, ValueKind};
 
 use super::types::held_in;
+use super::wide::is_wide;
 use super::{Lowered, Lowering, refuse};
 
 impl<'m> Lowering<'m> {
@@ -79,6 +80,9 @@ impl<'m> Lowering<'m> {
             return Ok(self.null(ty));
         }
         if value.is_constant_int() {
+            if is_wide(ty) {
+                return self.wide_constant(value);
+            }
             let width = ty.int_width();
             if width == 1 {
                 return Ok(self.truth(value.zext_value() != 0));

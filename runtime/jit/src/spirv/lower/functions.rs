@@ -77,6 +77,10 @@ impl<'m> Lowering<'m> {
             self.out.name(id, "local");
             self.values.insert(local, id);
         }
+        if self.in_line && is_entry {
+            let ty = self.int(32);
+            self.sizes = Some(std::array::from_fn(|_| parameter(self, ty)));
+        }
         let id = self.functions[&function];
         let mut operands = vec![Operand::IdRef(result)];
         operands.extend(types.into_iter().map(Operand::IdRef));

@@ -19,6 +19,7 @@ use schism_passes::gpu::lower_local_memory::SHARED;
 
 use super::constants::elements;
 use super::types::storage_class;
+use super::wide::is_wide;
 use super::{Lowered, Lowering, refuse};
 
 /// The bytes of a constant, and the addresses among them.
@@ -101,6 +102,16 @@ impl<'m> Lowering<'m> {
         match ty.kind() {
             TypeKind::Integer if value.is_constant_int() && ty.int_width() <= 64 => {
                 put(value.zext_value(), u64::from(ty.int_width().div_ceil(8)));
+                Ok(())
+            }
+            TypeKind::Integer if value.is_constant_int() && is_wide(ty) => {
+                let words = self.wide_words(value);
+                let Some(words) = words else {
+                    return refuse(format!("a variable of type `{}`", ty.text()));
+                };
+                let bytes = words.map(u64::to_le_bytes);
+                let size = ty.int_width().div_ceil(8) as usize;
+                into.bytes[place..place + size].copy_from_slice(&bytes.as_flattened()[..size]);
                 Ok(())
             }
             TypeKind::Array | TypeKind::Vector => {

@@ -5,6 +5,7 @@ use rspirv::spirv::{Op, Word};
 use schism_llvm::{FloatPredicate, IntPredicate, Opcode, Type, TypeKind, Value};
 
 use super::types::{bits_of, held_in, is_bit, is_whole};
+use super::wide::is_wide;
 use super::{Lowered, Lowering, refuse};
 
 impl<'m> Lowering<'m> {
@@ -114,6 +115,9 @@ impl<'m> Lowering<'m> {
 
     fn integers(&mut self, it: Value<'m>, opcode: Opcode) -> Lowered<Word> {
         use Opcode::*;
+        if is_wide(it.ty()) {
+            return self.wide_arithmetic(it, opcode);
+        }
         let ty = self.ty(it.ty())?;
         let [left, right] = [it.operand(0), it.operand(1)];
         if is_bit(it.ty()) {
@@ -160,6 +164,9 @@ impl<'m> Lowering<'m> {
 
     fn icmp(&mut self, it: Value<'m>) -> Lowered<Word> {
         use IntPredicate::*;
+        if is_wide(it.operand(0).ty()) {
+            return self.wide_compare(it);
+        }
         let bool = self.bool_like(it.operand(0).ty())?;
         let predicate = it.icmp_predicate();
         let ty = it.operand(0).ty();
@@ -238,7 +245,11 @@ impl<'m> Lowering<'m> {
         }
         let ty = self.ty(it.ty())?;
         let mut condition = self.value(it.operand(0))?;
-        if it.ty().is_vector() && !it.operand(0).ty().is_vector() {
+        if is_wide(it.ty()) {
+            let bool = self.bool();
+            let bools = self.vector(bool, 2)?;
+            condition = self.emit_of(Op::CompositeConstruct, bools, &[condition; 2]);
+        } else if it.ty().is_vector() && !it.operand(0).ty().is_vector() {
             let bools = self.bool_like(it.ty())?;
             let all = vec![condition; it.ty().vector_size() as usize];
             condition = self.emit_of(Op::CompositeConstruct, bools, &all);
@@ -249,6 +260,9 @@ impl<'m> Lowering<'m> {
 
     fn resize(&mut self, it: Value<'m>, opcode: Opcode) -> Lowered<Word> {
         let (from, to) = (it.operand(0).ty(), it.ty());
+        if is_wide(from) || is_wide(to) {
+            return self.wide_resize(it, opcode);
+        }
         let ty = self.ty(to)?;
         if is_bit(from) {
             let bit = self.value(it.operand(0))?;
@@ -280,6 +294,9 @@ impl<'m> Lowering<'m> {
     fn convert(&mut self, it: Value<'m>, opcode: Opcode) -> Lowered<Word> {
         use Opcode::*;
         let (from, to) = (it.operand(0).ty(), it.ty());
+        if is_wide(from) || is_wide(to) {
+            return refuse(format!("`{}` converted to `{}`", from.text(), to.text()));
+        }
         let ty = self.ty(to)?;
         if is_bit(from) {
             if from.is_vector() {
@@ -353,7 +370,11 @@ impl<'m> Lowering<'m> {
                 Ok(self.emit_of(op, ty, &[value]))
             }
             _ if from == to => Ok(value),
-            _ if is_whole(from) && is_whole(to) => {
+            _ if is_all_bits(from) && is_all_bits(to) => {
+                let [own, other] = [self.ty(from)?, self.ty(to)?];
+                if own == other {
+                    return Ok(value);
+                }
                 let ty = self.ty(to)?;
                 Ok(self.emit_of(Op::Bitcast, ty, &[value]))
             }
@@ -393,4 +414,9 @@ impl<'m> Lowering<'m> {
         operands.extend(indices);
         Ok(self.emit(Op::CompositeInsert, ty, operands))
     }
+}
+
+/// Whether a type of SPIR-V has the same bits.
+fn is_all_bits(ty: Type<'_>) -> bool {
+    is_whole(ty) || is_wide(ty) && ty.int_width() == 128
 }

@@ -5,6 +5,7 @@ use rspirv::spirv::{MemoryAccess, Op, Word};
 use schism_llvm::{Type, TypeKind, Value, enum_kind};
 
 use super::types::{is_bit, is_whole, storage_class};
+use super::wide::is_wide;
 use super::{Lowered, Lowering, refuse};
 
 impl<'m> Lowering<'m> {
@@ -118,6 +119,9 @@ impl<'m> Lowering<'m> {
     /// An index, in 64 bits.
     fn index(&mut self, index: Value<'m>) -> Lowered<Word> {
         let bits = index.ty().int_width();
+        if bits > 64 {
+            return refuse(format!("an index of {bits} bits"));
+        }
         if bits == 1 {
             let bit = self.value(index)?;
             let number = self.bit_as_number(bit, 64);
@@ -167,6 +171,18 @@ impl<'m> Lowering<'m> {
             let ty = self.ty(ty)?;
             return Ok(self.emit_of(Op::CompositeConstruct, ty, &values));
         }
+        if is_wide(ty) && ty.int_width() == 128 {
+            let long = self.int(64);
+            let mut halves = [0; 2];
+            for (half, offset) in halves.iter_mut().zip([0, 8]) {
+                let at = self.at_offset(pointer, space, offset)?;
+                let at = self.typed(at, space, long)?;
+                let mut operands = vec![Operand::IdRef(at)];
+                operands.extend(Self::access(align_at(align, offset), is_volatile));
+                *half = self.emit(Op::Load, long, operands);
+            }
+            return self.of_halves(ty, halves[0], halves[1]);
+        }
         let is_one_bit = is_bit(ty) && !ty.is_vector();
         let pointee = if is_one_bit { self.int(8) } else { self.in_memory(ty)? };
         let pointer = self.typed(pointer, space, pointee)?;
@@ -204,6 +220,17 @@ impl<'m> Lowering<'m> {
                 let operands = vec![Operand::IdRef(value), Operand::LiteralBit32(index)];
                 let one = self.emit(Op::CompositeExtract, of, operands);
                 self.store_to(at, space, one, part, align_at(align, offset), is_volatile)?;
+            }
+            return Ok(());
+        }
+        if is_wide(ty) && ty.int_width() == 128 {
+            let long = self.int(64);
+            for (half, offset) in self.wide_to_memory(value).into_iter().zip([0, 8]) {
+                let at = self.at_offset(pointer, space, offset)?;
+                let at = self.typed(at, space, long)?;
+                let mut operands = vec![Operand::IdRef(at), Operand::IdRef(half)];
+                operands.extend(Self::access(align_at(align, offset), is_volatile));
+                self.emit_void(Op::Store, operands);
             }
             return Ok(());
         }

@@ -36,6 +36,8 @@
 //! | `calls` | calls, LLVM's intrinsics |
 //! | `overflow` | intrinsics that tell whether a result fits, or make it fit |
 //! | `registers` | where a work-item is, barriers |
+//! | `wide` | integers of more than 64 bits |
+//! | `sub_groups` | operations of sub-groups |
 //!
 //! What cannot be lowered is [refused](Refusal) by its name.
 
@@ -49,7 +51,9 @@ mod instructions;
 mod memory;
 mod overflow;
 mod registers;
+mod sub_groups;
 mod types;
+mod wide;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -61,6 +65,7 @@ use rspirv::spirv::{
 use schism_llvm::{AsModule, Block, DataLayout, ModuleRef, Value};
 
 use assembler::Assembler;
+use registers::SIZES;
 
 /// What the module has that SPIR-V's kernels cannot.
 #[derive(Debug)]
@@ -80,13 +85,20 @@ pub struct Binary {
     pub words: Vec<u32>,
     /// Whether the entry takes the group's local memory, after all other parameters.
     pub takes_local: bool,
+    /// Whether the entry has operations of sub-groups.
+    pub sub_groups: bool,
 }
 
-/// Lowers a module with one kernel, the function `entry`.
-pub fn lower<'m>(module: &'m impl AsModule, entry: Value<'m>) -> Lowered<Binary> {
+/// Lowers a module with one kernel, the function `entry`, for ranges of so many dimensions.
+pub fn lower<'m>(module: &'m impl AsModule, entry: Value<'m>, dimensions: u32) -> Lowered<Binary> {
     let mut lowering = Lowering::new(module.handle(), entry);
+    let has = |function: &Value| Lowering::is_sub_group_operation(&function.name());
+    let operations = lowering.source.functions().into_iter().filter(has);
+    lowering.sub_groups = operations.into_iter().any(Value::is_used);
+    lowering.in_line = lowering.sub_groups && dimensions > 1;
     let takes_local = lowering.module()?;
-    Ok(Binary { words: lowering.out.finish(), takes_local })
+    let sub_groups = lowering.sub_groups;
+    Ok(Binary { words: lowering.out.finish(), takes_local, sub_groups })
 }
 
 /// A value of each kind that a function has, by its value in LLVM.
@@ -103,6 +115,12 @@ struct Lowering<'m> {
     inputs: BTreeMap<u32, Word>,
     /// The group's local memory: its symbol in LLVM.
     local: Option<Value<'m>>,
+    /// Whether there are operations of sub-groups.
+    sub_groups: bool,
+    /// Whether the entry is launched in one dimension although it has more, and then its
+    /// parameters for that.
+    in_line: bool,
+    sizes: Option<[Word; SIZES]>,
 
     // Of the function that is being lowered:
     function: Value<'m>,
@@ -125,6 +143,9 @@ impl<'m> Lowering<'m> {
             globals: HashMap::new(),
             inputs: BTreeMap::new(),
             local: None,
+            sub_groups: false,
+            in_line: false,
+            sizes: None,
             function: entry,
             values: HashMap::new(),
             blocks: HashMap::new(),
@@ -161,6 +182,8 @@ impl<'m> Lowering<'m> {
         let mode =
             vec![Operand::IdRef(kernel), Operand::ExecutionMode(ExecutionMode::ContractionOff)];
         out.execution_modes.push(Instruction::new(Op::ExecutionMode, None, None, mode));
+        self.require_sub_groups(kernel);
+        let out = &mut self.out.module;
         let model = vec![
             Operand::AddressingModel(AddressingModel::Physical64),
             Operand::MemoryModel(MemoryModel::OpenCL),

@@ -9,6 +9,10 @@
 //!    %61 = OpCompositeExtract %ulong %60 0
 //!   %tid = OpUConvert %uint %61
 //! ```
+//!
+//! A kernel with operations of sub-groups and more than one dimension is launched in one: OpenCL
+//! does not say which work-items of a larger group are side by side. Its real sizes are
+//! [parameters](SIZES), and a place is computed of them.
 
 use rspirv::dr::Operand;
 use rspirv::spirv::{
@@ -24,6 +28,10 @@ const REGISTER: &str = "llvm.nvvm.read.ptx.sreg.";
 /// The barrier of a group, and the end of a work-item.
 const BARRIER: &str = "llvm.nvvm.barrier.cta.sync.aligned.all";
 const EXIT: &str = "llvm.nvvm.exit";
+
+/// The parameters of an entry that is launched in one dimension: the sizes of its groups, and how
+/// many groups there are, each a 32-bit number for x, y and z.
+pub const SIZES: usize = 6;
 
 impl<'m> Lowering<'m> {
     /// The variable in which the device leaves a value.
@@ -65,6 +73,42 @@ impl<'m> Lowering<'m> {
             "y" => 1,
             _ => 2,
         };
+        if let Some(sizes) = self.sizes {
+            return self.place_in_line(builtin, axis, sizes).map(Some);
+        }
+        self.axis_of(builtin, axis).map(Some)
+    }
+
+    /// A register of a launch in one dimension.
+    fn place_in_line(
+        &mut self,
+        builtin: BuiltIn,
+        axis: u32,
+        sizes: [Word; SIZES],
+    ) -> Lowered<Word> {
+        if self.function != self.entry {
+            return refuse("a work-item's place in a function that is not part of the kernel");
+        }
+        let [x, y, z, groups @ ..] = sizes;
+        let (of_which, sizes) = match builtin {
+            BuiltIn::WorkgroupSize => return Ok([x, y, z][axis as usize]),
+            BuiltIn::NumWorkgroups => return Ok(groups[axis as usize]),
+            BuiltIn::LocalInvocationId => (builtin, [x, y]),
+            _ => (builtin, [groups[0], groups[1]]),
+        };
+        let word = self.int(32);
+        let mut rest = self.axis_of(of_which, 0)?;
+        for &size in &sizes[..axis as usize] {
+            rest = self.emit_of(Op::UDiv, word, &[rest, size]);
+        }
+        match sizes.get(axis as usize) {
+            Some(&size) => Ok(self.emit_of(Op::UMod, word, &[rest, size])),
+            None => Ok(rest),
+        }
+    }
+
+    /// One number of a variable in which the device leaves three.
+    fn axis_of(&mut self, builtin: BuiltIn, axis: u32) -> Lowered<Word> {
         let (word, long) = (self.int(32), self.int(64));
         let three = self.vector(long, 3)?;
         let variable = self.input(builtin, three);
@@ -76,7 +120,7 @@ impl<'m> Lowering<'m> {
         let all = self.emit(Op::Load, three, operands);
         let operands = vec![Operand::IdRef(all), Operand::LiteralBit32(axis)];
         let one = self.emit(Op::CompositeExtract, long, operands);
-        Ok(Some(self.emit_of(Op::UConvert, word, &[one])))
+        Ok(self.emit_of(Op::UConvert, word, &[one]))
     }
 
     /// Whether an intrinsic is one of this file.

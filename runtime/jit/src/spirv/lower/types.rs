@@ -4,6 +4,7 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, Op, StorageClass, Word};
 use schism_llvm::{Type, TypeKind};
 
+use super::wide::is_wide;
 use super::{Lowered, Lowering, refuse};
 
 /// The storage class of an address space, as LLVM numbers those of GPUs.
@@ -100,6 +101,7 @@ impl<'m> Lowering<'m> {
         Ok(match ty.kind() {
             TypeKind::Void => self.void(),
             TypeKind::Integer if ty.int_width() == 1 => self.bool(),
+            TypeKind::Integer if is_wide(ty) => self.wide()?,
             TypeKind::Integer => {
                 let bits = held_in(ty.int_width())?;
                 self.int(bits)

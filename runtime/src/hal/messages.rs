@@ -15,15 +15,16 @@ use schism_message::buffer::{Message, MessageBuffer as Content};
 use schism_message::{Memory, Recorded};
 
 use crate::error::DriverError;
-use crate::hal::gpu::api::DevicePtr;
-use crate::hal::gpu::handle::Handle;
 use crate::launch::failure::Panic;
+
+/// An address in a device's memory.
+type DevicePtr = u64;
 
 /// Room for a panic's message.
 const PANIC_BYTES: usize = 16 << 10;
 /// Room for the output of a launch: some thousand lines with several values each, including the
 /// data to format them.
-pub(super) const PRINT_BYTES: usize = 8 << 20;
+pub(crate) const PRINT_BYTES: usize = 8 << 20;
 /// The longest message, in bytes.
 const LIMIT: usize = 1 << 16;
 /// The number of buffers that are allocated from the driver at once, without room for printing.
@@ -35,9 +36,9 @@ const PRINTING: usize = PLAIN + PRINT_BYTES;
 
 /// A message buffer. The driver owns the memory and frees it with the context.
 #[derive(Debug)]
-pub(super) struct MessageBuffer {
+pub(crate) struct MessageBuffer {
     host: *mut u8,
-    pub(super) device: DevicePtr,
+    pub(crate) device: DevicePtr,
     prints: bool,
 }
 
@@ -48,28 +49,31 @@ unsafe impl Sync for MessageBuffer {}
 
 /// The unused message buffers of a context.
 #[derive(Debug, Default)]
-pub(super) struct MessageBuffers {
+pub(crate) struct MessageBuffers {
     plain: Mutex<Vec<MessageBuffer>>,
     printing: Mutex<Vec<MessageBuffer>>,
 }
 
 /// The messages of a launch.
 #[derive(Debug, Default)]
-pub(super) struct Messages {
-    pub(super) panic: Option<Panic>,
-    pub(super) printed: Vec<String>,
+pub(crate) struct Messages {
+    pub(crate) panic: Option<Panic>,
+    pub(crate) printed: Vec<String>,
     /// Messages that did not fit.
-    pub(super) lost: u64,
+    pub(crate) lost: u64,
 }
 
 /// Copies bytes from the device to the host, from any memory that the driver knows.
-pub(super) type Read<'a> = &'a dyn Fn(&mut [u8], DevicePtr) -> Result<(), DriverError>;
+pub(crate) type Read<'a> = &'a dyn Fn(&mut [u8], DevicePtr) -> Result<(), DriverError>;
 
 impl MessageBuffers {
     /// Takes an empty message buffer, with room for printing or without.
-    pub(super) fn take(
+    ///
+    /// `pinned` allocates memory of the host for so many bytes, aligned to 16, that the device can
+    /// access, and returns its addresses on both. The driver keeps it.
+    pub(crate) fn take(
         &self,
-        context: &Handle,
+        pinned: impl FnOnce(usize) -> Result<(*mut u8, DevicePtr), DriverError>,
         prints: bool,
     ) -> Result<MessageBuffer, DriverError> {
         let (kept, size) = if prints { (&self.printing, PRINTING) } else { (&self.plain, PLAIN) };
@@ -78,7 +82,7 @@ impl MessageBuffers {
             return Ok(buffer);
         }
         let count = if prints { 1 } else { AT_ONCE };
-        let (host, device) = context.pinned(size * count)?;
+        let (host, device) = pinned(size * count)?;
         // SAFETY: that many bytes were allocated, and are not shared yet.
         unsafe { host.write_bytes(0, size * count) };
         for index in 0..count {
@@ -101,7 +105,7 @@ impl MessageBuffers {
     }
 
     /// Returns the message buffer of a launch that has ended.
-    pub(super) fn give(&self, buffer: MessageBuffer) {
+    pub(crate) fn give(&self, buffer: MessageBuffer) {
         let kept = if buffer.prints { &self.printing } else { &self.plain };
         kept.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
     }
@@ -133,7 +137,7 @@ impl MessageBuffer {
 
     /// Takes the messages of a launch that has ended, and empties the buffer.
     #[inline]
-    pub(super) fn collect(&mut self, read: Read<'_>) -> Option<Messages> {
+    pub(crate) fn collect(&mut self, read: Read<'_>) -> Option<Messages> {
         let header = self.header();
         let nothing =
             header.state == GPU_STATE_FREE && header.print_used == 0 && header.print_lost == 0;

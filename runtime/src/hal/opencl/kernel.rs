@@ -1,0 +1,366 @@
+//! A kernel that stage 2 compiled to SPIR-V, built by the driver.
+
+use std::ffi::{CStr, c_void};
+use std::mem::MaybeUninit;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use schism_cache::Value;
+use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef, Target};
+use schism_jit_abi::{
+    BACKEND_FAILED, Bytes, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH, GPU_GROUPS, GPU_LOCAL,
+    GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GPU_SUB_GROUPS, GpuKernel, GpuRequest, OK, TARGET_SPIRV,
+    Text,
+};
+
+use crate::code::aot::{AotCode, AotTarget};
+use crate::code::assumptions::FlattenedParameters;
+use crate::code::compiler::stage2;
+use crate::code::disk_cache;
+use crate::code::imports::Linked;
+use crate::code::profile::Profiler;
+use crate::code::request::{Lists, take_text};
+use crate::code::variant::Variant;
+use crate::error::{DriverError, ImageError};
+use crate::hal::CodeLoader;
+use crate::hal::opencl::api::{RawKernel, RawProgram, number, symbol};
+use crate::hal::opencl::context::Context;
+use crate::hal::opencl::driver;
+
+/// A part of the closure that becomes an argument.
+#[derive(Clone, Debug)]
+pub(super) struct FlattenedParameter {
+    pub(super) offset: usize,
+    pub(super) size: usize,
+    pub(super) kind: FlattenedKind,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum FlattenedKind {
+    /// A number.
+    Value,
+    /// An address.
+    Pointer,
+    /// Bytes that may contain addresses.
+    Bytes(Addresses),
+}
+
+/// A kernel in a context. Launches in flight hold it in an `Arc`.
+#[derive(Debug)]
+pub(crate) struct ClKernel {
+    pub(super) context: Arc<Context>,
+    program: RawProgram,
+    /// Its arguments are set, and then it is launched, by one thread at a time.
+    pub(super) raw: Mutex<RawKernel>,
+    /// A sum of `GPU_` constants of the interface.
+    flags: u32,
+    pub(super) offset: bool,
+    pub(super) base: bool,
+    pub(super) flattened: Box<[FlattenedParameter]>,
+    /// The maximum work-items of a group.
+    pub(super) max_group: usize,
+    /// Bytes of local memory that a group needs, without what a launch adds.
+    pub(super) local_memory: usize,
+    pub(super) version: Box<str>,
+}
+
+/// Divisions and square roots are rounded correctly; nothing else may be relaxed.
+const CORRECT: &CStr = c"-cl-fp32-correctly-rounded-divide-sqrt";
+
+/// The capabilities of stage 1's that no device of OpenCL has.
+const LACKING: [(&str, &str); 4] = [
+    ("fp128", "floating-point numbers of 128 bits"),
+    ("constant-addresses", "constants at the host's addresses"),
+    ("host-heap", "the host's allocator"),
+    ("host-atomics", "atomic updates of the host's memory"),
+];
+
+impl ClKernel {
+    fn get_or_compile(
+        context: &Arc<Context>,
+        record: &RecordRef<'_>,
+        image: &[u8],
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+        linked: &Linked,
+    ) -> Result<Self, ImageError> {
+        let started = Instant::now();
+        let lists = Lists::new(kernel, variant, linked);
+        // Mathematics is always schism's own here.
+        let sub_grids = if variant.sub_grids { FLAG_BASE } else { 0 };
+        let flags = lists.flags & !FLAG_PORTABLE_MATH | sub_grids;
+        let key = disk_cache::key_of("SPIR-V", record, kernel, flags, variant, linked);
+        let key = key.map(|key| key.part("device", context.device.identity().as_bytes()).finish());
+        let found =
+            disk_cache::get_or_compile(key, || compile(context, image, kernel, &lists, flags))?;
+        let read = || {
+            let flags = u32::from_le_bytes(<[u8; 4]>::try_from(&*found.value.meta).ok()?);
+            let entry = CStr::from_bytes_until_nul(&found.value.bytes).ok()?;
+            Some((flags, entry, found.value.bytes.get(entry.count_bytes() + 1..)?))
+        };
+        let (needs, entry, code) = read().ok_or_else(|| disk_cache::damaged("SPIR-V"))?;
+        if let Some(what) = context.device.lacks(code) {
+            return Err(ImageError::Lacks { what });
+        }
+        let program = build(context, code)?;
+        let bytes = code.len();
+        // From here on the program is released with the kernel.
+        let mut this = Self {
+            context: Arc::clone(context),
+            program,
+            raw: Mutex::new(RawKernel::NULL),
+            flags: needs,
+            offset: flags & FLAG_OFFSET != 0,
+            base: flags & FLAG_BASE != 0,
+            flattened: flattened(kernel),
+            max_group: 0,
+            // What does not fit is an error at the launch.
+            local_memory: usize::try_from(kernel.groups.unwrap_or_default().local_size)
+                .unwrap_or(usize::MAX),
+            version: variant.to_string().into(),
+        };
+        this.find(entry).map_err(|source| ImageError::Driver {
+            source: Box::new(source),
+            log: String::new(),
+        })?;
+        disk_cache::trace(kernel, context.name(), variant, &found, bytes, started);
+        Ok(this)
+    }
+
+    /// Finds the entry in the program that was built.
+    fn find(&mut self, entry: &CStr) -> Result<(), DriverError> {
+        let context = &*self.context;
+        let api = context.api();
+        let mut code = 0;
+        // SAFETY: the program is built, the name ends with a NUL, and the code can be written.
+        let raw = unsafe { (api.kernel_create)(self.program, entry.as_ptr(), &raw mut code) };
+        driver::check(code, symbol::kernel_create)?;
+        self.raw = Mutex::new(raw);
+        for what in number::INDIRECT {
+            let yes = 1_u32;
+            // SAFETY: the kernel is there, and the number can be read. A driver without such memory
+            // refuses, and then no kernel meets any.
+            unsafe { (api.kernel_exec_info)(raw, what, size_of::<u32>(), (&raw const yes).cast()) };
+        }
+        let mut most = 0_usize;
+        // SAFETY: kernel and device belong together, and there is room for the number.
+        let code = unsafe {
+            let (what, room) = (number::KERNEL_GROUP_SIZE, size_of::<usize>());
+            let most = (&raw mut most).cast::<c_void>();
+            (api.kernel_group_info)(raw, context.device.raw, what, room, most, std::ptr::null_mut())
+        };
+        driver::check(code, symbol::kernel_group_info)?;
+        self.max_group = most.min(context.device.max_group).max(1);
+        Ok(())
+    }
+
+    pub(super) const fn has_groups(&self) -> bool {
+        self.flags & GPU_GROUPS != 0
+    }
+
+    pub(super) const fn takes_range(&self) -> bool {
+        self.flags & GPU_RANGE != 0
+    }
+
+    pub(super) const fn takes_message_buffer(&self) -> bool {
+        self.flags & GPU_MESSAGES != 0
+    }
+
+    pub(super) const fn takes_local_memory(&self) -> bool {
+        self.flags & GPU_LOCAL != 0
+    }
+
+    pub(super) const fn has_sub_groups(&self) -> bool {
+        self.flags & GPU_SUB_GROUPS != 0
+    }
+
+    pub(super) const fn prints(&self) -> bool {
+        self.flags & GPU_PRINT != 0
+    }
+}
+
+impl Drop for ClKernel {
+    fn drop(&mut self) {
+        if self.context.forked().is_some() {
+            return;
+        }
+        let raw = *self.raw.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // SAFETY: no launch uses the kernel any more; it is released once, if it was made.
+        unsafe {
+            if raw != RawKernel::NULL {
+                (self.context.api().kernel_release)(raw);
+            }
+            (self.context.api().program_release)(self.program);
+        }
+    }
+}
+
+fn flattened(kernel: &KernelRef<'_>) -> Box<[FlattenedParameter]> {
+    let parameters = kernel.parameters.iter().map(|parameter| FlattenedParameter {
+        offset: parameter.offset as usize,
+        size: parameter.size as usize,
+        kind: match parameter.kind {
+            ParameterKind::Integer | ParameterKind::Float => FlattenedKind::Value,
+            ParameterKind::Pointer => FlattenedKind::Pointer,
+            ParameterKind::Bytes => FlattenedKind::Bytes(parameter.addresses.clone()),
+        },
+    });
+    parameters.collect()
+}
+
+/// Compiles a kernel to SPIR-V with stage 2.
+fn compile(
+    context: &Context,
+    image: &[u8],
+    kernel: &KernelRef<'_>,
+    lists: &Lists<'_>,
+    flags: u32,
+) -> Result<Value, ImageError> {
+    if let Some((_, what)) = LACKING
+        .iter()
+        .find(|(lacking, _)| kernel.capabilities.iter().any(|capability| capability == lacking))
+    {
+        return Err(ImageError::Lacks { what });
+    }
+    let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_string() })?;
+    let request = GpuRequest {
+        image: Bytes::new(image),
+        kernel: Bytes::new(lists.symbol.as_bytes()),
+        params: lists.params.as_ptr(),
+        params_len: lists.params.len(),
+        closure_size: kernel.closure_size,
+        closure_align: kernel.closure_align,
+        dimensions: kernel.dimensions,
+        flags,
+        constants: lists.constants.as_ptr(),
+        constants_len: lists.constants.len(),
+        values: lists.values.as_ptr(),
+        values_len: lists.values.len(),
+        links: lists.links.as_ptr(),
+        links_len: lists.links.len(),
+        target: TARGET_SPIRV,
+        isa: 0,
+        arch: Bytes::EMPTY,
+        group: [0; 3],
+        assumptions: 0,
+        local_align: kernel.groups.unwrap_or_default().local_align,
+        aligned: 0,
+        narrow: 0,
+        libdevice: Bytes::EMPTY,
+    };
+    let mut made = MaybeUninit::<GpuKernel>::uninit();
+    let mut error = Text::EMPTY;
+    // SAFETY: everything that the request points to lives until the end of this function; the rest
+    // can be written.
+    let status =
+        unsafe { (stage2.api.compile_gpu)(&raw const request, made.as_mut_ptr(), &raw mut error) };
+    if status != OK {
+        // SAFETY: stage 2 filled it, or left it empty; it is freed once, after its last use.
+        let reason = unsafe { take_text(stage2, error) };
+        return Err(ImageError::Compile { code: status, reason });
+    }
+    // SAFETY: filled when the status is OK.
+    let made = unsafe { made.assume_init() };
+    // SAFETY: both live until the handle is released.
+    let (entry, code) = unsafe { (made.entry.as_slice(), made.code.as_slice()) };
+    let bytes = [entry, b"\0", code].concat();
+    tracing::debug!(
+        kernel = %kernel.display_name, device = context.name(), micros = made.lower_micros, code_bytes = code.len(), "lowered"
+    );
+    // SAFETY: released once, and nothing of it is used later.
+    unsafe { (stage2.api.release_gpu)(made.handle) };
+    Ok(Value { meta: made.flags.to_le_bytes().to_vec(), bytes })
+}
+
+/// Has the driver build SPIR-V.
+fn build(context: &Context, code: &[u8]) -> Result<RawProgram, ImageError> {
+    let failed = |source| ImageError::Driver { source: Box::new(source), log: String::new() };
+    context.refuse_if_forked(symbol::program_create).map_err(failed)?;
+    let started = Instant::now();
+    let api = context.api();
+    let mut result = 0;
+    // SAFETY: the code is as long as it says, and the driver copies it.
+    let program = unsafe {
+        (api.program_create)(context.raw, code.as_ptr().cast(), code.len(), &raw mut result)
+    };
+    driver::check(result, symbol::program_create).map_err(failed)?;
+    let device = context.device.raw;
+    let options = if context.device.divides_correctly { CORRECT } else { c"" };
+    // SAFETY: program and device belong together; the options end with a NUL; this returns when the
+    // program is built.
+    let result = unsafe {
+        let null = std::ptr::null_mut();
+        (api.program_build)(program, 1, &raw const device, options.as_ptr(), null, null)
+    };
+    if let Err(error) = driver::check(result, symbol::program_build) {
+        let log = driver::text_with(|room, value, size| {
+            // SAFETY: program and device belong together; there is as much room as is said.
+            unsafe {
+                (api.program_build_info)(program, device, number::BUILD_LOG, room, value, size)
+            }
+        });
+        // SAFETY: nothing uses it.
+        unsafe { (api.program_release)(program) };
+        let reason = format!("the driver of `{}` does not take it: {error}: {log}", context.name());
+        return Err(ImageError::Compile { code: BACKEND_FAILED, reason });
+    }
+    let micros = started.elapsed().as_micros() as u64;
+    tracing::debug!(device = context.name(), micros, "the driver took the code");
+    Ok(program)
+}
+
+/// No AOT code runs on devices of OpenCL.
+struct NoAotCode;
+
+impl AotTarget for NoAotCode {
+    fn runs(&self, _: Target) -> bool {
+        false
+    }
+
+    fn name(&self) -> String {
+        "spirv".to_owned()
+    }
+}
+
+impl CodeLoader for Arc<Context> {
+    type Kernel = ClKernel;
+
+    const COUNTS_ON_CAPTURES: bool = false;
+
+    fn id(&self) -> u64 {
+        Context::id(self)
+    }
+
+    fn name(&self) -> &str {
+        Context::name(self)
+    }
+
+    fn profiler(_: &FlattenedParameters) -> Profiler {
+        Profiler::blind()
+    }
+
+    fn aot_target(&self) -> Box<dyn AotTarget> {
+        Box::new(NoAotCode)
+    }
+
+    fn load(
+        &self,
+        _: &AotCode<'_, '_>,
+        _: &KernelRef<'_>,
+        _: &Variant,
+    ) -> Result<ClKernel, ImageError> {
+        let reason = "AOT code for a device of OpenCL, of which there is none".to_owned();
+        Err(ImageError::Mismatch { reason })
+    }
+
+    fn compile(
+        &self,
+        record: &RecordRef<'_>,
+        kernel: &KernelRef<'_>,
+        image: &[u8],
+        linked: &Linked,
+        variant: &Variant,
+    ) -> Result<ClKernel, ImageError> {
+        ClKernel::get_or_compile(self, record, image, kernel, variant, linked)
+    }
+}

@@ -1,0 +1,465 @@
+//! One launch: its groups, its arguments, its submission to the queue, and its completion.
+
+use std::ffi::c_void;
+use std::ptr::null;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use crate::code::captured;
+use crate::code::display_name::KernelName;
+use crate::error::{DriverError, KernelPanic, LaunchError};
+use crate::hal::PendingOps;
+use crate::hal::messages::{MessageBuffer, Messages, PRINT_BYTES};
+use crate::hal::opencl::api::{RawEvent, RawKernel, RawQueue, number, symbol};
+use crate::hal::opencl::context::Context;
+use crate::hal::opencl::driver;
+use crate::hal::opencl::kernel::{ClKernel, FlattenedKind, FlattenedParameter};
+use crate::kernel::print;
+use crate::launch::desc::LaunchDesc;
+use crate::util::warn_once;
+
+/// Work-items of a group, where the launch does not choose.
+const GROUP: usize = 256;
+
+/// The limits of groups and of grids that code from stage 2 counts on, in each dimension.
+const MOST_IN_GROUP: [usize; 3] = [1024, 1024, 64];
+const MOST_GROUPS: [usize; 3] = [i32::MAX as usize, 65_535, 65_535];
+
+/// How a launch's range is divided, x first: work-items of a group, and groups.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grid {
+    group: [usize; 3],
+    groups: [usize; 3],
+    /// The launch chose the groups.
+    chosen: bool,
+}
+
+impl Grid {
+    pub(super) fn of(launch: &LaunchDesc<'_>, most: usize) -> Self {
+        let range = launch.range.xyz;
+        let chosen = launch.groups.as_ref().map(|groups| groups.local.xyz);
+        let group = chosen.unwrap_or_else(|| {
+            // Powers of two.
+            let items = launch.block_size.unwrap_or(GROUP).clamp(1, most);
+            let mut left = 1 << items.ilog2();
+            std::array::from_fn(|axis| {
+                let own = range[axis].max(1).next_power_of_two().min(left);
+                let own = own.min(MOST_IN_GROUP[axis]);
+                left /= own;
+                own
+            })
+        });
+        let groups = std::array::from_fn(|axis| range[axis].div_ceil(group[axis]));
+        Self { group, groups, chosen: chosen.is_some() }
+    }
+
+    /// Whether code can have such groups.
+    pub(super) fn group_fits(&self) -> bool {
+        (0..3).all(|axis| self.group[axis] <= MOST_IN_GROUP[axis])
+    }
+
+    /// Whether it needs several sub-grids.
+    pub(super) fn is_too_large(&self) -> bool {
+        (0..3).any(|axis| self.groups[axis] > MOST_GROUPS[axis])
+    }
+
+    /// The same, for a kernel that can have at most so many work-items in a group.
+    fn at_most(mut self, most: usize) -> Self {
+        while !self.chosen && self.group.iter().product::<usize>() > most {
+            // The longest side is a power of two above 1.
+            let axis = (0..3).max_by_key(|&axis| self.group[axis]).unwrap_or(0);
+            self.group[axis] /= 2;
+            self.groups[axis] *= 2;
+        }
+        self
+    }
+}
+
+/// A launch that is in its queue, or has ended.
+#[derive(Debug)]
+pub(crate) struct ClPending {
+    context: Arc<Context>,
+    /// Of the last of its commands.
+    event: RawEvent,
+    /// Kept until it has ended.
+    _kernel: Arc<ClKernel>,
+    buffer: Option<MessageBuffer>,
+    timed: bool,
+    name: KernelName,
+    dimensions: u32,
+    offset: [usize; 3],
+}
+
+/// Submits a launch to the queue.
+///
+/// # Safety
+/// The closure is of the type that the kernel is compiled for and allows this range, and what it
+/// refers to lives until the launch has ended. The closure itself may be dropped when this returns.
+pub(super) unsafe fn launch(
+    context: &Arc<Context>,
+    queue: RawQueue,
+    kernel: Arc<ClKernel>,
+    desc: &LaunchDesc<'_>,
+    grid: Grid,
+) -> Result<ClPending, LaunchError> {
+    let raw = desc.kernel;
+    let failed = |error| context.launch_error(raw.name(), error);
+    let dimensions = desc.range.dimensions;
+    let local = local_memory(context, &kernel, desc)?;
+    let grid = grid.at_most(kernel.max_group);
+    let in_sub_grids = grid.is_too_large();
+    if in_sub_grids && !kernel.base {
+        let error = driver::error(-63, symbol::launch);
+        return Err(failed(error));
+    }
+    for parameter in &kernel.flattened {
+        // SAFETY: flattened parameters lie in the closure.
+        let place = unsafe { raw.closure.cast::<u8>().add(parameter.offset) };
+        // SAFETY: the parameter is of the kernel's type.
+        let good = desc.host_addresses || unsafe { is_known(context, parameter, place) };
+        if !good {
+            return Err(LaunchError::ForeignBuffer {
+                kernel: raw.name(),
+                device: context.name().to_owned(),
+                memory: "the host".to_owned(),
+            });
+        }
+    }
+    let mut buffer = None;
+    if kernel.takes_message_buffer() {
+        let shared = |bytes| {
+            let address = context.allocate(bytes, 64)?;
+            Ok((address, address.expose_provenance() as u64))
+        };
+        buffer = Some(context.message_buffers.take(shared, kernel.prints()).map_err(failed)?);
+    }
+    let mut event = RawEvent::NULL;
+    let submitted = {
+        let function = kernel.raw.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut arguments = Arguments { context, kernel: *function, index: 0 };
+        let mut all = || -> Result<(), DriverError> {
+            for parameter in &kernel.flattened {
+                // SAFETY: flattened parameters lie in the closure.
+                let place = unsafe { raw.closure.cast::<u8>().add(parameter.offset) };
+                match parameter.kind {
+                    FlattenedKind::Pointer => {
+                        // SAFETY: the parameter is an address; a field of a packed struct may lie
+                        // anywhere.
+                        let address = unsafe { place.cast::<*const c_void>().read_unaligned() };
+                        arguments.address(address)?;
+                    }
+                    _ => arguments.bytes(place.cast(), parameter.size)?,
+                }
+            }
+            if kernel.offset {
+                for word in &desc.range.offset {
+                    arguments.word(*word)?;
+                }
+            }
+            if kernel.takes_range() {
+                for word in &desc.range.xyz[..dimensions as usize] {
+                    arguments.word(*word)?;
+                }
+            }
+            context.tell_addresses(*function)?;
+            let base = arguments.index;
+            if kernel.base {
+                (0..3).try_for_each(|_| arguments.word(0))?;
+            }
+            if let Some(buffer) = &buffer {
+                let address = std::ptr::with_exposed_provenance(buffer.device as usize);
+                arguments.address(address)?;
+            }
+            if kernel.takes_local_memory() {
+                // An argument of no bytes is none.
+                arguments.bytes(null(), local.max(1))?;
+            }
+            let sizes = arguments.index;
+            // In work-items, or in groups where there are some.
+            let unit = if kernel.has_groups() { [1; 3] } else { grid.group };
+            for_each_sub_grid(grid.groups, |first, groups| {
+                if kernel.base {
+                    arguments.index = base;
+                    (0..3).try_for_each(|axis| arguments.word(first[axis] * unit[axis]))?;
+                }
+                release(context, std::mem::replace(&mut event, RawEvent::NULL));
+                let mut dimensions = dimensions;
+                let mut group = grid.group;
+                let mut global: [usize; 3] =
+                    std::array::from_fn(|axis| groups[axis] * grid.group[axis]);
+                if kernel.has_sub_groups() && dimensions > 1 {
+                    // In one dimension: then consecutive work-items are in one sub-group.
+                    arguments.index = sizes;
+                    let all = group.into_iter().chain(groups);
+                    all.into_iter().try_for_each(|size| arguments.half_word(size))?;
+                    dimensions = 1;
+                    group = [group.iter().product(), 1, 1];
+                    global = [global.iter().product(), 1, 1];
+                }
+                // SAFETY: all arguments are set, and nobody else sets others meanwhile; the queue
+                // is of the context; the caller vouches for what the kernel does.
+                let code = unsafe {
+                    let (group, event) = (group.as_ptr(), &raw mut event);
+                    let launch = context.api().launch;
+                    let global = global.as_ptr();
+                    launch(queue, *function, dimensions, null(), global, group, 0, null(), event)
+                };
+                driver::check(code, symbol::launch)
+            })?;
+            // SAFETY: the queue is the caller's.
+            driver::check(unsafe { (context.api().queue_flush)(queue) }, symbol::queue_flush)
+        };
+        all()
+    };
+    if let Err(error) = submitted {
+        release(context, event);
+        // A part of it may be running, so the buffer is not used again.
+        if let Some(buffer) = buffer.filter(|_| !in_sub_grids) {
+            context.message_buffers.give(buffer);
+        }
+        return Err(failed(error));
+    }
+    tracing::debug!(
+        kernel = raw.name(), device = context.name(), version = &*kernel.version,
+        range = ?desc.range.slowest_first(), grid = ?grid.groups, group = ?grid.group, local, "launched"
+    );
+    Ok(ClPending {
+        context: Arc::clone(context),
+        event,
+        _kernel: kernel,
+        buffer,
+        timed: desc.timed,
+        name: raw.lazy_name(),
+        dimensions,
+        offset: desc.range.offset,
+    })
+}
+
+/// Sets a kernel's arguments, one after the other.
+struct Arguments<'a> {
+    context: &'a Context,
+    kernel: RawKernel,
+    index: u32,
+}
+
+impl Arguments<'_> {
+    fn bytes(&mut self, value: *const c_void, size: usize) -> Result<(), DriverError> {
+        let set = self.context.api().kernel_argument;
+        // SAFETY: the kernel is locked; the value is as long as it says, or null for local memory;
+        // the driver copies it.
+        let code = unsafe { set(self.kernel, self.index, size, value) };
+        self.index += 1;
+        driver::check(code, symbol::kernel_argument)
+    }
+
+    fn word(&mut self, value: usize) -> Result<(), DriverError> {
+        self.bytes((&raw const value).cast(), size_of::<u64>())
+    }
+
+    /// A number that is small enough for 32 bits.
+    fn half_word(&mut self, value: usize) -> Result<(), DriverError> {
+        let value = value as u32;
+        self.bytes((&raw const value).cast(), size_of::<u32>())
+    }
+
+    fn address(&mut self, address: *const c_void) -> Result<(), DriverError> {
+        // SAFETY: the kernel is locked; the driver only notes the address.
+        let code =
+            unsafe { (self.context.device.shared.argument)(self.kernel, self.index, address) };
+        self.index += 1;
+        driver::check(code, self.context.device.shared.argument_by())
+    }
+}
+
+/// Whether kernels can use all addresses of a parameter.
+///
+/// # Safety
+/// `place` is the parameter in a closure of the kernel's type.
+unsafe fn is_known(context: &Context, parameter: &FlattenedParameter, place: *const u8) -> bool {
+    match &parameter.kind {
+        FlattenedKind::Value => true,
+        FlattenedKind::Pointer => {
+            // SAFETY: the caller's promise; a field of a packed struct may lie anywhere.
+            context.knows(unsafe { place.cast::<usize>().read_unaligned() })
+        }
+        FlattenedKind::Bytes(addresses) => {
+            // SAFETY: the caller's promise, and the container says where addresses are.
+            let found = unsafe {
+                captured::for_each_address(addresses, place, |found| {
+                    if found.uncertain || context.knows(found.address) { Ok(()) } else { Err(()) }
+                })
+            };
+            found.is_ok()
+        }
+    }
+}
+
+/// Bytes of local memory for each group.
+fn local_memory(
+    context: &Context,
+    kernel: &ClKernel,
+    desc: &LaunchDesc<'_>,
+) -> Result<usize, LaunchError> {
+    let Some(groups) = &desc.groups else { return Ok(0) };
+    let bytes = kernel.local_memory.saturating_add(groups.dynamic);
+    let limit = context.device.local_memory;
+    if bytes <= limit {
+        return Ok(bytes);
+    }
+    let (kernel, device) = (desc.kernel.name(), context.name().to_owned());
+    Err(LaunchError::LocalMemory { kernel, bytes, limit, device })
+}
+
+/// Calls `launch` with the first group and the groups of each sub-grid.
+fn for_each_sub_grid<E>(
+    groups: [usize; 3],
+    mut launch: impl FnMut([usize; 3], [usize; 3]) -> Result<(), E>,
+) -> Result<(), E> {
+    let steps = |axis: usize| (0..groups[axis]).step_by(MOST_GROUPS[axis]);
+    for z in steps(2) {
+        for y in steps(1) {
+            for x in steps(0) {
+                let first = [x, y, z];
+                let part = |axis: usize| MOST_GROUPS[axis].min(groups[axis] - first[axis]);
+                launch(first, std::array::from_fn(part))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn release(context: &Context, event: RawEvent) {
+    if event != RawEvent::NULL {
+        // SAFETY: the event is the driver's, and is not used again.
+        unsafe { (context.api().event_release)(event) };
+    }
+}
+
+impl PendingOps for ClPending {
+    fn is_over(&self) -> bool {
+        if self.context.forked().is_some() {
+            return true;
+        }
+        self.status().is_none_or(|status| status <= number::EVENT_COMPLETE)
+    }
+
+    fn is_known_over(&self) -> bool {
+        false
+    }
+
+    fn finish(mut self) -> (Result<(), LaunchError>, Option<Duration>) {
+        let result = self.wait();
+        if !self.timed || self.context.forked().is_some() {
+            return (result, None);
+        }
+        let time = |what| {
+            let ask = self.context.api().event_time;
+            driver::number_of(ask, self.event, what, 8, symbol::event_time).ok()
+        };
+        let (begin, end) = (time(number::EVENT_BEGIN), time(number::EVENT_END));
+        let nanoseconds = end.zip(begin).and_then(|(end, begin)| end.checked_sub(begin));
+        (result, nanoseconds.map(Duration::from_nanos))
+    }
+}
+
+impl ClPending {
+    /// Where its last command is; `None` if the driver does not say.
+    fn status(&self) -> Option<i32> {
+        let ask = self.context.api().event_info;
+        let status =
+            driver::number_of(ask, self.event, number::EVENT_STATUS, 4, symbol::event_info);
+        Some((status.ok()? as u32).cast_signed())
+    }
+
+    /// Waits for the end of the last command, and so of all before it.
+    fn wait_for_event(&self) -> Result<(), DriverError> {
+        // SAFETY: the event is the driver's.
+        let code = unsafe { (self.context.api().wait)(1, &raw const self.event) };
+        driver::check(code, symbol::wait)
+    }
+
+    fn wait(&mut self) -> Result<(), LaunchError> {
+        if let Some(reason) = self.context.forked() {
+            return Err(LaunchError::Forked { reason });
+        }
+        self.wait_for_event()
+            .map_err(|error| self.context.launch_error(self.name.to_string(), error))?;
+        let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
+        let messages = buffer.collect(&|to, from| self.context.read(to, from));
+        self.context.message_buffers.give(buffer);
+        messages.map_or(Ok(()), |messages| self.report(messages))
+    }
+
+    #[cold]
+    fn report(&self, messages: Messages) -> Result<(), LaunchError> {
+        for text in messages.printed {
+            print::out(format_args!("{text}"));
+        }
+        if messages.lost != 0 {
+            warn_once::say(format_args!(
+                "{} messages that kernel `{}` printed had no room and are lost; a launch has room for {} MiB of them",
+                messages.lost,
+                self.name,
+                PRINT_BYTES >> 20
+            ));
+        }
+        let Some(panic) = messages.panic else { return Ok(()) };
+        let place = |xyz: [usize; 3]| -> Vec<usize> {
+            xyz[..self.dimensions as usize].iter().rev().copied().collect()
+        };
+        Err(LaunchError::Panicked(Box::new(KernelPanic {
+            kernel: self.name.to_string(),
+            device: self.context.name().to_owned(),
+            message: panic.message,
+            location: panic.location,
+            work_item: panic.work_item.map(|id| {
+                place(std::array::from_fn(|axis| id[axis].wrapping_add(self.offset[axis])))
+            }),
+            local_id: panic.local_id.map(place),
+        })))
+    }
+}
+
+impl Drop for ClPending {
+    fn drop(&mut self) {
+        if self.context.forked().is_some() {
+            return;
+        }
+        // The code and the buffer must stay until the launch has ended.
+        let over = self.wait_for_event().is_ok();
+        if let Some(buffer) = self.buffer.take().filter(|_| over) {
+            self.context.message_buffers.give(buffer);
+        }
+        release(&self.context, self.event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sub_grids_cover_the_grid() {
+        let groups = [3, 65_536, 131_072];
+        let mut count = 0_u64;
+        let result = for_each_sub_grid(groups, |first, part| {
+            for axis in 0..3 {
+                assert!(part[axis] >= 1 && part[axis] <= MOST_GROUPS[axis]);
+                assert!(first[axis] + part[axis] <= groups[axis]);
+            }
+            count += part.iter().map(|groups| *groups as u64).product::<u64>();
+            Ok::<(), ()>(())
+        });
+        assert_eq!(result, Ok(()));
+        assert_eq!(count, groups.iter().map(|groups| *groups as u64).product::<u64>());
+    }
+
+    #[test]
+    fn a_kernel_that_allows_fewer_work_items_gets_more_groups() {
+        let grid = Grid { group: [32, 8, 1], groups: [2, 5, 7], chosen: false };
+        let smaller = grid.at_most(100);
+        assert_eq!((smaller.group, smaller.groups), ([8, 8, 1], [8, 5, 7]));
+        let chosen = Grid { chosen: true, ..grid }.at_most(100);
+        assert_eq!(chosen.group, [32, 8, 1]);
+    }
+}

@@ -1,0 +1,90 @@
+//! A buffer's memory, which host and device access at one address.
+
+use std::alloc::Layout;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::error::BufferError;
+use crate::hal::MemoryOps;
+use crate::hal::opencl::context::Context;
+use crate::util::fork::NoForkGuard;
+
+/// Memory of a buffer.
+#[derive(Debug)]
+pub(crate) struct ClMemory {
+    context: Arc<Context>,
+    address: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: it owns its memory as a `Vec` does.
+unsafe impl Send for ClMemory {}
+// SAFETY: shared, it is only read.
+unsafe impl Sync for ClMemory {}
+
+impl ClMemory {
+    /// Memory of a layout with a size that is not 0.
+    pub(super) fn new(context: &Arc<Context>, layout: Layout) -> Result<Self, BufferError> {
+        if let Some(reason) = context.forked() {
+            return Err(BufferError::Forked { device: context.name().to_owned(), reason });
+        }
+        let _no_fork = NoForkGuard::enter();
+        let bytes = layout.size();
+        let address = context
+            .allocate(bytes, layout.align())
+            .map_err(|error| context.buffer_error(bytes, error))?;
+        let address = NonNull::new(address).unwrap_or(NonNull::dangling());
+        Ok(Self { context: Arc::clone(context), address, bytes })
+    }
+}
+
+impl Drop for ClMemory {
+    fn drop(&mut self) {
+        let _no_fork = NoForkGuard::enter();
+        // SAFETY: allocated in `new`, and the buffer is gone.
+        unsafe { self.context.free(self.address.as_ptr()) };
+    }
+}
+
+impl MemoryOps for ClMemory {
+    const ON_HOST: bool = true;
+
+    fn address(&self) -> NonNull<u8> {
+        self.address
+    }
+
+    unsafe fn write(
+        &mut self,
+        offset: usize,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<(), BufferError> {
+        // SAFETY: the caller's promises; launches that use the memory have ended, as the buffer is
+        // borrowed. What is read may lie in the memory itself.
+        unsafe { std::ptr::copy(from, self.address.add(offset).as_ptr(), bytes) };
+        Ok(())
+    }
+
+    unsafe fn read(&self, offset: usize, to: *mut u8, bytes: usize) -> Result<(), BufferError> {
+        // SAFETY: the caller's promises, and as above.
+        unsafe { std::ptr::copy(self.address.add(offset).as_ptr(), to, bytes) };
+        Ok(())
+    }
+
+    fn fill(&mut self, pattern: &[u8]) -> Result<(), BufferError> {
+        if pattern.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the buffer owns so many bytes, which need not have values for being written.
+        let all = unsafe {
+            let all = self.address.cast::<std::mem::MaybeUninit<u8>>().as_ptr();
+            std::slice::from_raw_parts_mut(all, self.bytes)
+        };
+        for chunk in all.chunks_mut(pattern.len()) {
+            for (to, from) in chunk.iter_mut().zip(pattern) {
+                to.write(*from);
+            }
+        }
+        Ok(())
+    }
+}

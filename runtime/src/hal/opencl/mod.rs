@@ -1,0 +1,29 @@
+//! Devices of OpenCL, through their drivers: devices of the kind [`OpenCl`](crate::DeviceKind::OpenCl).
+//!
+//! | file | concern |
+//! |---|---|
+//! | `api` | the table of OpenCL's functions |
+//! | `driver` | opens the loader; errors |
+//! | `properties` | properties of a device |
+//! | `device` | the devices, and the context of each |
+//! | `context` | memory of a process on a device |
+//! | `memory` | a buffer's memory |
+//! | `kernel` | a kernel, compiled and built by the driver |
+//! | `queue`, `launch` | launches |
+//!
+//! Memory is what OpenCL calls shared: host and device access it at one address, and the driver
+//! moves it where it has to. So closures contain addresses that hold on both.
+//!
+//! A device is used only if `SCHISM_DEVICE` or the program names it.
+
+mod api;
+mod context;
+mod device;
+mod driver;
+mod kernel;
+mod launch;
+mod memory;
+mod properties;
+mod queue;
+
+pub(crate) use device::OpenCl;

@@ -1,0 +1,334 @@
+//! What `tests/opencl.rs` runs. The first argument says what:
+//!
+//! | argument | what |
+//! |---|---|
+//! | `run` | kernels on the device that `SCHISM_DEVICE` names, compared with the host |
+//! | `device` | prints the error of that device, or its name |
+//! | `names` | prints the names of the devices of OpenCL |
+//! | `launch KIND` | launches a kernel that needs something, and prints the error, or `ok` |
+
+use std::sync::atomic::{AtomicI16, AtomicU8, Ordering::Relaxed};
+
+use schism::prelude::*;
+use schism::{AtomicF32, Device, DeviceKind, LaunchError, local};
+
+fn main() {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["run"] => {
+            let queue = Queue::new().expect("the device");
+            plain(&queue);
+            groups(&queue);
+            sub_groups(&queue);
+            atomics(&queue);
+            wide_numbers(&queue);
+            choices(&queue);
+            fills(&queue);
+            panics(&queue);
+            times(&queue);
+            println!("opencl is as it should be");
+        }
+        ["device"] => match Device::default_device() {
+            Ok(device) => println!("{}", device.name()),
+            Err(error) => println!("{error}"),
+        },
+        ["names"] => {
+            let all = Device::all();
+            let opencl = all.iter().filter(|device| device.kind() == DeviceKind::OpenCl);
+            println!("{:?}", opencl.map(Device::name).collect::<Vec<_>>());
+        }
+        ["launch", kind] => match launch(kind) {
+            Ok(()) => println!("ok"),
+            Err(error) => println!("{error}"),
+        },
+        _ => panic!("{arguments:?}"),
+    }
+}
+
+fn launch(kind: &str) -> Result<(), LaunchError> {
+    let queue = Queue::new().expect("the device");
+    let mut doubles = Buffer::filled(&queue, 64, 1.5_f64).expect("memory");
+    let mut longs = Buffer::filled(&queue, 64, 1_u64).expect("memory");
+    let mut words = Buffer::filled(&queue, 64, 1_u32).expect("memory");
+    match kind {
+        "plain" => {
+            let to = words.view_mut();
+            // SAFETY: each work-item writes its own element.
+            queue.parallel_for(64, move |item| unsafe { to.set_unchecked(item.x(), 7) })
+        }
+        "doubles" => {
+            let to = doubles.view_mut();
+            queue.parallel_for(64, move |item| {
+                let value = item.x() as f64 * 0.1;
+                // SAFETY: each work-item writes its own element.
+                unsafe { to.set_unchecked(item.x(), value) }
+            })
+        }
+        "long-atomics" => {
+            let sums = longs.atomic_view();
+            queue.parallel_for(64, move |_| {
+                sums[0].fetch_add(1, Relaxed);
+            })
+        }
+        "sub-groups" => {
+            let to = words.view_mut();
+            queue.parallel_for(NdRange::new(64, 32).expect("even groups"), move |item| {
+                let value = item.sub_group().shuffle_xor(item.x() as u32, 1);
+                // SAFETY: each work-item writes its own element.
+                unsafe { to.set_unchecked(item.x(), value) }
+            })
+        }
+        "local-memory" => {
+            let to = words.view_mut();
+            let room = local::<u32>(4096);
+            let range = NdRange::new(64, 64).expect("even groups").with_local(room);
+            queue.parallel_for(range, move |item| {
+                let own = item.local(room);
+                own.set(item.local_x(), 3_u32);
+                item.barrier();
+                // SAFETY: each work-item writes its own element.
+                unsafe { to.set_unchecked(item.x(), own.get(63 - item.local_x())) }
+            })
+        }
+        "groups" => {
+            let to = words.view_mut();
+            queue.parallel_for(NdRange::new(64, 64).expect("even groups"), move |item| {
+                // SAFETY: each work-item writes its own element.
+                unsafe { to.set_unchecked(item.x(), item.local_x() as u32) }
+            })
+        }
+        _ => panic!("{kind}"),
+    }
+}
+
+fn plain(queue: &Queue) {
+    for count in [1, 31, 1000, 100_000] {
+        let from: Vec<f32> = (0..count).map(|i| i as f32 * 0.37).collect();
+        let from = Buffer::from_slice(queue, &from).expect("memory");
+        let mut to = Buffer::filled(queue, count, 0.0_f32).expect("memory");
+        let (view, out) = (from.view(), to.view_mut());
+        let kernel = move |i: usize, x: f32| (x / 3.0).sqrt() + x.sin() * i as f32;
+        queue
+            .parallel_for(count, move |item| {
+                let i = item.x();
+                // SAFETY: each work-item writes its own element.
+                unsafe { out.set_unchecked(i, kernel(i, view[i])) }
+            })
+            .expect("it runs");
+        let device = Device::by_name("cpu").expect("there is a compiler");
+        let other = Queue::on(&device).expect("a queue");
+        let same = Buffer::from_slice(&other, &from.to_vec()).expect("memory");
+        let mut expected = Buffer::filled(&other, count, 0.0_f32).expect("memory");
+        let (view, out) = (same.view(), expected.view_mut());
+        other
+            .parallel_for(count, move |item| {
+                let i = item.x();
+                // SAFETY: each work-item writes its own element.
+                unsafe { out.set_unchecked(i, kernel(i, view[i])) }
+            })
+            .expect("it runs");
+        let bits = |numbers: Vec<f32>| numbers.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+        assert_eq!(bits(to.to_vec()), bits(expected.to_vec()), "{count} numbers as on `cpu`");
+    }
+}
+
+fn groups(queue: &Queue) {
+    let mut to = Buffer::filled(queue, 6 * 64, 0_u32).expect("memory");
+    let out = to.view_mut();
+    let room = local::<u32>(64);
+    let range = NdRange::new(6 * 64, 64).expect("even groups").with_local(room);
+    queue
+        .parallel_for(range, move |item| {
+            let own = item.local(room);
+            own.set(item.local_x(), item.x() as u32);
+            item.barrier();
+            // SAFETY: each work-item writes its own element.
+            unsafe { out.set_unchecked(item.x(), own.get(63 - item.local_x())) }
+        })
+        .expect("it runs");
+    let expected: Vec<u32> = (0..6 * 64).map(|i| i / 64 * 64 + 63 - i % 64).collect();
+    assert_eq!(to.to_vec(), expected);
+}
+
+fn sub_groups(queue: &Queue) {
+    // In groups of two dimensions sub-groups go over rows.
+    for [height, width] in [[1, 64], [8, 8], [5, 20], [3, 7]] {
+        let count = height * width * 4;
+        let mut to = Buffer::filled(queue, count, [0_u32; 3]).expect("memory");
+        let out = to.view_mut();
+        let range = NdRange::new([2 * height, 2 * width], [height, width]).expect("even groups");
+        queue
+            .parallel_for(range, move |item| {
+                let place = item.local_linear_id() as u32;
+                let sub_group = item.sub_group();
+                let value = [
+                    sub_group.shuffle(place, 0),
+                    sub_group.reduce_add(place),
+                    sub_group.ballot(place % 3 == 0),
+                ];
+                let at = item.group_linear_id() * item.group_size() + item.local_linear_id();
+                // SAFETY: each work-item writes its own element.
+                unsafe { out.set_unchecked(at, value) }
+            })
+            .expect("it runs");
+        let size = height * width;
+        for (at, found) in to.to_vec().into_iter().enumerate() {
+            let first = at % size / 32 * 32;
+            let lanes = first..size.min(first + 32);
+            let bits = lanes.clone().filter(|lane| lane % 3 == 0);
+            let ballot = bits.fold(0, |bits, lane| bits | 1 << (lane - first));
+            let expected = [first as u32, lanes.sum::<usize>() as u32, ballot];
+            assert_eq!(found, expected, "{height} by {width}: {at}");
+        }
+    }
+}
+
+fn atomics(queue: &Queue) {
+    let mut bytes = Buffer::filled(queue, 8, 0_u8).expect("memory");
+    let mut shorts = Buffer::filled(queue, 8, 0_i16).expect("memory");
+    let mut floats = Buffer::filled(queue, 2, 0_f32).expect("memory");
+    let (a, b, c) = (bytes.atomic_view(), shorts.atomic_view(), floats.atomic_view());
+    queue
+        .parallel_for(1000, move |item| {
+            let i = item.x();
+            let byte: &AtomicU8 = &a[i % 8];
+            byte.fetch_add(1, Relaxed);
+            let short: &AtomicI16 = &b[i % 8];
+            short.fetch_min(-(i as i16), Relaxed);
+            let float: &AtomicF32 = &c[i % 2];
+            float.fetch_add(0.5, Relaxed);
+        })
+        .expect("it runs");
+    assert_eq!(bytes.to_vec(), [125; 8]);
+    assert_eq!(shorts.to_vec(), [-992, -993, -994, -995, -996, -997, -998, -999]);
+    assert_eq!(floats.to_vec(), [250.0; 2]);
+}
+
+fn wide_numbers(queue: &Queue) {
+    let numbers: Vec<[u64; 2]> = (0..200_u64)
+        .map(|i| {
+            let mixed = i.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            [mixed.rotate_left(i as u32), if i % 3 == 0 { 0 } else { mixed ^ i << 50 }]
+        })
+        .collect();
+    let compute = |[low, high]: [u64; 2], by: usize| {
+        let a = u128::from(low) | u128::from(high) << 64;
+        let b = a.rotate_left(by as u32 % 128) >> (by % 100) | 1;
+        let signed = a as i128 / (b as i128 | 2) ^ a as i128 % (b as i128 | 2);
+        let sum = a.wrapping_mul(b) ^ (a / b) ^ (a % b) ^ signed as u128;
+        let (product, lost) = a.overflowing_mul(b);
+        let number = (a as f64) + (b as i128 as f32) as f64;
+        let back = number as u128 ^ u128::from(lost) ^ product;
+        let ends = u128::from(sum.leading_zeros() + sum.count_ones() + back.trailing_zeros());
+        let all = sum ^ back.swap_bytes() ^ ends;
+        [all as u64, (all >> 64) as u64]
+    };
+    let from = Buffer::from_slice(queue, &numbers).expect("memory");
+    let mut to = Buffer::filled(queue, numbers.len(), [0_u64; 2]).expect("memory");
+    let (view, out) = (from.view(), to.view_mut());
+    queue
+        .parallel_for(numbers.len(), move |item| {
+            let i = item.x();
+            // SAFETY: each work-item writes its own element.
+            unsafe { out.set_unchecked(i, compute(view[i], i)) }
+        })
+        .expect("it runs");
+    let expected: Vec<_> = numbers.iter().enumerate().map(|(i, &x)| compute(x, i)).collect();
+    assert_eq!(to.to_vec(), expected);
+}
+
+trait Shape {
+    fn area(&self, scale: u64) -> u64;
+}
+
+struct Square(u64);
+struct Oblong(u64, u64);
+
+impl Shape for Square {
+    #[inline(never)]
+    fn area(&self, scale: u64) -> u64 {
+        self.0 * self.0 * scale
+    }
+}
+
+impl Shape for Oblong {
+    #[inline(never)]
+    fn area(&self, scale: u64) -> u64 {
+        self.0 * self.1 + scale
+    }
+}
+
+/// Calls through vtables, and through pointers to functions.
+fn choices(queue: &Queue) {
+    fn double(x: u64) -> u64 {
+        x * 2
+    }
+    fn square(x: u64) -> u64 {
+        x * x
+    }
+    let compute = |i: usize| {
+        let (square_of, oblong) = (Square(i as u64), Oblong(i as u64, 7));
+        let shapes: [&dyn Shape; 2] = [&square_of, &oblong];
+        let functions: [fn(u64) -> u64; 2] = [double, square];
+        let area = std::hint::black_box(shapes)[i % 2].area(3);
+        std::hint::black_box(functions)[i / 2 % 2](area)
+    };
+    let mut to = Buffer::filled(queue, 100, 0_u64).expect("memory");
+    let out = to.view_mut();
+    queue
+        .parallel_for(100, move |item| {
+            // SAFETY: each work-item writes its own element.
+            unsafe { out.set_unchecked(item.x(), compute(item.x())) }
+        })
+        .expect("it runs");
+    assert_eq!(to.to_vec(), (0..100).map(compute).collect::<Vec<_>>());
+}
+
+/// Arrays that are filled and moved within themselves.
+fn fills(queue: &Queue) {
+    let compute = |i: usize| {
+        let mut bytes = [0_u8; 100];
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = (at * i) as u8;
+        }
+        let (length, by) = (i % 60, i % 37);
+        std::hint::black_box(&mut bytes).copy_within(by..by + length, i % 40);
+        std::hint::black_box(&mut bytes)[i % 50..i % 50 + length / 2].fill(i as u8);
+        bytes.iter().fold(7_u64, |sum, byte| sum.wrapping_mul(31) + u64::from(*byte))
+    };
+    let mut to = Buffer::filled(queue, 300, 0_u64).expect("memory");
+    let out = to.view_mut();
+    queue
+        .parallel_for(300, move |item| {
+            // SAFETY: each work-item writes its own element.
+            unsafe { out.set_unchecked(item.x(), compute(item.x())) }
+        })
+        .expect("it runs");
+    assert_eq!(to.to_vec(), (0..300).map(compute).collect::<Vec<_>>());
+}
+
+fn panics(queue: &Queue) {
+    let error = queue.parallel_for(100, |item| assert!(item.x() != 77, "not {}", item.x()));
+    let Err(LaunchError::Panicked(panic)) = error else { panic!("{error:?}") };
+    assert_eq!((panic.message.as_str(), panic.work_item), ("not 77", Some(vec![77])));
+    assert_eq!(panic.device, queue.device().name());
+    let few = Buffer::filled(queue, 5, 0_u32).expect("memory");
+    let view = few.view();
+    let error = queue.parallel_for(6, move |item| {
+        std::hint::black_box(view[item.x()]);
+    });
+    let Err(LaunchError::Panicked(panic)) = error else { panic!("{error:?}") };
+    assert_eq!(panic.message, "index out of bounds: the len is 5 but the index is 5");
+    // The device goes on.
+    plain(queue);
+}
+
+fn times(queue: &Queue) {
+    let mut to = Buffer::filled(queue, 1 << 16, 0_u32).expect("memory");
+    let out = to.view_mut();
+    let options = schism::LaunchOptions::new().timed();
+    let _ = options;
+    // SAFETY: each work-item writes its own element.
+    queue.parallel_for(1 << 16, move |item| unsafe { out.set_unchecked(item.x(), 1) }).expect("it runs");
+    assert_eq!(to.to_vec(), vec![1; 1 << 16]);
+}
