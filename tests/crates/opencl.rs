@@ -80,10 +80,8 @@ fn launch(kind: &str) -> Result<(), LaunchError> {
         }
         "local-memory" => {
             let to = words.view_mut();
-            let room = local::<u32>(4096);
-            let range = NdRange::new(64, 64).expect("even groups").with_local(room);
-            queue.parallel_for(range, move |item| {
-                let own = item.local(room);
+            let range = NdRange::new(64, 64).expect("even groups");
+            queue.for_each_in(range, local::<u32>(4096), move |item, own| {
                 own.set(item.local_x(), 3_u32);
                 item.barrier();
                 // SAFETY: each work-item writes its own element.
@@ -135,11 +133,9 @@ fn plain(queue: &Queue) {
 fn groups(queue: &Queue) {
     let mut to = Buffer::filled(queue, 6 * 64, 0_u32).expect("memory");
     let out = to.view_mut();
-    let room = local::<u32>(64);
-    let range = NdRange::new(6 * 64, 64).expect("even groups").with_local(room);
+    let range = NdRange::new(6 * 64, 64).expect("even groups");
     queue
-        .parallel_for(range, move |item| {
-            let own = item.local(room);
+        .for_each_in(range, local::<u32>(64), move |item, own| {
             own.set(item.local_x(), item.x() as u32);
             item.barrier();
             // SAFETY: each work-item writes its own element.
@@ -326,9 +322,14 @@ fn panics(queue: &Queue) {
 fn times(queue: &Queue) {
     let mut to = Buffer::filled(queue, 1 << 16, 0_u32).expect("memory");
     let out = to.view_mut();
-    let options = schism::LaunchOptions::new().timed();
-    let _ = options;
-    // SAFETY: each work-item writes its own element.
-    queue.parallel_for(1 << 16, move |item| unsafe { out.set_unchecked(item.x(), 1) }).expect("it runs");
+    let timed = queue.with_timing();
+    let duration = timed.scope(|scope| {
+        // SAFETY: each work-item writes its own element.
+        let kernel = move |item: schism::Item<1>| unsafe { out.set_unchecked(item.x(), 1) };
+        let event = scope.parallel_for(1 << 16, kernel)?;
+        event.wait()?;
+        Ok(event.duration())
+    });
+    assert!(duration.expect("it runs").is_some(), "the driver says how long it ran");
     assert_eq!(to.to_vec(), vec![1; 1 << 16]);
 }

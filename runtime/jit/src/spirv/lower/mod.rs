@@ -173,10 +173,11 @@ impl<'m> Lowering<'m> {
         operands.extend(self.inputs.values().map(|&input| Operand::IdRef(input)));
         let out = &mut self.out.module;
         out.entry_points.push(Instruction::new(Op::EntryPoint, None, None, operands));
-        // Drivers have functions for generic addresses, such as those of atomics, only for this
-        // language and newer ones.
-        let source =
-            vec![Operand::SourceLanguage(SourceLanguage::OpenCL_C), Operand::LiteralBit32(200_000)];
+        // Drivers have functions for generic addresses, such as those of atomics, for newer
+        // languages only. Of OpenCL C one driver always takes the oldest version, unless an option
+        // says otherwise; of OpenCL's C++ there is none that old.
+        let language = Operand::SourceLanguage(SourceLanguage::OpenCL_CPP);
+        let source = vec![language, Operand::LiteralBit32(100_000)];
         out.debug_string_source.push(Instruction::new(Op::Source, None, None, source));
         // A multiplication and an addition stay two operations.
         let mode =
