@@ -2,7 +2,7 @@
 
 use std::sync::Once;
 
-use schism::Device;
+use schism::{Device, DeviceKind};
 
 /// All devices. If there is no GPU, the first call in a process says so and why: where tests print
 /// to nobody, on standard error itself, since a test that ran on fewer devices passes all the same.
@@ -15,6 +15,27 @@ pub fn listed() -> Vec<Device> {
         }
     });
     Device::all()
+}
+
+/// Whether a device has functions that call themselves. Where it has none, that is printed.
+#[must_use]
+pub fn has_recursion(device: &Device) -> bool {
+    let has = device.kind() != DeviceKind::OpenCl;
+    if !has {
+        println!("skipped on {device}: OpenCL has no recursion");
+    }
+    has
+}
+
+/// Whether a device notices that not all work-items come to where they wait for each other. Where
+/// it does not, that is printed.
+#[must_use]
+pub fn notices_who_does_not_come(device: &Device) -> bool {
+    let notices = matches!(device.kind(), DeviceKind::Cpu | DeviceKind::Native);
+    if !notices {
+        println!("skipped on {device}: a GPU does not notice");
+    }
+    notices
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub enum Error {
 
 /// A function of a device's driver failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{call}` failed: {text} ({name}, code {code})")]
+#[error("`{call}` failed: {text} ({name}, code {})", .code.cast_signed())]
 #[non_exhaustive]
 pub struct DriverError {
     /// The function.

@@ -55,6 +55,8 @@ fn expect(arguments: &[&str], faults: &str, device: &str, part: &str) {
 fn on_driver(program: &Path, driver: &Path) -> Command {
     let mut command = clean_command(program);
     command.env("SCHISM_OPENCL", driver).env("SCHISM_DEVICE", "opencl:0");
+    // What the program compares with is to have the same library of mathematics.
+    command.env("SCHISM_CPU_MATH", "portable");
     command
 }
 

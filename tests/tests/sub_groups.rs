@@ -3,7 +3,8 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use schism::prelude::*;
-use schism::{DeviceKind, GroupValue, SubGroup, local_array};
+use schism_tests::devices::{has_recursion, notices_who_does_not_come};
+use schism::{GroupValue, SubGroup, local_array};
 use schism_tests::sub_groups::{SIZES, on_every_device, random};
 
 /// Where a work-item is that has the index `x` in a launch of groups of `size`: its lane, the size
@@ -288,6 +289,9 @@ fn by_object(operation: &dyn Fn(u32) -> u32, value: u32) -> u32 {
 #[test]
 fn in_functions() {
     on_every_device(|queue| {
+        if !has_recursion(queue.device()) {
+            return;
+        }
         let numbers: Vec<u32> = random(99).take(256).map(|bits| bits as u32).collect();
         let from = Buffer::from_slice(queue, &numbers).expect("memory");
         let mut out = Buffer::filled(queue, 256, (0, 0, 0)).expect("memory");
@@ -321,8 +325,7 @@ fn in_functions() {
 #[test]
 fn an_operation_that_not_all_come_to() {
     on_every_device(|queue| {
-        if queue.device().kind() == DeviceKind::Cuda {
-            println!("skipped on {}: a GPU does not notice", queue.device());
+        if !notices_who_does_not_come(queue.device()) {
             return;
         }
         let range = NdRange::new([2, 80], [2, 40]).expect("even groups");
@@ -415,8 +418,7 @@ fn ranges_that_are_rounded_up() {
         let of_groups = expected.chunks(size).flat_map(|group| group.chunks(32));
         assert_eq!(parts.to_vec(), of_groups.map(sum_of).collect::<Vec<_>>());
 
-        if queue.device().kind() == DeviceKind::Cuda {
-            println!("the rest is skipped on {}: a GPU does not notice", queue.device());
+        if !notices_who_does_not_come(queue.device()) {
             return;
         }
         let early = queue.for_each_in(range, whole(&from), |item, from| {

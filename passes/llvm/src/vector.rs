@@ -183,3 +183,19 @@ impl<'m> Builder<'m> {
         }
     }
 }
+
+impl<'m> Value<'m> {
+    /// The numbers of the elements that a `shufflevector` takes, those of its second vector after
+    /// those of the first; `None` is an element of any value.
+    ///
+    /// # Panics
+    /// If this is none.
+    #[track_caller]
+    pub fn shuffle_mask(self) -> impl Iterator<Item = Option<u32>> {
+        self.check(self.opcode() == Some(Opcode::ShuffleVector), "`shufflevector`");
+        // SAFETY: it is one.
+        let count = unsafe { LLVMGetNumMaskElements(self.raw()) };
+        // SAFETY: it is one, and has as many elements. One of any value is negative.
+        (0..count).map(move |index| unsafe { LLVMGetMaskValue(self.raw(), index) }.try_into().ok())
+    }
+}

@@ -565,3 +565,47 @@ fn what_cannot_be_lowered_is_refused_by_its_name() {
     let (code, text) = spirv::source(saxpy("saxpy")).arch("sm_80").spirv().expect_err("an error");
     assert_eq!(code, INVALID_REQUEST, "{text}");
 }
+
+#[test]
+fn integers_of_other_widths_are_several_numbers_in_memory() {
+    let code = build(kernel(
+        "",
+        "%at = getelementptr i8, ptr %from, i64 %x
+         %three = load i24, ptr %at, align 1
+         %more = add i24 %three, 1
+         store i24 %more, ptr %to, align 4
+         %behind = getelementptr i8, ptr %to, i64 8
+         %seven = load i56, ptr %at, align 8
+         store i56 %seven, ptr %behind, align 8",
+    ));
+    // Two and three numbers.
+    assert_eq!(count(&code, STORE), 5);
+}
+
+#[test]
+fn elements_of_vectors_are_shuffled() {
+    let code = build(kernel(
+        "",
+        "%a = load <4 x float>, ptr %from, align 16
+         %next = getelementptr i8, ptr %from, i64 %x
+         %b = load <4 x float>, ptr %next, align 4
+         %low = shufflevector <4 x float> %a, <4 x float> %b, <2 x i32> <i32 1, i32 6>
+         store <2 x float> %low, ptr %to, align 8",
+    ));
+    let shuffle = instructions(&code).into_iter().find(|(opcode, _)| *opcode == 79);
+    let (_, operands) = shuffle.expect("a shuffle");
+    assert_eq!(operands[4..], [1, 6]);
+}
+
+#[test]
+fn assembly_without_a_text_gives_what_it_takes() {
+    let code = build(kernel(
+        "",
+        "%hidden = call i64 asm sideeffect \"\", \"=r,0\"(i64 %x)
+         call void asm sideeffect \"\", \"r,~{memory}\"(ptr %to)
+         store i64 %hidden, ptr %to, align 8",
+    ));
+    assert_eq!(count(&code, STORE), 1);
+    let text = refusal(kernel("", "call void asm sideeffect \"nop\", \"\"()"));
+    assert!(text.contains("inline assembly"), "{text}");
+}

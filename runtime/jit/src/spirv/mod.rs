@@ -132,7 +132,8 @@ impl Target for Spirv {
         ptx::unresolved(module, request)?;
         let gone = || JitError::Internal(format!("`{name}` is gone"));
         let entry = module.function(&name).ok_or_else(gone)?;
-        let binary = lower::lower(module, entry, request.dimensions).map_err(|refusal| {
+        let binary = lower::lower(module, entry, request.dimensions, self.options.local_align);
+        let binary = binary.map_err(|refusal| {
             JitError::Unsupported {
                 kernel: request.kernel.clone(),
                 feature: refusal.0,

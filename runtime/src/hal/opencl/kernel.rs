@@ -61,6 +61,8 @@ pub(crate) struct ClKernel {
     pub(super) max_group: usize,
     /// Bytes of local memory that a group needs, without what a launch adds.
     pub(super) local_memory: usize,
+    /// Bytes that the memory takes more because a driver puts it anywhere.
+    pub(super) local_slack: usize,
     pub(super) version: Box<str>,
 }
 
@@ -117,6 +119,10 @@ impl ClKernel {
             // What does not fit is an error at the launch.
             local_memory: usize::try_from(kernel.groups.unwrap_or_default().local_size)
                 .unwrap_or(usize::MAX),
+            local_slack: usize::try_from(
+                kernel.groups.unwrap_or_default().local_align.saturating_sub(1),
+            )
+            .unwrap_or(usize::MAX),
             version: variant.to_string().into(),
         };
         this.find(entry).map_err(|source| ImageError::Driver {

@@ -172,7 +172,7 @@ pub(super) unsafe fn launch(
             }
             if kernel.takes_local_memory() {
                 // An argument of no bytes is none.
-                arguments.bytes(null(), local.max(1))?;
+                arguments.bytes(null(), local.max(kernel.local_slack.saturating_add(1)))?;
             }
             let sizes = arguments.index;
             // In work-items, or in groups where there are some.
@@ -301,7 +301,11 @@ fn local_memory(
     desc: &LaunchDesc<'_>,
 ) -> Result<usize, LaunchError> {
     let Some(groups) = &desc.groups else { return Ok(0) };
-    let bytes = kernel.local_memory.saturating_add(groups.dynamic);
+    let mut bytes = kernel.local_memory.saturating_add(groups.dynamic);
+    if bytes > 0 {
+        // The kernel begins at a multiple of the alignment, wherever the driver puts the memory.
+        bytes = bytes.saturating_add(kernel.local_slack);
+    }
     let limit = context.device.local_memory;
     if bytes <= limit {
         return Ok(bytes);

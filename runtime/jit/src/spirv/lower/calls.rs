@@ -2,7 +2,7 @@
 
 use rspirv::dr::Operand;
 use rspirv::spirv::{Op, OpenclStd100Op as OpenCl, Word};
-use schism_llvm::{Type, Value};
+use schism_llvm::{Type, TypeKind, Value};
 
 use super::types::{bits_of, held_in, is_whole};
 use super::{Lowered, Lowering, refuse};
@@ -24,8 +24,24 @@ const NOTHING: [&str; 11] = [
 ];
 
 impl<'m> Lowering<'m> {
+    /// Inline assembly without a text, which hides a value from optimisation: what it gives is what
+    /// it takes.
+    fn no_assembly(&mut self, it: Value<'m>) -> Lowered<Option<Word>> {
+        if it.ty().kind() == TypeKind::Void {
+            return Ok(None);
+        }
+        match *it.args() {
+            [value] if value.ty() == it.ty() => self.value(value).map(Some),
+            _ => refuse("inline assembly"),
+        }
+    }
+
     /// Lowers a call; what it gives, if it gives something.
     pub fn call(&mut self, it: Value<'m>) -> Lowered<Option<Word>> {
+        let assembly = Some(it.called_value()).filter(|called| called.is_inline_assembly());
+        if assembly.is_some_and(|assembly| assembly.assembly_text().is_empty()) {
+            return self.no_assembly(it);
+        }
         let Some(callee) = it.callee() else {
             return refuse(match it.called_value().is_inline_assembly() {
                 true => "inline assembly",

@@ -71,11 +71,12 @@ impl<'m> Lowering<'m> {
             self.out.name(id, &value.name());
             self.values.insert(value, id);
         }
+        let mut given_local = None;
         if let Some(local) = self.local.filter(|_| is_entry) {
             let ty = self.pointer(local.ty().address_space())?;
             let id = parameter(self, ty);
             self.out.name(id, "local");
-            self.values.insert(local, id);
+            given_local = Some((local, id));
         }
         if self.in_line && is_entry {
             let ty = self.int(32);
@@ -90,7 +91,7 @@ impl<'m> Lowering<'m> {
         lowered.def = Some(Instruction::new(Op::Function, Some(result), Some(id), define));
         lowered.end = Some(Instruction::new(Op::FunctionEnd, None, None, Vec::new()));
         self.out.name(id, &function.name());
-        self.body(function, copies, &mut lowered)?;
+        self.body(function, copies, given_local, &mut lowered)?;
         self.out.module.functions.push(lowered);
         Ok(())
     }
@@ -99,6 +100,7 @@ impl<'m> Lowering<'m> {
         &mut self,
         function: Value<'m>,
         copies: Vec<(Value<'m>, Word)>,
+        mut given_local: Option<(Value<'m>, Word)>,
         lowered: &mut dr::Function,
     ) -> Lowered<()> {
         let order = reverse_post_order(function);
@@ -110,6 +112,10 @@ impl<'m> Lowering<'m> {
         let mut phis = Vec::new();
         for &block in &order {
             self.code.clear();
+            if let Some((local, id)) = given_local.take() {
+                let aligned = self.aligned_local(local, id)?;
+                self.values.insert(local, aligned);
+            }
             for (parameter, id) in copies.by_ref() {
                 let own = self.pointer(5)?;
                 let mut address = self.emit_of(Op::Bitcast, own, &[id]);
@@ -169,6 +175,22 @@ impl<'m> Lowering<'m> {
             first.instructions.splice(0..0, self.locals.drain(..));
         }
         Ok(())
+    }
+
+    /// Where the group's local memory begins in what is given for it.
+    fn aligned_local(&mut self, local: Value<'m>, given: Word) -> Lowered<Word> {
+        let align = u64::from(local.alignment());
+        if align > self.local_align.max(1) {
+            return refuse(format!("local memory aligned to {align} bytes"));
+        }
+        if align <= 1 {
+            return Ok(given);
+        }
+        let (long, ty) = (self.int(64), self.pointer(local.ty().address_space())?);
+        let address = self.emit_of(Op::ConvertPtrToU, long, &[given]);
+        let (negated, mask) = (self.emit_of(Op::SNegate, long, &[address]), self.number(64, align - 1));
+        let ahead = self.emit_of(Op::BitwiseAnd, long, &[negated, mask]);
+        Ok(self.emit_of(Op::InBoundsPtrAccessChain, ty, &[given, ahead]))
     }
 
     /// Emits what phis take over an edge and is no plain constant.

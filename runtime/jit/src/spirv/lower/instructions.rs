@@ -40,6 +40,7 @@ impl<'m> Lowering<'m> {
                 let [vector, element, index] = operands;
                 self.emit_of(Op::VectorInsertDynamic, ty, &[vector?, element?, index?])
             }
+            ShuffleVector => self.shuffle(it)?,
             opcode => self.expression(it, opcode)?,
         };
         Ok(Some(result))
@@ -71,6 +72,18 @@ impl<'m> Lowering<'m> {
             PtrToInt | IntToPtr | BitCast | AddrSpaceCast => self.reinterpret(it, opcode),
             opcode => refuse(format!("the instruction {opcode:?}")),
         }
+    }
+
+    /// Elements of two vectors, by their number.
+    fn shuffle(&mut self, it: Value<'m>) -> Lowered<Word> {
+        /// An element of any value.
+        const ANY: u32 = u32::MAX;
+        let ty = self.ty(it.ty())?;
+        let sides = [self.value(it.operand(0))?, self.value(it.operand(1))?];
+        let mut operands = sides.map(Operand::IdRef).to_vec();
+        let elements = it.shuffle_mask();
+        operands.extend(elements.map(|element| Operand::LiteralBit32(element.unwrap_or(ANY))));
+        Ok(self.emit(Op::VectorShuffle, ty, operands))
     }
 
     /// An integer of one bit as 0 or 1.

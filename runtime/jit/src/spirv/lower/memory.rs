@@ -4,7 +4,7 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{MemoryAccess, Op, Word};
 use schism_llvm::{Type, TypeKind, Value, enum_kind};
 
-use super::types::{is_bit, is_whole, storage_class};
+use super::types::{held_in, is_bit, is_whole, storage_class};
 use super::wide::is_wide;
 use super::{Lowered, Lowering, refuse};
 
@@ -183,6 +183,9 @@ impl<'m> Lowering<'m> {
             }
             return self.of_halves(ty, halves[0], halves[1]);
         }
+        if has_pieces(ty) {
+            return self.load_pieces(pointer, space, ty, (align, is_volatile));
+        }
         let is_one_bit = is_bit(ty) && !ty.is_vector();
         let pointee = if is_one_bit { self.int(8) } else { self.in_memory(ty)? };
         let pointer = self.typed(pointer, space, pointee)?;
@@ -234,6 +237,9 @@ impl<'m> Lowering<'m> {
             }
             return Ok(());
         }
+        if has_pieces(ty) {
+            return self.store_pieces(pointer, space, value, ty, (align, is_volatile));
+        }
         let pointee = if is_bit(ty) && !ty.is_vector() {
             value = self.bit_as_number(value, 8);
             self.int(8)
@@ -244,6 +250,66 @@ impl<'m> Lowering<'m> {
         let mut operands = vec![Operand::IdRef(pointer), Operand::IdRef(value)];
         operands.extend(Self::access(align, is_volatile));
         self.emit_void(Op::Store, operands);
+        Ok(())
+    }
+
+    /// An integer of a width that SPIR-V does not have, of the numbers that it is in memory.
+    fn load_pieces(
+        &mut self,
+        pointer: Word,
+        space: u32,
+        ty: Type<'m>,
+        (align, is_volatile): (u64, bool),
+    ) -> Lowered<Word> {
+        let own = self.ty(ty)?;
+        let mut sum = None;
+        for (bits, offset) in pieces(ty) {
+            let piece = self.int(bits);
+            let at = self.at_offset(pointer, space, offset)?;
+            let at = self.typed(at, space, piece)?;
+            let mut operands = vec![Operand::IdRef(at)];
+            operands.extend(Self::access(align_at(align, offset), is_volatile));
+            let value = self.emit(Op::Load, piece, operands);
+            let same = bits == held_in(ty.int_width())?;
+            let mut value = if same { value } else { self.emit_of(Op::UConvert, own, &[value]) };
+            if offset != 0 {
+                let by = self.number_like(ty, offset * 8)?;
+                value = self.emit_of(Op::ShiftLeftLogical, own, &[value, by]);
+            }
+            sum = Some(match sum {
+                Some(sum) => self.emit_of(Op::BitwiseOr, own, &[sum, value]),
+                None => value,
+            });
+        }
+        let Some(sum) = sum else { return refuse(format!("`{}` in memory", ty.text())) };
+        self.cut(ty, sum)
+    }
+
+    fn store_pieces(
+        &mut self,
+        pointer: Word,
+        space: u32,
+        value: Word,
+        ty: Type<'m>,
+        (align, is_volatile): (u64, bool),
+    ) -> Lowered<()> {
+        let own = self.ty(ty)?;
+        for (bits, offset) in pieces(ty) {
+            let mut part = value;
+            if offset != 0 {
+                let by = self.number_like(ty, offset * 8)?;
+                part = self.emit_of(Op::ShiftRightLogical, own, &[value, by]);
+            }
+            let piece = self.int(bits);
+            if bits != held_in(ty.int_width())? {
+                part = self.emit_of(Op::UConvert, piece, &[part]);
+            }
+            let at = self.at_offset(pointer, space, offset)?;
+            let at = self.typed(at, space, piece)?;
+            let mut operands = vec![Operand::IdRef(at), Operand::IdRef(part)];
+            operands.extend(Self::access(align_at(align, offset), is_volatile));
+            self.emit_void(Op::Store, operands);
+        }
         Ok(())
     }
 
@@ -294,6 +360,23 @@ impl<'m> Lowering<'m> {
         self.emit_void(Op::CopyMemorySized, operands);
         Ok(())
     }
+}
+
+/// Whether memory holds an integer as several numbers, or as one with bits that are 0.
+fn has_pieces(ty: Type<'_>) -> bool {
+    ty.kind() == TypeKind::Integer && (2..=64).contains(&ty.int_width()) && !is_whole(ty)
+}
+
+/// The numbers that an integer is in memory: the bits of each, and how many bytes are before it.
+fn pieces(ty: Type<'_>) -> Vec<(u32, u64)> {
+    let bytes = ty.int_width().div_ceil(8);
+    let mut offset = 0;
+    let mut pieces = Vec::new();
+    for size in [8, 4, 2, 1].into_iter().filter(|size| bytes & size != 0) {
+        pieces.push((size * 8, u64::from(offset)));
+        offset += size;
+    }
+    pieces
 }
 
 /// The alignment so many bytes behind an aligned address.

@@ -89,9 +89,17 @@ pub struct Binary {
     pub sub_groups: bool,
 }
 
-/// Lowers a module with one kernel, the function `entry`, for ranges of so many dimensions.
-pub fn lower<'m>(module: &'m impl AsModule, entry: Value<'m>, dimensions: u32) -> Lowered<Binary> {
+/// Lowers a module with one kernel, the function `entry`, for ranges of so many dimensions. The
+/// group's local memory begins at a multiple of so many bytes, and the argument is large enough for
+/// that wherever it begins.
+pub fn lower<'m>(
+    module: &'m impl AsModule,
+    entry: Value<'m>,
+    dimensions: u32,
+    local_align: u64,
+) -> Lowered<Binary> {
     let mut lowering = Lowering::new(module.handle(), entry);
+    lowering.local_align = local_align;
     let has = |function: &Value| Lowering::is_sub_group_operation(&function.name());
     let operations = lowering.source.functions().into_iter().filter(has);
     lowering.sub_groups = operations.into_iter().any(Value::is_used);
@@ -115,6 +123,8 @@ struct Lowering<'m> {
     inputs: BTreeMap<u32, Word>,
     /// The group's local memory: its symbol in LLVM.
     local: Option<Value<'m>>,
+    /// Of what its address has to be a multiple; a driver aligns arguments of bytes by none.
+    local_align: u64,
     /// Whether there are operations of sub-groups.
     sub_groups: bool,
     /// Whether the entry is launched in one dimension although it has more, and then its
@@ -143,6 +153,7 @@ impl<'m> Lowering<'m> {
             globals: HashMap::new(),
             inputs: BTreeMap::new(),
             local: None,
+            local_align: 1,
             sub_groups: false,
             in_line: false,
             sizes: None,
