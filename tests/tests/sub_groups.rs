@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use schism::prelude::*;
-use schism_tests::devices::{has_recursion, notices_who_does_not_come};
 use schism::{GroupValue, SubGroup, local_array};
+use schism_tests::devices::{has_recursion, notices_who_does_not_come};
 use schism_tests::sub_groups::{SIZES, on_every_device, random};
 
 /// Where a work-item is that has the index `x` in a launch of groups of `size`: its lane, the size

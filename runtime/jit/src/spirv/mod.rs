@@ -133,12 +133,10 @@ impl Target for Spirv {
         let gone = || JitError::Internal(format!("`{name}` is gone"));
         let entry = module.function(&name).ok_or_else(gone)?;
         let binary = lower::lower(module, entry, request.dimensions, self.options.local_align);
-        let binary = binary.map_err(|refusal| {
-            JitError::Unsupported {
-                kernel: request.kernel.clone(),
-                feature: refusal.0,
-                device: Self::DEVICE,
-            }
+        let binary = binary.map_err(|refusal| JitError::Unsupported {
+            kernel: request.kernel.clone(),
+            feature: refusal.0,
+            device: Self::DEVICE,
         })?;
         if binary.takes_local {
             flags |= GPU_LOCAL;

@@ -18,9 +18,9 @@ use crate::hal::gpu::api::{DevicePtr, RawStream, number, symbol};
 use crate::hal::gpu::handle::Handle;
 use crate::hal::gpu::host_memory::HostMemory;
 use crate::hal::gpu::process;
-use crate::hal::messages::MessageBuffers;
 use crate::hal::gpu::properties::Properties;
 use crate::hal::gpu::staging::{Direction, Staging};
+use crate::hal::messages::MessageBuffers;
 
 /// See the module's documentation.
 #[derive(Debug)]

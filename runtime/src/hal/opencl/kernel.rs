@@ -26,6 +26,7 @@ use crate::hal::CodeLoader;
 use crate::hal::opencl::api::{RawKernel, RawProgram, number, symbol};
 use crate::hal::opencl::context::Context;
 use crate::hal::opencl::driver;
+use crate::kernel::group::local::DYNAMIC_ALIGN;
 
 /// A part of the closure that becomes an argument.
 #[derive(Clone, Debug)]
@@ -119,10 +120,10 @@ impl ClKernel {
             // What does not fit is an error at the launch.
             local_memory: usize::try_from(kernel.groups.unwrap_or_default().local_size)
                 .unwrap_or(usize::MAX),
-            local_slack: usize::try_from(
-                kernel.groups.unwrap_or_default().local_align.saturating_sub(1),
-            )
-            .unwrap_or(usize::MAX),
+            local_slack: usize::try_from(kernel.groups.unwrap_or_default().local_align)
+                .unwrap_or(usize::MAX)
+                .max(DYNAMIC_ALIGN)
+                - 1,
             version: variant.to_string().into(),
         };
         this.find(entry).map_err(|source| ImageError::Driver {

@@ -19,7 +19,7 @@ unsafe extern "Rust" {
 
 /// The alignment of the memory that a launch adds. It suffices for every element without a larger
 /// alignment of its own.
-const DYNAMIC_ALIGN: usize = 128;
+pub(crate) const DYNAMIC_ALIGN: usize = 128;
 
 /// An array in the local memory of a work-group, shared by the group's work-items only.
 ///

@@ -7,6 +7,7 @@ use rspirv::spirv::{
     Capability, Decoration, FunctionControl, FunctionParameterAttribute, Op, StorageClass, Word,
 };
 use schism_llvm::{Block, Opcode, TypeKind, Value, ValueKind};
+use schism_passes::spec::builtins::DYNAMIC_ALIGN;
 
 use super::types::held_in;
 use super::{Lowered, Lowering, refuse};
@@ -180,7 +181,7 @@ impl<'m> Lowering<'m> {
     /// Where the group's local memory begins in what is given for it.
     fn aligned_local(&mut self, local: Value<'m>, given: Word) -> Lowered<Word> {
         let align = u64::from(local.alignment());
-        if align > self.local_align.max(1) {
+        if align > self.local_align.max(DYNAMIC_ALIGN) {
             return refuse(format!("local memory aligned to {align} bytes"));
         }
         if align <= 1 {
@@ -188,7 +189,8 @@ impl<'m> Lowering<'m> {
         }
         let (long, ty) = (self.int(64), self.pointer(local.ty().address_space())?);
         let address = self.emit_of(Op::ConvertPtrToU, long, &[given]);
-        let (negated, mask) = (self.emit_of(Op::SNegate, long, &[address]), self.number(64, align - 1));
+        let (negated, mask) =
+            (self.emit_of(Op::SNegate, long, &[address]), self.number(64, align - 1));
         let ahead = self.emit_of(Op::BitwiseAnd, long, &[negated, mask]);
         Ok(self.emit_of(Op::InBoundsPtrAccessChain, ty, &[given, ahead]))
     }
