@@ -136,7 +136,7 @@
 //! # Environment
 //! | variable | meaning |
 //! |---|---|
-//! | `SCHISM_DEVICE` | the default device: `cpu`, `native`, or a GPU: `cuda:0`, `cuda:1`, `hip:0` and so on |
+//! | `SCHISM_DEVICE` | the default device: `cpu`, `native`, or a GPU: `cuda:0`, `cuda:1`, `hip:0`, `opencl:0` and so on |
 //! | `SCHISM_CPU_THREADS` | threads of the host devices; by default one for each core |
 //! | `SCHISM_CPU_STACK` | the stack of a work-item on the host devices where the need of its kernel is unknown: in bytes or with `K`, `M`; by default `2M`. The need is unknown on the device `native`, and on `cpu` for kernels with recursion or calls through pointers |
 //! | `SCHISM_LIBDEVICE` | kernels on GPUs use NVIDIA's libdevice for `sin`, `exp` and so on, instead of schism's own library: `1` for the one of the toolkit in `CUDA_HOME`, `CUDA_PATH` or `/usr/local/cuda`, or the path of its file. Results are then those of CUDA and differ from other devices |
@@ -144,6 +144,7 @@
 //! | `SCHISM_CPU_MATH` | the mathematics library of kernels on the device `cpu`: `host` (default), or `portable`, schism's own, which gives the same bits on all devices |
 //! | `SCHISM_CUDA` | the path of NVIDIA's driver library, instead of the system's `libcuda.so.1`; empty: no GPUs |
 //! | `SCHISM_HIP` | the path of AMD's HIP, instead of the system's `libamdhip64.so`; empty: no GPUs of AMD's |
+//! | `SCHISM_OPENCL` | the path of OpenCL's loader or of a driver, instead of the system's `libOpenCL.so.1`; empty: no devices of OpenCL |
 //! | `SCHISM_LLD` | the path of `rust-lld`, with which stage 2 links code for AMD's GPUs, instead of the toolchain's |
 //! | `SCHISM_ADAPTIVITY` | how far kernels are specialized for the launches that occur: `off`, `basic` (default), `full`; see [`Adaptivity`] |
 //! | `SCHISM_ALGORITHMS` | how [`algorithms`] divide their work: `auto` (default), by the device; `chunks`, without work-groups; `groups`, with them, except on the device `native` |
