@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use schism::prelude::*;
-use schism::{GroupValue, SubGroup, local_array};
+use schism::{DeviceKind, GroupValue, SubGroup, local_array};
 use schism_tests::devices::{has_recursion, notices_who_does_not_come};
 use schism_tests::sub_groups::{SIZES, on_every_device, random};
 
