@@ -39,13 +39,17 @@ pub(super) fn choose(plan: &Plan<'_>, lanes: &Lanes) -> Result<u32, Refusal> {
     if let Some(forced) = lanes.forced {
         return Ok(forced);
     }
-    if is_left_to_llvm(plan) {
-        return Err(Refusal::Left);
-    }
     let (narrow, wide) = widths(plan);
     // Gathers wait for memory: the more of them at once, the better.
     let by = if wide > narrow && !gathers_in_loop(plan) { 64 } else { 32 };
-    let count = (lanes.register_bits / by).clamp(2, 16) * interleaved(plan);
+    let single = (lanes.register_bits / by).clamp(2, 16);
+    if plan.items().is_some_and(|items| items < u64::from(single)) {
+        return Err(Refusal::Left);
+    }
+    if is_left_to_llvm(plan) && !plan.becomes_straight(single) {
+        return Err(Refusal::Left);
+    }
+    let count = single * interleaved(plan, single);
     let (scalar, vector) = costs(plan, count, f64::from(lanes.register_bits));
     let per_item = vector / f64::from(count);
     if per_item < scalar * MARGIN {
@@ -86,13 +90,14 @@ fn is_simple<'m>(plan: &Plan<'m>, address: Value<'m>, value: Value<'m>) -> bool 
 /// How many registers each vector has. Two keep the processor busy where each iteration of a loop
 /// waits for the one before it, and share what is the same for all lanes; there must be registers
 /// for the values that go from one iteration to the next. The rows of a group are often not longer
-/// than one register.
-fn interleaved(plan: &Plan<'_>) -> u32 {
+/// than one register, and their length must be known.
+fn interleaved(plan: &Plan<'_>, single: u32) -> u32 {
     /// Instructions of such a loop, and the registers that it carries values in.
     const MOST: usize = 60;
     const CARRIED: u32 = 6;
     let region = &plan.region;
-    if region.function.string_attribute(FUNCTION_INDEX, CUT).is_some() {
+    let is_group = region.function.string_attribute(FUNCTION_INDEX, CUT).is_some();
+    if is_group && plan.items().is_none_or(|items| items % u64::from(2 * single) != 0) {
         return 1;
     }
     let is_varying = |value: Value<'_>| plan.shapes.get(value) == Shape::Varying;

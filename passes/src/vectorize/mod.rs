@@ -84,8 +84,9 @@ mod shapes;
 mod split_range;
 
 use inkwell::module::Module;
-use schism_llvm::{Block, IntoValue, Value};
+use schism_llvm::{Block, Builder, FUNCTION_INDEX, IntPredicate, IntoValue, Opcode, Value};
 
+use crate::cpu::split_at_barriers::GROUP_SIZE;
 use crate::ir::metadata;
 use plan::Plan;
 use refusal::Refusal;
@@ -119,12 +120,20 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
         for latch in latches_with(function, metadata::INDEPENDENT_ITERATIONS) {
             metadata::set_unroll(&[latch.end()], metadata::UNROLL_DISABLE, None);
         }
+        // Rows of a group of a known size are not unrolled before there are vectors.
+        let is_known = function.string_attribute(FUNCTION_INDEX, GROUP_SIZE).is_some();
+        for latch in latches_with(function, MARK).into_iter().filter(|_| is_known) {
+            metadata::set_unroll(&[latch.end()], metadata::UNROLL_DISABLE, None);
+        }
         function.run_passes(PREPARE)?;
         let iterations = latches_with(function, metadata::INDEPENDENT_ITERATIONS);
         if !iterations.is_empty() {
             function.run_passes(PREPARE_ITERATIONS)?;
         }
+        let count_on = |function| latches_of(function).into_iter().for_each(count_by_next);
+        count_on(function);
         split_ranges(function)?;
+        count_on(function);
         // What is made for one loop leaves the blocks of the others as they are.
         for latch in latches_of(function) {
             let remark = match plan_of(function, latch, lanes) {
@@ -132,17 +141,46 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
                     emit::apply(&plan);
                     format!("vectorised: {} lanes", plan.lanes)
                 }
-                Err(refusal) => {
-                    if metadata::has(latch.end(), metadata::INDEPENDENT_ITERATIONS) {
-                        metadata::forget_unroll(latch.end());
-                    }
-                    refusal.to_string()
-                }
+                Err(refusal) => refusal.to_string(),
             };
             remarks.push(format!("{}: {remark}", function.name()));
+            // What is left of a loop may be unrolled.
+            if is_known || metadata::has(latch.end(), metadata::INDEPENDENT_ITERATIONS) {
+                metadata::forget_unroll(latch.end());
+            }
+        }
+        for latch in latches_with(function, MARK).into_iter().filter(|_| is_known) {
+            metadata::forget_unroll(latch.end());
         }
     }
     Ok(remarks)
+}
+
+/// Lets a loop end when the next work-item's number is the constant one behind the last: LLVM
+/// compares the number of the last one.
+fn count_by_next(latch: Block<'_>) {
+    use IntPredicate::*;
+    let end = latch.end();
+    let is_comparison = end.is_conditional() && end.condition().opcode() == Some(Opcode::ICmp);
+    if !is_comparison {
+        return;
+    }
+    let comparison = end.condition();
+    let (item, last) = (comparison.operand(0), comparison.operand(1));
+    let Some(count) = last.as_unsigned().filter(|last| *last < i64::MAX as u64) else { return };
+    if item.opcode() != Some(Opcode::Phi) || !latch.successors().contains(&item.block()) {
+        return;
+    }
+    let Some(next) = item.incoming(latch) else { return };
+    let steps = next.opcode() == Some(Opcode::Add)
+        && next.operand(0) == item
+        && next.operand(1).as_unsigned() == Some(1)
+        && next.is_nuw();
+    if steps && matches!(comparison.icmp_predicate(), ULT | ULE | UGT | UGE | EQ | NE) {
+        let behind = last.ty().const_int(count + 1, false);
+        let new = Builder::before(end).icmp(comparison.icmp_predicate(), next, behind);
+        end.set_operand(0, new);
+    }
 }
 
 /// Divides loops where conditions on the work-item's number change, as long as there are such.
@@ -151,6 +189,7 @@ fn split_ranges(function: Value<'_>) -> Result<(), String> {
     for _ in 0..ROUNDS {
         let mut any = false;
         for latch in latches_of(function) {
+            count_by_next(latch);
             any |= split_range::run(function, latch);
         }
         if !any {

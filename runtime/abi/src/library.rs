@@ -298,6 +298,7 @@ impl Lists {
             values_len: 0,
             links: self.links.as_ptr(),
             links_len: self.links.len(),
+            group: [0; 3],
         }
     }
 }

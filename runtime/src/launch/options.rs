@@ -32,6 +32,11 @@ pub enum Math {
     RelaxedFinite,
 }
 
+impl Math {
+    /// How many there are.
+    pub(crate) const COUNT: usize = Self::RelaxedFinite as usize + 1;
+}
+
 /// The options of a launch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Options {
