@@ -73,6 +73,7 @@
 
 mod cost;
 mod emit;
+mod explain;
 mod intrinsics;
 mod masks;
 mod plan;
@@ -88,6 +89,7 @@ use schism_llvm::{Block, Builder, FUNCTION_INDEX, IntPredicate, IntoValue, Opcod
 
 use crate::cpu::split_at_barriers::GROUP_SIZE;
 use crate::ir::metadata;
+use cost::Width;
 use plan::Plan;
 use refusal::Refusal;
 
@@ -113,7 +115,11 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
     let Some(lanes) = lanes else { return Ok(Vec::new()) };
     let mut remarks = Vec::new();
     for function in module.get_functions().map(IntoValue::value) {
-        if latches_of(function).is_empty() {
+        let loops = latches_of(function).len();
+        if let Some(barriers) = explain::barriers(function, loops) {
+            remarks.push(format!("{}: {barriers}", function.name()));
+        }
+        if loops == 0 {
             continue;
         }
         // A loop that is unrolled is none any more.
@@ -136,14 +142,16 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
         count_on(function);
         // What is made for one loop leaves the blocks of the others as they are.
         for latch in latches_of(function) {
-            let remark = match plan_of(function, latch, lanes) {
-                Ok(plan) => {
+            let name = function.name();
+            match plan_of(function, latch, lanes) {
+                Ok((plan, width)) => {
+                    remarks.push(format!("{name}: vectorised: {} lanes", plan.lanes));
+                    let details = explain::of(&plan, &width).into_iter();
+                    remarks.extend(details.map(|line| format!("{name}:   {line}")));
                     emit::apply(&plan);
-                    format!("vectorised: {} lanes", plan.lanes)
                 }
-                Err(refusal) => refusal.to_string(),
-            };
-            remarks.push(format!("{}: {remark}", function.name()));
+                Err(refusal) => remarks.push(format!("{name}: {refusal}")),
+            }
             // What is left of a loop may be unrolled.
             if is_known || metadata::has(latch.end(), metadata::INDEPENDENT_ITERATIONS) {
                 metadata::forget_unroll(latch.end());
@@ -168,6 +176,10 @@ fn count_by_next(latch: Block<'_>) {
     let comparison = end.condition();
     let (item, last) = (comparison.operand(0), comparison.operand(1));
     let Some(count) = last.as_unsigned().filter(|last| *last < i64::MAX as u64) else { return };
+    // A counter of another width is none that is vectorised.
+    if last.ty().int_width() != 64 {
+        return;
+    }
     if item.opcode() != Some(Opcode::Phi) || !latch.successors().contains(&item.block()) {
         return;
     }
@@ -201,10 +213,15 @@ fn split_ranges(function: Value<'_>) -> Result<(), String> {
 }
 
 /// A plan with its number of lanes.
-fn plan_of<'m>(function: Value<'m>, latch: Block<'m>, lanes: &Lanes) -> Result<Plan<'m>, Refusal> {
+fn plan_of<'m>(
+    function: Value<'m>,
+    latch: Block<'m>,
+    lanes: &Lanes,
+) -> Result<(Plan<'m>, Width), Refusal> {
     let mut plan = Plan::of(function, latch)?;
-    plan.lanes = cost::choose(&plan, lanes)?;
-    Ok(plan)
+    let width = cost::choose(&plan, lanes)?;
+    plan.lanes = width.lanes;
+    Ok((plan, width))
 }
 
 /// The latches of a function's loops that are to be vectorised: over independent iterations, or

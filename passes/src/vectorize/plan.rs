@@ -289,6 +289,17 @@ impl<'m> Plan<'m> {
             let ty = one.ty();
             return if is_element(ty) { Ok(false) } else { refuse("a call of an unusual type") };
         }
+        if intrinsics::is_confined(one, callee) {
+            // Each lane calls it with memory of its own.
+            let is_own = |arg: Value<'m>| match arg.ty().kind() {
+                TypeKind::Pointer => self.privates.is_apart(arg),
+                _ => is_scalar(arg.ty()),
+            };
+            let returns = one.ty().kind() == TypeKind::Void || is_element(one.ty());
+            if returns && one.args().into_iter().all(is_own) {
+                return Ok(false);
+            }
+        }
         refuse("a call of a function that is not inlined")
     }
 
