@@ -494,10 +494,12 @@ impl Job<'_> {
                 let made = self.stage2.compile_spirv(self.wanted(0)?);
                 return Ok(made.map_err(|refused| self.problem(refused.reason))?.code);
             }
-            (What::DeviceIr, Some(dumps)) => self.step(dumps, ".1-image.ll", ""),
-            (What::Asm, Some(dumps)) => self.step(dumps, ".s", processor.unwrap_or_default()),
+            (What::DeviceIr, Some(dumps)) => self.step(dumps, ".1-image.ll", "", None),
+            (What::Asm, Some(dumps)) => {
+                self.step(dumps, ".s", processor.unwrap_or_default(), group)
+            }
             (What::Remarks, Some(dumps)) => {
-                let text = self.step(dumps, ".remarks", processor.unwrap_or_default())?;
+                let text = self.step(dumps, ".remarks", processor.unwrap_or_default(), group)?;
                 Ok(indented(&text))
             }
             (What::Sass, _) => {
@@ -545,9 +547,17 @@ impl Job<'_> {
     }
 
     /// Compiles for the CPU, this one or one of the named level, and takes one of the steps that
-    /// stage 2 has written.
-    fn step(&self, dumps: &Path, suffix: &str, processor: &str) -> Result<String> {
-        let made = self.stage2.compile_cpu(self.wanted(cpu_flags())?, processor);
+    /// stage 2 has written. Only kernels with groups have code for groups of a size.
+    fn step(
+        &self,
+        dumps: &Path,
+        suffix: &str,
+        processor: &str,
+        group: Option<&GroupSize>,
+    ) -> Result<String> {
+        let group = group.filter(|_| self.kernel.groups.is_some());
+        let group = group.map_or([0; 3], GroupSize::xyz);
+        let made = self.stage2.compile_cpu(self.wanted(cpu_flags())?, processor, group);
         let mut text = None;
         for entry in std::fs::read_dir(dumps).at("read", dumps)? {
             let path = entry.at("read", dumps)?.path();
@@ -601,8 +611,10 @@ fn about_launch(what: What, kernel: &KernelRef<'_>, group: &GroupSize) -> String
     match (what, kernel.groups) {
         (What::DeviceIr, _) => "the image is the same for groups of all sizes".to_owned(),
         (What::Spirv, _) => "SPIR-V is the same for groups of all sizes".to_owned(),
-        (What::Asm | What::Remarks, _) => {
-            "a processor's code is the same for groups of all sizes".to_owned()
+        (What::Asm | What::Remarks, Some(_)) => format!("launched in groups of {group}"),
+        (What::Asm | What::Remarks, None) => {
+            "the kernel takes no groups: a processor's code does not depend on their size"
+                .to_owned()
         }
         (What::Ptx | What::Sass, Some(_)) => format!(
             "launched in groups of {group}: index=32 divisible block={block}; captures may be anything"

@@ -241,7 +241,7 @@ impl PassContext<'_> {
         let wanted =
             CompileRequest { image, kernel: self.kernel, flags: self.form.flags, links: &[] };
         match self.target {
-            Target::Host(level) => stage2.compile_cpu(wanted, level.as_str()),
+            Target::Host(level) => stage2.compile_cpu(wanted, level.as_str(), [0; 3]),
             Target::Ptx(processor) => {
                 let flags = self.form.assumptions;
                 let assumptions = LaunchAssumptions { flags, ..LaunchAssumptions::default() };

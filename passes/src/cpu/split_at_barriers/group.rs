@@ -66,6 +66,7 @@ pub(super) fn own_local_memory<'m>(body: &Body<'m>, group: Value<'m>) {
         begin = next;
     }
     let memory = Builder::before(begin).call_function(take, &[group]).with_name("local.memory");
+    debug_assert!(body.block_of(memory).is_none(), "it is new");
     for load in loads {
         load.replace_uses(memory);
         load.erase();

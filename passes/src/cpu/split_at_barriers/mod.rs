@@ -209,11 +209,13 @@ fn cut(module: ModuleRef<'_>, function: Value<'_>) -> Result<bool, Refusal> {
     memory::check(&layout, &locals, kept.all_across(&body).filter(|&it| varying.has(it)))?;
     // From here on the function changes.
     let locals: HashSet<Value<'_>> = locals.into_iter().collect();
+    local_memory::make_plain(&body, group);
+    // Before anything of the body is erased: a new instruction may lie where an erased one lay, and
+    // what the body uses must not be taken for that.
+    group::own_local_memory(&body, group);
+    group::begin_at_first(&body, group);
     private::forget_lifetimes(function);
     forget_scopes(function);
-    local_memory::make_plain(&body, group);
-    group::begin_at_first(&body, group);
-    group::own_local_memory(&body, group);
     let memory = Memory::take(&body, group, kept.in_place_of_phis(&body, &varying));
     let analyses = Analyses {
         body: &body,

@@ -216,7 +216,8 @@ impl HostQueue {
 /// The size of a group as code can count on it, or zeros.
 #[inline]
 fn block_of(local: [usize; 3]) -> [u32; 3] {
-    local.map(|items| u32::try_from(items).unwrap_or(0))
+    let fits = local.iter().all(|&items| u32::try_from(items).is_ok());
+    if fits { local.map(|items| items as u32) } else { [0; 3] }
 }
 
 impl QueueOps for HostQueue {
