@@ -26,6 +26,8 @@ pub enum Request {
     Hcf(Vec<OsString>),
     /// Show what kernels become.
     Emit(Vec<OsString>),
+    /// Say what passes made of kernels on the CPU.
+    Explain(Vec<OsString>),
     /// Lower a file's kernels to PTX.
     LlvmToPtx(Vec<OsString>),
     /// Lower a file's kernels to SPIR-V.
@@ -69,6 +71,7 @@ const OWN_VERBS: &[&str] = &[
     "clean",
     "doctor",
     "emit",
+    "explain",
     "hcf",
     "help",
     "llvm-to-amdgcn",
@@ -125,6 +128,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request> {
         "bench" => return Ok(Request::Bench(rest)),
         "hcf" => return Ok(Request::Hcf(rest)),
         "emit" => return Ok(Request::Emit(rest)),
+        "explain" => return Ok(Request::Explain(rest)),
         "llvm-to-ptx" => return Ok(Request::LlvmToPtx(rest)),
         "llvm-to-spirv" => return Ok(Request::LlvmToSpirv(rest)),
         "llvm-to-amdgcn" => return Ok(Request::LlvmToAmdgcn(rest)),

@@ -10,7 +10,7 @@ use schism_hcf::{
     AMD_PROCESSORS, AmdProcessor, KernelRef, Level, PROCESSORS, Processor, RecordRef,
 };
 use schism_jit_abi::library::{CompileRequest, LaunchAssumptions, Stage2};
-use schism_jit_abi::{ASSUME_DIVISIBLE, ASSUME_INDEX_32};
+use schism_jit_abi::{ASSUME_DIVISIBLE, ASSUME_INDEX_32, FLAG_PORTABLE_MATH};
 use tempfile::TempDir;
 
 use crate::arguments;
@@ -50,9 +50,11 @@ enum What {
     Amdgcn,
     /// A binary module for the driver of AMD's GPUs.
     CodeObject,
+    /// What passes say of the kernel on the CPU.
+    Remarks,
 }
 
-const KINDS: [(&str, What); 7] = [
+const KINDS: [(&str, What); 8] = [
     ("device-ir", What::DeviceIr),
     ("ptx", What::Ptx),
     ("sass", What::Sass),
@@ -60,6 +62,7 @@ const KINDS: [(&str, What); 7] = [
     ("spirv", What::Spirv),
     ("amdgcn", What::Amdgcn),
     ("code-object", What::CodeObject),
+    ("remarks", What::Remarks),
 ];
 
 impl What {
@@ -77,6 +80,7 @@ impl What {
             Self::Asm | Self::Amdgcn => "s",
             Self::CodeObject => "hsaco",
             Self::Spirv => "spv",
+            Self::Remarks => "txt",
         }
     }
 
@@ -87,6 +91,7 @@ impl What {
             Self::Asm => Some("#"),
             Self::Ptx | Self::Sass => Some("//"),
             Self::Spirv | Self::CodeObject => None,
+            Self::Remarks => Some("kernel"),
         }
     }
 }
@@ -302,6 +307,13 @@ impl Output {
     }
 }
 
+/// `cargo schism explain`: `emit remarks`.
+pub fn explain(arguments: &[OsString]) -> Result<ExitCode> {
+    let mut all = vec![OsString::from(What::Remarks.name())];
+    all.extend(arguments.iter().cloned());
+    run(&all)
+}
+
 /// `cargo schism llvm-to-ptx` and the like: the same for a file, as one of stage 2's targets by
 /// itself. The file may have containers, or be a container.
 pub fn of_file(verb: &str, kind: &str, arguments: &[OsString]) -> Result<ExitCode> {
@@ -393,7 +405,9 @@ fn check_processor(what: What, processor: &str) -> Result<()> {
             (processor.parse::<AmdProcessor>().is_ok(), AMD_PROCESSORS.to_vec())
         }
         What::Ptx | What::Sass => (processor.parse::<Processor>().is_ok(), PROCESSORS.to_vec()),
-        What::Asm => (processor.parse::<Level>().is_ok(), Level::ALL.map(Level::as_str).to_vec()),
+        What::Asm | What::Remarks => {
+            (processor.parse::<Level>().is_ok(), Level::ALL.map(Level::as_str).to_vec())
+        }
     };
     if is_known {
         return Ok(());
@@ -464,7 +478,7 @@ fn scratch_folder() -> Result<TempDir> {
 
 /// A new folder for stage 2's steps, which it writes to from then on.
 fn dump_folder(what: What) -> Result<Option<TempDir>> {
-    if !matches!(what, What::DeviceIr | What::Asm) {
+    if !matches!(what, What::DeviceIr | What::Asm | What::Remarks) {
         return Ok(None);
     }
     let folder = scratch_folder()?;
@@ -492,14 +506,20 @@ impl Job<'_> {
         }
         let text = match (request.what, dumps) {
             (What::Spirv, _) => {
-                let made = self.stage2.compile_spirv(self.wanted()?);
+                let made = self.stage2.compile_spirv(self.wanted(0)?);
                 return Ok(made.map_err(|refused| self.problem(refused.reason))?.code);
             }
             (What::Amdgcn | What::CodeObject, _) => {
                 return self.amdgcn(request.what, processor.unwrap_or(AMD_PROCESSOR), group);
             }
-            (What::DeviceIr, Some(dumps)) => self.step(dumps, ".1-image.ll", ""),
-            (What::Asm, Some(dumps)) => self.step(dumps, ".s", processor.unwrap_or_default()),
+            (What::DeviceIr, Some(dumps)) => self.step(dumps, ".1-image.ll", "", None),
+            (What::Asm, Some(dumps)) => {
+                self.step(dumps, ".s", processor.unwrap_or_default(), group)
+            }
+            (What::Remarks, Some(dumps)) => {
+                let text = self.step(dumps, ".remarks", processor.unwrap_or_default(), group)?;
+                Ok(indented(&text))
+            }
             (What::Sass, _) => {
                 let processor = processor.unwrap_or(PROCESSOR);
                 sass(&self.ptx(processor, group)?, processor)
@@ -533,25 +553,20 @@ impl Job<'_> {
     }
 
     /// What stage 2 is asked for.
-    fn wanted(&self) -> Result<CompileRequest<'_>> {
-        Ok(CompileRequest {
-            image: self.image()?,
-            kernel: self.kernel,
-            flags: 0,
-            links: self.links,
-        })
+    fn wanted(&self, flags: u32) -> Result<CompileRequest<'_>> {
+        Ok(CompileRequest { image: self.image()?, kernel: self.kernel, flags, links: self.links })
     }
 
     fn ptx(&self, processor: &str, group: Option<&GroupSize>) -> Result<String> {
         let assumptions = group.map_or_else(Default::default, |group| assumed(self.kernel, group));
-        let made = self.stage2.compile_ptx(self.wanted()?, processor, assumptions);
+        let made = self.stage2.compile_ptx(self.wanted(0)?, processor, assumptions);
         let made = made.map_err(|refused| self.problem(refused.reason))?;
         Ok(String::from_utf8_lossy(&made.code).into_owned())
     }
 
     fn amdgcn(&self, what: What, processor: &str, group: Option<&GroupSize>) -> Result<Vec<u8>> {
         let assumptions = group.map_or_else(Default::default, |group| assumed(self.kernel, group));
-        let wanted = self.wanted()?;
+        let wanted = self.wanted(0)?;
         let made = match what {
             What::CodeObject => self.stage2.compile_amdgcn(wanted, processor, assumptions),
             _ => self.stage2.compile_amdgcn_assembly(wanted, processor, assumptions),
@@ -560,9 +575,17 @@ impl Job<'_> {
     }
 
     /// Compiles for the CPU, this one or one of the named level, and takes one of the steps that
-    /// stage 2 has written.
-    fn step(&self, dumps: &Path, suffix: &str, processor: &str) -> Result<String> {
-        let made = self.stage2.compile_cpu(self.wanted()?, processor);
+    /// stage 2 has written. Only kernels with groups have code for groups of a size.
+    fn step(
+        &self,
+        dumps: &Path,
+        suffix: &str,
+        processor: &str,
+        group: Option<&GroupSize>,
+    ) -> Result<String> {
+        let group = group.filter(|_| self.kernel.groups.is_some());
+        let group = group.map_or([0; 3], GroupSize::xyz);
+        let made = self.stage2.compile_cpu(self.wanted(cpu_flags())?, processor, group);
         let mut text = None;
         for entry in std::fs::read_dir(dumps).at("read", dumps)? {
             let path = entry.at("read", dumps)?.path();
@@ -587,6 +610,25 @@ fn assumed(kernel: &KernelRef<'_>, group: &GroupSize) -> LaunchAssumptions {
     LaunchAssumptions { flags: ASSUME_INDEX_32 | divisible, block: group.xyz() }
 }
 
+/// What passes say of a kernel, without the name of its function: each kernel has one.
+fn indented(remarks: &str) -> String {
+    let mut lines: Vec<String> = remarks
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map(|line| format!("  {}", line.strip_prefix("schism.loop: ").unwrap_or(line)))
+        .collect();
+    if lines.is_empty() {
+        lines.push("  no loop over work-items: they run one after the other".to_owned());
+    }
+    lines.join("\n")
+}
+
+/// The flags of a request for the CPU's code, as programs make it by default.
+fn cpu_flags() -> u32 {
+    let is_host = std::env::var_os("SCHISM_CPU_MATH").is_some_and(|library| library == "host");
+    if is_host { 0 } else { FLAG_PORTABLE_MATH }
+}
+
 /// What the size of groups means to the code, in a line for its reader. The trace describes a
 /// launch's version by the same words.
 fn about_launch(what: What, kernel: &KernelRef<'_>, group: &GroupSize) -> String {
@@ -597,7 +639,11 @@ fn about_launch(what: What, kernel: &KernelRef<'_>, group: &GroupSize) -> String
     match (what, kernel.groups) {
         (What::DeviceIr, _) => "the image is the same for groups of all sizes".to_owned(),
         (What::Spirv, _) => "SPIR-V is the same for groups of all sizes".to_owned(),
-        (What::Asm, _) => "a processor's code is the same for groups of all sizes".to_owned(),
+        (What::Asm | What::Remarks, Some(_)) => format!("launched in groups of {group}"),
+        (What::Asm | What::Remarks, None) => {
+            "the kernel takes no groups: a processor's code does not depend on their size"
+                .to_owned()
+        }
         (What::Ptx | What::Sass | What::Amdgcn | What::CodeObject, Some(_)) => format!(
             "launched in groups of {group}: index=32 divisible block={block}; captures may be anything"
         ),

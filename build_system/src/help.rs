@@ -31,7 +31,7 @@ pub fn of(verb: &str) -> String {
     if verb == "bench" {
         text.push_str(&subjects());
     }
-    if arguments::compiles(verb) || verb == "emit" || verb == "bundle" {
+    if arguments::compiles(verb) || ["emit", "explain", "bundle"].contains(&verb) {
         text.push_str(VARIABLES);
         text.push_str(variables);
     }

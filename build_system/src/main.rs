@@ -85,6 +85,7 @@ fn serve(request: Request) -> Result<ExitCode> {
         }
         Request::Hcf(arguments) => return hcf::run(&arguments),
         Request::Emit(arguments) => return emit::run(&arguments),
+        Request::Explain(arguments) => return emit::explain(&arguments),
         Request::LlvmToPtx(arguments) => {
             return emit::of_file("llvm-to-ptx", "ptx", &arguments);
         }

@@ -24,11 +24,11 @@ use schism_hcf::{Code, Container, Image, KernelRef, Level, RecordRef, Target, Ta
 use schism_jit_abi::library::{CompileRequest, CompiledKernel, LaunchAssumptions, Refused, Stage2};
 use schism_jit_abi::{
     ABI_VERSION, ASSUME_INDEX_32, BACKEND_FAILED, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS,
-    STACK_UNKNOWN, UNRESOLVED_SYMBOLS, UNSUPPORTED,
+    FLAG_PORTABLE_MATH, STACK_UNKNOWN, UNRESOLVED_SYMBOLS, UNSUPPORTED,
 };
 use schism_passes::pipeline::DISABLE_PASSES;
 
-use crate::track;
+use crate::{stdpar, track};
 
 /// The environment variable with the targets.
 pub(crate) const TARGETS: &str = "SCHISM_TARGETS";
@@ -47,6 +47,9 @@ const MOST_THREADS: usize = 8;
 pub(crate) struct Plan {
     targets: Vec<Target>,
     stage2: PathBuf,
+    /// Whether kernels on the CPU take the host's mathematics library: those of parallel iterators
+    /// do, by default.
+    host_mathematics: bool,
 }
 
 /// A kernel that cannot be compiled for a target.
@@ -101,7 +104,11 @@ pub(crate) fn plan(tcx: TyCtxt<'_>) -> Plan {
              `cargo schism build --targets`"
         ));
     }
-    Plan { targets, stage2: stage2.map(PathBuf::from).unwrap_or_default() }
+    Plan {
+        targets,
+        stage2: stage2.map(PathBuf::from).unwrap_or_default(),
+        host_mathematics: stdpar::is_in_sight(tcx),
+    }
 }
 
 impl Plan {
@@ -144,12 +151,8 @@ impl Plan {
                 continue;
             }
             for &target in &self.targets {
-                jobs.extend(forms(kernel, target).map(|form| PassContext {
-                    kernel,
-                    index,
-                    target,
-                    form,
-                }));
+                let forms = forms(kernel, target, self.host_mathematics);
+                jobs.extend(forms.map(|form| PassContext { kernel, index, target, form }));
             }
         }
         let results = run_all(&jobs, |job| job.run(stage2, &record));
@@ -196,17 +199,23 @@ struct Form {
     assumptions: u32,
 }
 
-fn forms(kernel: &KernelRef<'_>, target: Target) -> impl Iterator<Item = Form> + use<> {
+fn forms(
+    kernel: &KernelRef<'_>,
+    target: Target,
+    host_mathematics: bool,
+) -> impl Iterator<Item = Form> + use<> {
     let constants = if kernel.spec_constants.is_empty() { 0 } else { FLAG_OPEN_CONSTANTS };
-    let (plain_assumptions, general) = match target {
-        Target::Host(_) => (0, constants),
-        Target::Ptx(_) | Target::Amdgcn(_) => (ASSUME_INDEX_32, constants | FLAG_BASE),
+    let (plain_assumptions, general, always) = match target {
+        Target::Host(_) if host_mathematics => (0, constants, 0),
+        Target::Host(_) => (0, constants, FLAG_PORTABLE_MATH),
+        Target::Ptx(_) | Target::Amdgcn(_) => (ASSUME_INDEX_32, constants | FLAG_BASE, 0),
     };
+    let form = |name, flags, assumptions| Form { name, flags: flags | always, assumptions };
     let forms = [
-        Form { name: "plain", flags: 0, assumptions: plain_assumptions },
-        Form { name: "general", flags: general, assumptions: 0 },
-        Form { name: "offset", flags: FLAG_OFFSET, assumptions: plain_assumptions },
-        Form { name: "general-offset", flags: general | FLAG_OFFSET, assumptions: 0 },
+        form("plain", 0, plain_assumptions),
+        form("general", general, 0),
+        form("offset", FLAG_OFFSET, plain_assumptions),
+        form("general-offset", general | FLAG_OFFSET, 0),
     ];
     let has_offset = kernel.offset_variant.is_some();
     forms.into_iter().enumerate().filter_map(move |(place, form)| {
@@ -234,7 +243,7 @@ impl PassContext<'_> {
         let flags = self.form.assumptions;
         let assumptions = LaunchAssumptions { flags, ..LaunchAssumptions::default() };
         match self.target {
-            Target::Host(level) => stage2.compile_cpu(wanted, level.as_str()),
+            Target::Host(level) => stage2.compile_cpu(wanted, level.as_str(), [0; 3]),
             Target::Ptx(processor) => {
                 stage2.compile_ptx(wanted, &processor.to_string(), assumptions)
             }

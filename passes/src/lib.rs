@@ -70,6 +70,7 @@
 //! | `merge-checks` | [`bounds::merge_checks`]: merges successive range checks into one branch |
 //! | `clamped-checks` | [`bounds::clamped_checks`]: decides checks of clamped indices by the sizes that they are clamped to |
 //! | `vectorize` | [`mod@vectorize`]: computes several work-items at once, in the lanes of vectors (CPU) |
+//! | `forward-group-memory` | [`cpu::forward_group_memory`]: keeps in registers what work-items of a group of known size leave in its memory for each other (CPU) |
 //! | `lower-group-updates` | [`cpu::lower_group_updates`]: turns relaxed updates of a group's local memory into plain accesses |
 //! | `strip-mine` | [`bounds::strip_mine`]: strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices) |
 //! | `dead-arguments` | [`specialize::dead_arguments`]: removes the parameters that a kernel does not use |

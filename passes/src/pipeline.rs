@@ -143,6 +143,7 @@ pub static CPU: &[Step] = &[
     // Before LLVM unrolls or vectorises a loop.
     Step::Pass("vectorize"),
     Step::Pass("lower-group-updates"),
+    Step::Pass("forward-group-memory"),
     OPTIMIZE,
     // What must not be optimised.
     Step::Target("add-entry"),

@@ -18,7 +18,7 @@ use thiserror::Error;
 use crate::analysis::call_sites;
 use crate::bounds::{clamped_checks, loop_versioning, merge_checks, narrow_checks, strip_mine};
 use crate::check::{capabilities, device_check, exports, performance_lints, recursion};
-use crate::cpu::{lower_group_updates, split_at_barriers};
+use crate::cpu::{forward_group_memory, lower_group_updates, split_at_barriers};
 use crate::frontend::{
     allocate_local_memory, declare_spec_constants, fold_ir_constants, freeze_initialisers,
     inline_refused, kernel_reachability, launch_offset, link_std_bodies, lower_allocation,
@@ -87,6 +87,7 @@ pub static PASSES: &[Pass] = &[
     optional("narrow-checks", "compares indices with lengths below 2^31 in 32 bits (GPUs)", |module, _| Ok(narrow_checks::run(module))),
     // cpu
     optional("split-at-barriers", "cuts kernels at barriers into loops over a group's work-items", |module, _| split_at_barriers::run(module)),
+    optional("forward-group-memory", "keeps in registers what work-items of a group of known size leave in its memory for each other (CPU)", |module, _| Ok(forward_group_memory::run(module)?)),
     pass("lower-group-updates", "turns relaxed updates of a group's local memory into plain accesses", |module, _| Ok(lower_group_updates::run(module))),
     // vectorize
     optional("vectorize", "computes several work-items at once, in the lanes of vectors (CPU)", |module, cx| Ok(cx.remarks.extend(vectorize::run(module, cx.spec.lanes.as_ref())?))),

@@ -141,7 +141,7 @@
 //! | `SCHISM_CPU_STACK` | the stack of a work-item on the host devices where the need of its kernel is unknown: in bytes or with `K`, `M`; by default `2M`. The need is unknown on the device `native`, and on `cpu` for kernels with recursion or calls through pointers |
 //! | `SCHISM_LIBDEVICE` | kernels on GPUs use NVIDIA's libdevice for `sin`, `exp` and so on, instead of schism's own library: `1` for the one of the toolkit in `CUDA_HOME`, `CUDA_PATH` or `/usr/local/cuda`, or the path of its file. Results are then those of CUDA and differ from other devices |
 //! | `SCHISM_CPU_LANES` | how many work-items kernels on the device `cpu` compute at once, in the lanes of vectors: `auto` (default), where and as many as seem to pay; `4`, `8`, `16`, `32`, wherever that is possible; `off`, none (loops of one block may still be vectorised by LLVM). Results do not depend on it |
-//! | `SCHISM_CPU_MATH` | the mathematics library of kernels on the device `cpu`: `host` (default), or `portable`, schism's own, which gives the same bits on all devices |
+//! | `SCHISM_CPU_MATH` | the mathematics library of kernels on the device `cpu`: `portable` (default), schism's own, which is computed in vectors and gives the same bits on all devices and machines; or `host`, the library that the host half calls, one call for each work-item. Parallel iterators of `--stdpar` take the host's by default |
 //! | `SCHISM_CUDA` | the path of NVIDIA's driver library, instead of the system's `libcuda.so.1`; empty: no GPUs |
 //! | `SCHISM_HIP` | the path of AMD's HIP, instead of the system's `libamdhip64.so`; empty: no GPUs of AMD's |
 //! | `SCHISM_OPENCL` | the path of OpenCL's loader or of a driver, instead of the system's `libOpenCL.so.1`; empty: no devices of OpenCL |

@@ -221,6 +221,8 @@ impl Bench<'_> {
                 command.env("SCHISM_JIT", jit);
             }
             command.arg(devices).arg(begin.to_string()).env("SCHISM_CPU_THREADS", "2");
+            // Kernels are compared with the host bit for bit, in functions of the library, too.
+            command.env("SCHISM_CPU_MATH", "host");
             command.envs(settings.iter().copied());
             let output = start(&mut command)?;
             let text = String::from_utf8_lossy(&output.stdout).into_owned();

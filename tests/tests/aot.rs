@@ -432,14 +432,14 @@ fn code_of_another_version_is_left_alone() {
 }
 
 #[test]
-fn mathematics_of_schisms_own_is_not_aot() {
+fn the_hosts_mathematics_is_not_aot() {
     let Some(lab) = lab() else { return };
     let [_, aot, _] = programs(lab);
     let mut command = without_stage2(aot);
-    command.env("SCHISM_DEVICE", "cpu").env("SCHISM_CPU_MATH", "portable");
+    command.env("SCHISM_DEVICE", "cpu").env("SCHISM_CPU_MATH", "host");
     let (refused, _) = lines(&mut command);
     assert!(
-        refused[0].contains("which does not serve host with SCHISM_CPU_MATH=portable"),
+        refused[0].contains("which does not serve host with SCHISM_CPU_MATH=host"),
         "{refused:?}"
     );
     assert!(refused[0].contains("cargo schism bundle --jit"), "{refused:?}");

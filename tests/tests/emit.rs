@@ -177,16 +177,21 @@ fn with_a_group_it_is_the_code_of_that_launch() {
     // A driver for the first version of PTX that knows the processor, as `emit` makes it.
     run.env("FAKE_CUDA_VERSION", "11080");
     text(run.env("SCHISM_DUMP_DIR", folder.join("dumps")));
-    let dumped = |number: u32| {
+    let mut run = clean_command(folder.join("grouped"));
+    run.env("SCHISM_DEVICE", "cpu").env("SCHISM_CACHE", "0");
+    text(run.env("SCHISM_DUMP_DIR", folder.join("dumps-cpu")));
+    let dump = |folder: &Path, number: u32, end: &str, mark: &str| {
         let name = format!("k_main_closure_{number}_");
-        let mut files = files(&folder.join("dumps"));
+        let mut files = files(folder);
         files.retain(|file| {
             let file = file.file_name().expect("a name").to_string_lossy();
-            file.starts_with(&name) && file.ends_with(".ptx")
+            file.starts_with(&name) && file.ends_with(end)
         });
         assert_eq!(files.len(), 1, "{files:?}");
-        code(&std::fs::read_to_string(&files[0]).expect("a text"), "//")
+        code(&std::fs::read_to_string(&files[0]).expect("a text"), mark)
     };
+    let dumped = |number: u32| dump(&folder.join("dumps"), number, ".ptx", "//");
+    let dumped_for_cpu = |number: u32| dump(&folder.join("dumps-cpu"), number, ".s", "#");
     let shown = |kind: &str, kernel: &str, more: &[&str]| {
         let arguments = [&[kind, "grouped", "--kernel", kernel], more].concat();
         let (command, ended) = emit(lab, &folder, &arguments);
@@ -205,12 +210,98 @@ fn with_a_group_it_is_the_code_of_that_launch() {
         assert!(ptx.lines().nth(1).is_some_and(|line| line.starts_with(header)), "{ptx}");
         assert_eq!(code(&ptx, "//"), dumped(number), "{kernel}");
         assert_ne!(code(&ptx, "//"), code(&general, "//"), "{kernel}");
-        // Processors take the size when they run the code.
-        for (kind, mark) in [("asm", "#"), ("device-ir", ";")] {
+        // The image is the same for all launches, and a processor's code for all without groups.
+        for (kind, mark) in [("asm", "#"), ("remarks", "kernel"), ("device-ir", ";")] {
             let text = shown(kind, &kernel, &["--group", group]);
             let says = text.lines().nth(1).expect("a line");
-            assert!(says.contains("the same for groups of all sizes"), "{text}");
-            assert_eq!(code(&text, mark), code(&shown(kind, &kernel, &[]), mark), "{kernel}");
+            let general = code(&shown(kind, &kernel, &[]), mark);
+            if kind == "device-ir" {
+                assert!(says.contains("the same for groups of all sizes"), "{text}");
+                assert_eq!(code(&text, mark), general, "{kernel}");
+            } else if number == 2 {
+                assert!(says.contains("the kernel takes no groups"), "{text}");
+                assert_eq!(code(&text, mark), general, "{kernel}");
+            } else {
+                assert!(says.contains(&format!("launched in groups of {group}")), "{text}");
+            }
+            if kind == "asm" {
+                assert_eq!(code(&text, mark), dumped_for_cpu(number), "{kernel}");
+                assert_eq!(code(&text, mark) == general, number == 2, "{kernel}");
+            }
         }
     }
+}
+
+/// One kernel that is computed in lanes, one that is cut at a barrier, and one that is neither.
+const EXPLAINED: &str = "\
+use schism::prelude::*;
+fn main() -> Result<(), Report> {
+    let queue = Queue::new()?;
+    let x: Vec<f32> = (0..1000).map(|i| i as f32).collect();
+    let input = Buffer::from_slice(&queue, &x)?;
+    let mut out = Buffer::filled(&queue, x.len(), 0.0_f32)?;
+    queue.for_each((&mut out, &input), |(out, x)| {
+        let (mut sum, mut steps) = (*x, 0.0);
+        while sum < 100.0 {
+            sum = sum * 1.5 + 1.0;
+            steps += 1.0;
+        }
+        *out = steps;
+    })?;
+    let range = NdRange::new(1000, 8)?;
+    queue.for_each_in(range, (local::<f32>(8), &input, &mut out), |item, (tile, x, out)| {
+        tile.set(item.local_x(), *x);
+        item.barrier();
+        *out = tile.get(7 - item.local_x());
+    })?;
+    queue.parallel_for(1000, |item| assert!(fails(item.x()) < 2000, \"too much\"))?;
+    Ok(())
+}
+#[inline(never)]
+fn fails(x: usize) -> usize {
+    if x > 1 << 40 { fails(x / 2) + fails(x / 3) } else { x }
+}
+";
+
+#[test]
+fn explain_says_what_is_computed_in_lanes() {
+    let Some(lab) = lab() else { return };
+    let folder = lab.folder("explain");
+    std::fs::write(folder.join("explained.rs"), EXPLAINED).expect("writable");
+    text(lab.rustc_with_runtime(&folder).args(["-O", "explained.rs"]));
+    let explain = |more: &[&str], lanes: &str| {
+        let mut command = clean_command(lab.subcommand());
+        command.current_dir(&folder).args(["schism", "explain", "explained"]).args(more);
+        text(command.env("SCHISM_CPU_LANES", lanes))
+    };
+    let of = |said: &str, number: u32| {
+        let kernels = said.split("kernel ").filter(|part| part.starts_with("main::"));
+        let mut own = kernels.filter(|part| part.contains(&format!("closure#{number}")));
+        own.next().unwrap_or_else(|| panic!("no kernel {number} in {said}")).to_owned()
+    };
+    let said = explain(&["--arch", "x86-64-v3"], "auto");
+    let [lanes, groups, scalar] = [0, 1, 2].map(|number| of(&said, number));
+    for part in [
+        "vectorised: 16 lanes",
+        "width: 16 lanes for 2 registers of 256 bits with numbers of 32",
+        "memory: loads: 1 of whole vectors; stores: 1 of whole vectors",
+        "loops inside: 1, of which lanes leave 1 one by one",
+    ] {
+        assert!(lanes.contains(part), "{part}: {lanes}");
+    }
+    assert!(groups.contains("barriers: cut into 2 loops over work-items"), "{groups}");
+    assert!(scalar.contains("not vectorised"), "{scalar}");
+    // Narrower registers, one kernel, and a number of lanes that is asked for.
+    let said = explain(&["--arch", "x86-64", "--kernel", "closure#0"], "auto");
+    assert!(
+        of(&said, 0).contains("registers of 128 bits") && !said.contains("closure#1"),
+        "{said}"
+    );
+    let said = explain(&["--arch", "x86-64-v3", "--kernel", "closure#0"], "4");
+    assert!(of(&said, 0).contains("width: 4 lanes, as SCHISM_CPU_LANES says"), "{said}");
+    let said = explain(&["--arch", "x86-64-v3", "--kernel", "closure#0"], "off");
+    assert!(!of(&said, 0).contains("vectorised: "), "{said}");
+    // For a launch in groups of a size.
+    let said = explain(&["--kernel", "closure#1", "--group", "8"], "auto");
+    assert!(of(&said, 1).contains("launched in groups of 8"), "{said}");
 }

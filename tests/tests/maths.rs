@@ -86,13 +86,11 @@ fn singles(x: f32, y: f32) -> [f32; FUNCTIONS] {
     ]
 }
 
-/// Runs the program. What it says, and the results that it writes.
-fn run(folder: &Path, device: &str, library: Option<&str>) -> (String, Vec<(f64, f32)>) {
+/// Runs the program with settings. What it says, and the results that it writes.
+fn run(folder: &Path, device: &str, settings: &[(&str, &str)]) -> (String, Vec<(f64, f32)>) {
     let mut command = clean_command(folder.join("maths"));
     command.current_dir(folder).env("SCHISM_DEVICE", device);
-    if let Some(library) = library {
-        command.env("SCHISM_CPU_MATH", library);
-    }
+    command.env_remove("SCHISM_CPU_LANES").envs(settings.iter().copied());
     let said = text(&mut command);
     let written = std::fs::read(folder.join("maths.out")).expect("the program writes it");
     let results = written
@@ -114,16 +112,31 @@ fn the_hosts_library_or_our_own() {
         let mut rustc = lab.rustc_with_runtime(&folder);
         text(rustc.arg(format!("-Copt-level={level}")).arg(source("crates/maths.rs")));
         schism_tests::ptx::expect_of(&folder.join("maths"));
-        for library in [None, Some("host"), Some("")] {
-            let (said, results) = run(&folder, "cpu", library);
-            assert_eq!(said, "cpu worst 0 other false\n");
-            assert_eq!(results.len(), (1 + 13 + 1003) * COLUMNS);
-        }
-        let (said, native) = run(&folder, "native", Some("portable"));
+        let host = ("SCHISM_CPU_MATH", "host");
+        let (said, native) = run(&folder, "native", &[]);
         assert_eq!(said, "native worst 0 other false\n");
-        let (said, results) = run(&folder, "cpu", Some("portable"));
-        assert!(said.starts_with("cpu worst ") && said.ends_with("other true\n"), "{said}");
-        check(&results, &native);
+        assert_eq!(native.len(), (1 + 13 + 1003) * COLUMNS);
+        for settings in [&[host][..], &[host, ("SCHISM_CPU_LANES", "8")]] {
+            let (said, results) = run(&folder, "cpu", settings);
+            assert_eq!(said, "cpu worst 0 other false\n", "{settings:?}");
+            assert_eq!(results.len(), native.len());
+        }
+        // Any number of lanes has the bits of the library's functions.
+        let lanes = |lanes| ("SCHISM_CPU_LANES", lanes);
+        for settings in [
+            &[][..],
+            &[("SCHISM_CPU_MATH", "")],
+            &[("SCHISM_CPU_MATH", "portable")],
+            &[lanes("off")],
+            &[lanes("4")],
+            &[lanes("8")],
+            &[lanes("16")],
+        ] {
+            let (said, results) = run(&folder, "cpu", settings);
+            let differs = said.starts_with("cpu worst ") && said.ends_with("other true\n");
+            assert!(differs, "{settings:?}: {said}");
+            check(&results, &native);
+        }
     }
 }
 

@@ -185,6 +185,11 @@ fn find(tcx: TyCtxt<'_>, krate: CrateNum) -> Vec<Items> {
     functions.collect()
 }
 
+/// Whether the crate's parallel iterators may become kernels.
+pub(crate) fn is_in_sight(tcx: TyCtxt<'_>) -> bool {
+    known(tcx, |known| !known.bridges.is_empty())
+}
+
 /// Whether only the host runs a function, so that kernels do without its body.
 pub(crate) fn is_for_host_only(tcx: TyCtxt<'_>, function: DefId) -> bool {
     !function.is_local()

@@ -11,6 +11,9 @@ const UNROLL: &str = "llvm.loop.unroll.";
 /// The property of loops that are not unrolled.
 pub(crate) const UNROLL_DISABLE: &str = "llvm.loop.unroll.disable";
 
+/// The property of loops that become straight code.
+pub(crate) const UNROLL_FULL: &str = "llvm.loop.unroll.full";
+
 /// The property of loops that are unrolled by a number of iterations.
 pub(crate) const UNROLL_COUNT: &str = "llvm.loop.unroll.count";
 
@@ -43,6 +46,22 @@ pub(crate) fn forget_unroll(end: Value<'_>) {
     let Some(known) = end.named_kind_metadata(LOOP) else { return };
     let kept: Vec<Metadata<'_>> =
         properties(known).filter(|&one| !is_about(one, UNROLL)).map(Value::as_metadata).collect();
+    set(&[end], &kept);
+}
+
+/// Tells one more property of a loop.
+pub(crate) fn add(ends: &[Value<'_>], property: &str) {
+    let known = ends.iter().find_map(|end| end.named_kind_metadata(LOOP));
+    let kept: Vec<Metadata<'_>> =
+        known.into_iter().flat_map(properties).map(Value::as_metadata).collect();
+    tell(ends, &kept, property, None);
+}
+
+/// Forgets a property of a loop.
+pub(crate) fn forget(end: Value<'_>, property: &str) {
+    let Some(known) = end.named_kind_metadata(LOOP) else { return };
+    let kept: Vec<Metadata<'_>> =
+        properties(known).filter(|&one| !is_about(one, property)).map(Value::as_metadata).collect();
     set(&[end], &kept);
 }
 

@@ -5,7 +5,9 @@
 //! loop, and fully for the vector one. A gather is as many loads, and slower ones: the vector loop
 //! must win by its arithmetic.
 
-use schism_llvm::{FUNCTION_INDEX, Opcode, TypeKind, Value};
+use std::fmt;
+
+use schism_llvm::{Block, FUNCTION_INDEX, Opcode, TypeKind, Value};
 
 use super::intrinsics::{self, Form};
 use super::plan::{Access, Plan, access};
@@ -31,25 +33,77 @@ const OF_ROW: f64 = 12.0;
 const CALL: f64 = 30.0;
 /// A branch that is often predicted wrongly.
 const UNPREDICTED: f64 = 4.0;
+/// How often code runs that is said to run rarely, beside other code.
+const RARE: f64 = 0.05;
 /// How much faster the vector loop must seem.
 const MARGIN: f64 = 0.85;
 
-/// The number of lanes for a plan.
-pub(super) fn choose(plan: &Plan<'_>, lanes: &Lanes) -> Result<u32, Refusal> {
-    if let Some(forced) = lanes.forced {
-        return Ok(forced);
+/// How many lanes, and what that comes of.
+pub(super) struct Width {
+    pub lanes: u32,
+    of: Origin,
+}
+
+/// Where a number of lanes comes from.
+enum Origin {
+    Forced,
+    Processor {
+        register_bits: u32,
+        /// The numbers that lanes are made for.
+        element_bits: u32,
+        registers: u32,
+        /// What an item costs in the scalar loop and in the vector one.
+        costs: (f64, f64),
+    },
+}
+
+impl fmt::Display for Width {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lanes = self.lanes;
+        match self.of {
+            Origin::Forced => write!(f, "width: {lanes} lanes, as SCHISM_CPU_LANES says"),
+            Origin::Processor { register_bits, element_bits, registers, costs } => {
+                write!(f, "width: {lanes} lanes for ")?;
+                match registers {
+                    1 => write!(f, "a register")?,
+                    _ => write!(f, "{registers} registers")?,
+                }
+                write!(f, " of {register_bits} bits with numbers of {element_bits}")?;
+                match (element_bits, registers) {
+                    (64, _) => f.write_str(", which most of the innermost work is on")?,
+                    (_, 1) => f.write_str("; two where iterations wait for each other")?,
+                    _ => f.write_str(", since iterations wait for each other")?,
+                }
+                write!(f, "; an item costs {:.0}, and {:.0} without lanes", costs.1, costs.0)
+            }
+        }
     }
-    if is_left_to_llvm(plan) {
-        return Err(Refusal::Left);
+}
+
+/// The number of lanes for a plan.
+pub(super) fn choose(plan: &Plan<'_>, lanes: &Lanes) -> Result<Width, Refusal> {
+    if let Some(forced) = lanes.forced {
+        return Ok(Width { lanes: forced, of: Origin::Forced });
     }
     let (narrow, wide) = widths(plan);
+    let register_bits = lanes.register_bits;
     // Gathers wait for memory: the more of them at once, the better.
-    let by = if wide > narrow && !gathers_in_loop(plan) { 64 } else { 32 };
-    let count = (lanes.register_bits / by).clamp(2, 16) * interleaved(plan);
-    let (scalar, vector) = costs(plan, count, f64::from(lanes.register_bits));
+    let element_bits = if wide > narrow && !gathers_in_loop(plan) { 64 } else { 32 };
+    let single = (register_bits / element_bits).clamp(2, 16);
+    if plan.items().is_some_and(|items| items < u64::from(single)) {
+        return Err(Refusal::Left);
+    }
+    if is_left_to_llvm(plan) && !plan.becomes_straight(single) {
+        return Err(Refusal::Left);
+    }
+    let registers = interleaved(plan, single);
+    let count = single * registers;
+    let (scalar, vector) = costs(plan, count, f64::from(register_bits));
     let per_item = vector / f64::from(count);
     if per_item < scalar * MARGIN {
-        Ok(count)
+        let costs = (scalar, per_item);
+        let of = Origin::Processor { register_bits, element_bits, registers, costs };
+        Ok(Width { lanes: count, of })
     } else {
         Err(Refusal::Cost { scalar: scalar as u32, vector: per_item as u32 })
     }
@@ -86,13 +140,14 @@ fn is_simple<'m>(plan: &Plan<'m>, address: Value<'m>, value: Value<'m>) -> bool 
 /// How many registers each vector has. Two keep the processor busy where each iteration of a loop
 /// waits for the one before it, and share what is the same for all lanes; there must be registers
 /// for the values that go from one iteration to the next. The rows of a group are often not longer
-/// than one register.
-fn interleaved(plan: &Plan<'_>) -> u32 {
+/// than one register, and their length must be known.
+fn interleaved(plan: &Plan<'_>, single: u32) -> u32 {
     /// Instructions of such a loop, and the registers that it carries values in.
     const MOST: usize = 60;
     const CARRIED: u32 = 6;
     let region = &plan.region;
-    if region.function.string_attribute(FUNCTION_INDEX, CUT).is_some() {
+    let is_group = region.function.string_attribute(FUNCTION_INDEX, CUT).is_some();
+    if is_group && plan.items().is_none_or(|items| items % u64::from(2 * single) != 0) {
         return 1;
     }
     let is_varying = |value: Value<'_>| plan.shapes.get(value) == Shape::Varying;
@@ -244,6 +299,7 @@ fn costs(plan: &Plan<'_>, lanes: u32, register: f64) -> (f64, f64) {
             }
             let diverges = around.iter().any(|one| plan.shapes.divergent_loops.contains(one));
             let longer = if diverges { DIVERGENCE } else { 1.0 };
+            let weight = if is_cold(region.cfg.blocks[block]) { weight * RARE } else { weight };
             for one in region.cfg.blocks[block].instructions() {
                 let own = scalar_cost(one);
                 scalar += own * weight * share;
@@ -260,6 +316,12 @@ fn costs(plan: &Plan<'_>, lanes: u32, register: f64) -> (f64, f64) {
         }
     }
     (scalar, vector)
+}
+
+/// Whether a block calls what is said to be called rarely.
+fn is_cold(block: Block<'_>) -> bool {
+    let calls = block.instructions().into_iter().filter(|one| one.opcode() == Some(Opcode::Call));
+    calls.filter_map(Value::callee).any(|callee| callee.has_function_attribute("cold"))
 }
 
 fn scalar_cost(one: Value<'_>) -> f64 {
@@ -314,7 +376,10 @@ fn vector_cost<'m>(plan: &Plan<'m>, one: Value<'m>, lanes: u32, register: f64, s
         Some(Call) if one.callee().and_then(intrinsics::form).is_none() => count * (CALL + 3.0),
         Some(AtomicRMW) => count * 12.0,
         Some(UDiv | SDiv | URem | SRem) if !one.operand(1).is_constant() => {
-            if bits(one) > 32.0 {
+            let is_one = plan.shapes.get(one.operand(1)) == Shape::Uniform;
+            if is_one && (bits(one) <= 32.0 || matches!(one.opcode(), Some(UDiv | URem))) {
+                registers(one) * 10.0
+            } else if bits(one) > 32.0 {
                 count * 6.0
             } else {
                 registers(one) * 16.0

@@ -147,6 +147,25 @@ pub(super) fn is_pure(call: Value<'_>, callee: Value<'_>) -> bool {
         && call.bundle_tags().is_empty()
 }
 
+/// Whether a call returns, and does nothing but read and write where its arguments point to.
+pub(super) fn is_confined(call: Value<'_>, callee: Value<'_>) -> bool {
+    /// What of an attribute `memory` is about the memory of arguments; all else must be zero.
+    const OF_ARGUMENTS: u64 = 0b11;
+    let confined = |one: schism_llvm::Attribute<'_>| {
+        one.kind() == Some(enum_kind("memory")) && one.value() & !OF_ARGUMENTS == 0
+    };
+    let mut attributes = [callee.attributes(FUNCTION_INDEX), call.call_attributes(FUNCTION_INDEX)]
+        .into_iter()
+        .flatten();
+    let has = |name: &str| call.has_call_attribute(name) || callee.has_function_attribute(name);
+    attributes.any(confined)
+        && has("nounwind")
+        && has("willreturn")
+        && !has("convergent")
+        && !callee.is_intrinsic()
+        && call.bundle_tags().is_empty()
+}
+
 /// Whether a call has one of these two properties.
 pub(super) fn is_pure_or_plain(call: Value<'_>, callee: Value<'_>) -> bool {
     is_plain(callee) || is_pure(call, callee)

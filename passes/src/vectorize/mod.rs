@@ -73,6 +73,7 @@
 
 mod cost;
 mod emit;
+mod explain;
 mod intrinsics;
 mod masks;
 mod plan;
@@ -84,9 +85,11 @@ mod shapes;
 mod split_range;
 
 use inkwell::module::Module;
-use schism_llvm::{Block, IntoValue, Value};
+use schism_llvm::{Block, Builder, FUNCTION_INDEX, IntPredicate, IntoValue, Opcode, Value};
 
+use crate::cpu::split_at_barriers::GROUP_SIZE;
 use crate::ir::metadata;
+use cost::Width;
 use plan::Plan;
 use refusal::Refusal;
 
@@ -112,11 +115,20 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
     let Some(lanes) = lanes else { return Ok(Vec::new()) };
     let mut remarks = Vec::new();
     for function in module.get_functions().map(IntoValue::value) {
-        if latches_of(function).is_empty() {
+        let loops = latches_of(function).len();
+        if let Some(barriers) = explain::barriers(function, loops) {
+            remarks.push(format!("{}: {barriers}", function.name()));
+        }
+        if loops == 0 {
             continue;
         }
         // A loop that is unrolled is none any more.
         for latch in latches_with(function, metadata::INDEPENDENT_ITERATIONS) {
+            metadata::set_unroll(&[latch.end()], metadata::UNROLL_DISABLE, None);
+        }
+        // Rows of a group of a known size are not unrolled before there are vectors.
+        let is_known = function.string_attribute(FUNCTION_INDEX, GROUP_SIZE).is_some();
+        for latch in latches_with(function, MARK).into_iter().filter(|_| is_known) {
             metadata::set_unroll(&[latch.end()], metadata::UNROLL_DISABLE, None);
         }
         function.run_passes(PREPARE)?;
@@ -124,25 +136,63 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
         if !iterations.is_empty() {
             function.run_passes(PREPARE_ITERATIONS)?;
         }
+        let count_on = |function| latches_of(function).into_iter().for_each(count_by_next);
+        count_on(function);
         split_ranges(function)?;
+        count_on(function);
         // What is made for one loop leaves the blocks of the others as they are.
         for latch in latches_of(function) {
-            let remark = match plan_of(function, latch, lanes) {
-                Ok(plan) => {
+            let name = function.name();
+            match plan_of(function, latch, lanes) {
+                Ok((plan, width)) => {
+                    remarks.push(format!("{name}: vectorised: {} lanes", plan.lanes));
+                    let details = explain::of(&plan, &width).into_iter();
+                    remarks.extend(details.map(|line| format!("{name}:   {line}")));
                     emit::apply(&plan);
-                    format!("vectorised: {} lanes", plan.lanes)
                 }
-                Err(refusal) => {
-                    if metadata::has(latch.end(), metadata::INDEPENDENT_ITERATIONS) {
-                        metadata::forget_unroll(latch.end());
-                    }
-                    refusal.to_string()
-                }
-            };
-            remarks.push(format!("{}: {remark}", function.name()));
+                Err(refusal) => remarks.push(format!("{name}: {refusal}")),
+            }
+            // What is left of a loop may be unrolled.
+            if is_known || metadata::has(latch.end(), metadata::INDEPENDENT_ITERATIONS) {
+                metadata::forget_unroll(latch.end());
+            }
+        }
+        for latch in latches_with(function, MARK).into_iter().filter(|_| is_known) {
+            metadata::forget_unroll(latch.end());
         }
     }
     Ok(remarks)
+}
+
+/// Lets a loop end when the next work-item's number is the constant one behind the last: LLVM
+/// compares the number of the last one.
+fn count_by_next(latch: Block<'_>) {
+    use IntPredicate::*;
+    let end = latch.end();
+    let is_comparison = end.is_conditional() && end.condition().opcode() == Some(Opcode::ICmp);
+    if !is_comparison {
+        return;
+    }
+    let comparison = end.condition();
+    let (item, last) = (comparison.operand(0), comparison.operand(1));
+    let Some(count) = last.as_unsigned().filter(|last| *last < i64::MAX as u64) else { return };
+    // A counter of another width is none that is vectorised.
+    if last.ty().int_width() != 64 {
+        return;
+    }
+    if item.opcode() != Some(Opcode::Phi) || !latch.successors().contains(&item.block()) {
+        return;
+    }
+    let Some(next) = item.incoming(latch) else { return };
+    let steps = next.opcode() == Some(Opcode::Add)
+        && next.operand(0) == item
+        && next.operand(1).as_unsigned() == Some(1)
+        && next.is_nuw();
+    if steps && matches!(comparison.icmp_predicate(), ULT | ULE | UGT | UGE | EQ | NE) {
+        let behind = last.ty().const_int(count + 1, false);
+        let new = Builder::before(end).icmp(comparison.icmp_predicate(), next, behind);
+        end.set_operand(0, new);
+    }
 }
 
 /// Divides loops where conditions on the work-item's number change, as long as there are such.
@@ -151,6 +201,7 @@ fn split_ranges(function: Value<'_>) -> Result<(), String> {
     for _ in 0..ROUNDS {
         let mut any = false;
         for latch in latches_of(function) {
+            count_by_next(latch);
             any |= split_range::run(function, latch);
         }
         if !any {
@@ -162,10 +213,15 @@ fn split_ranges(function: Value<'_>) -> Result<(), String> {
 }
 
 /// A plan with its number of lanes.
-fn plan_of<'m>(function: Value<'m>, latch: Block<'m>, lanes: &Lanes) -> Result<Plan<'m>, Refusal> {
+fn plan_of<'m>(
+    function: Value<'m>,
+    latch: Block<'m>,
+    lanes: &Lanes,
+) -> Result<(Plan<'m>, Width), Refusal> {
     let mut plan = Plan::of(function, latch)?;
-    plan.lanes = cost::choose(&plan, lanes)?;
-    Ok(plan)
+    let width = cost::choose(&plan, lanes)?;
+    plan.lanes = width.lanes;
+    Ok((plan, width))
 }
 
 /// The latches of a function's loops that are to be vectorised: over independent iterations, or

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use schism_llvm::{Block, DataLayout, Opcode, Type, TypeKind, Value};
+use schism_llvm::{Block, DataLayout, FUNCTION_INDEX, Opcode, Type, TypeKind, Value};
 
 use super::intrinsics::{self, Form};
 use super::private::{Privates, is_fill, is_whole_memset};
@@ -10,6 +10,7 @@ use super::refusal::Refusal;
 use super::region::{Part, Region};
 use super::shape::Shape;
 use super::shapes::Shapes;
+use crate::cpu::split_at_barriers::CUT;
 use crate::ir::cfg::Cfg;
 
 /// How many instructions a loop may have.
@@ -109,6 +110,32 @@ impl<'m> Plan<'m> {
         let plan = Self { region, shapes, privates, lanes: 0 };
         plan.check()?;
         Ok(plan)
+    }
+
+    /// Whether the vector loop becomes straight code: over the work-items of a group, of which a
+    /// known number do little. What they leave in the group's memory can then stay in registers.
+    pub fn becomes_straight(&self, lanes: u32) -> bool {
+        const MOST: u64 = 400;
+        let region = &self.region;
+        let is_group = region.function.string_attribute(FUNCTION_INDEX, CUT).is_some();
+        let Some(items) = self.items() else { return false };
+        if !is_group || region.loops.len() > 1 {
+            return false;
+        }
+        let is_work = |one: &Value<'m>| {
+            !one.is_terminator()
+                && !matches!(one.opcode(), Some(Opcode::Phi | Opcode::GetElementPtr))
+        };
+        let blocks = region.loops[0].blocks.iter();
+        let all = blocks.flat_map(|&block| region.cfg.blocks[block].instructions());
+        let work = all.filter(is_work).count() as u64;
+        items / u64::from(lanes.max(1)) * work <= MOST
+    }
+
+    /// How many work-items there are, if that is known.
+    pub fn items(&self) -> Option<u64> {
+        let (begin, end) = (self.region.begin.as_unsigned()?, self.region.end.as_unsigned()?);
+        Some(end.saturating_sub(begin))
     }
 
     /// The loops that a block is in, the innermost first, without the work-item loop.
@@ -261,6 +288,17 @@ impl<'m> Plan<'m> {
         if intrinsics::is_pure(one, callee) {
             let ty = one.ty();
             return if is_element(ty) { Ok(false) } else { refuse("a call of an unusual type") };
+        }
+        if intrinsics::is_confined(one, callee) {
+            // Each lane calls it with memory of its own.
+            let is_own = |arg: Value<'m>| match arg.ty().kind() {
+                TypeKind::Pointer => self.privates.is_apart(arg),
+                _ => is_scalar(arg.ty()),
+            };
+            let returns = one.ty().kind() == TypeKind::Void || is_element(one.ty());
+            if returns && one.args().into_iter().all(is_own) {
+                return Ok(false);
+            }
         }
         refuse("a call of a function that is not inlined")
     }

@@ -81,6 +81,12 @@ impl<'m> Privates<'m> {
         self.pointers.contains_key(&pointer) || self.shared.contains_key(&pointer)
     }
 
+    /// Whether an address is of a local of which each lane has a whole copy.
+    pub fn is_apart(&self, pointer: Value<'m>) -> bool {
+        let local = self.pointers.get(&pointer);
+        local.is_some_and(|local| matches!(self.all[local].layout, Layout::Copies(_)))
+    }
+
     /// The shapes of addresses that come from outside of the region. Interleaved, an address stands
     /// for the element of the first lane.
     pub fn seeds(&self) -> impl Iterator<Item = (&Value<'m>, Shape)> {

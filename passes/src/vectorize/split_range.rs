@@ -106,6 +106,13 @@ fn find<'m>(region: &Region<'m>) -> Option<Condition<'m>> {
         }
         let (a, b) = (value.operand(0), value.operand(1));
         let divides = |of, with| counts(region, of) && !is_inside(region, with);
+        // That it is the first number is said in this way by LLVM.
+        let is_first = |of, with: Value<'m>| of == region.item && with == region.begin;
+        let predicate = match predicate {
+            EQ if is_first(a, b) => ULE,
+            NE if is_first(a, b) => UGT,
+            other => other,
+        };
         if divides(a, b) {
             Some(Condition { value, of: a, with: b, predicate })
         } else if divides(b, a) {

@@ -42,7 +42,7 @@ use core::ffi::{CStr, c_void};
 pub use gpu::*;
 
 /// The version of everything in this crate. Any change of a layout or of a meaning increments it.
-pub const ABI_VERSION: u32 = 17;
+pub const ABI_VERSION: u32 = 20;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
@@ -243,6 +243,9 @@ pub struct CpuRequest {
     pub links: *const Bytes,
     /// How many of them.
     pub links_len: usize,
+    /// The work-items of a work-group in each dimension (x, y, z), if the code is for such groups
+    /// only: [`CpuGroup::local_range`] is this. Zeros if it is for groups of all sizes.
+    pub group: [u32; 3],
 }
 
 /// A parameter with the same value in every launch of the code. The code still takes it, but does

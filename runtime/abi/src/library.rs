@@ -129,7 +129,8 @@ impl Stage2 {
     }
 
     /// Compiles a kernel for a processor by LLVM's name, or for that of this process if it is
-    /// empty.
+    /// empty; for groups of so many work-items in each dimension, x first, or of any size if these
+    /// are zeros.
     ///
     /// # Errors
     /// If stage 2 rejects it.
@@ -137,9 +138,10 @@ impl Stage2 {
         &self,
         wanted: CompileRequest<'_>,
         cpu: &str,
+        group: [u32; 3],
     ) -> Result<CompiledKernel, Refused> {
         let lists = Lists::of(wanted);
-        let request = lists.request(wanted, cpu);
+        let request = CpuRequest { group, ..lists.request(wanted, cpu) };
         let mut out = MaybeUninit::<CpuObject>::uninit();
         let mut error = Text::EMPTY;
         // SAFETY: what the request points to outlives the call; the rest can be written.
@@ -325,6 +327,7 @@ impl Lists {
             values_len: 0,
             links: self.links.as_ptr(),
             links_len: self.links.len(),
+            group: [0; 3],
         }
     }
 }

@@ -14,8 +14,11 @@
 //! | module | what |
 //! |---|---|
 //! | this one | the functions, and their [`NAMES`] |
-//! | `elementary` | `exp` and `ln` of `f32`, without divisions and branches |
+//! | `elementary` | `exp` of `f32`, and `ln`, without branches |
+//! | `exponential` | `exp`, `exp2`, `exp_m1` and the hyperbolic functions, without tables and branches |
+//! | `power` | `powf`, and `log2` and `log10` of `f64`, in the same way |
 //! | `trigonometry` | `sin`, `cos` and `tan` of `f32`, without numbers of 64 bits |
+//! | `trigonometry_double` | the same of `f64` |
 //! | `powers` | integer powers, computed as compilers do |
 //! | `remainder` | `fmod`, in integer steps |
 //! | `division` | division of 128-bit integers |
@@ -29,18 +32,24 @@
 
 mod division;
 mod elementary;
+mod exponential;
 mod memory;
+mod power;
 mod powers;
 mod remainder;
 mod trigonometry;
+mod trigonometry_double;
 mod wide;
 
 pub use division::{__divti3, __udivti3};
-pub use elementary::{expf, logf};
+pub use elementary::{expf, log, logf};
+pub use exponential::{cosh, coshf, exp, exp2, exp2f, expm1, expm1f, sinh, sinhf, tanh, tanhf};
 pub use memory::{bcmp, memcmp, memcpy, memmove, memset};
+pub use power::{log2, log10, pow, powf};
 pub use powers::{__powidf2, __powisf2};
 pub use remainder::{fmod, fmodf};
 pub use trigonometry::{cosf, sinf, tanf};
+pub use trigonometry_double::{cos, sin, tan};
 pub use wide::{
     __fixdfti, __fixsfti, __fixunsdfti, __fixunssfti, __floattidf, __floattisf, __floatuntidf,
     __floatuntisf,
@@ -64,7 +73,8 @@ macro_rules! export {
         /// The functions' names in C.
         pub const NAMES: &[&str] = &[
             $(stringify!($name),)*
-            "acosh", "acoshf", "expf", "logf", "sinf", "cosf", "tanf", "fmod", "fmodf", "lgamma_r", "lgammaf_r", "__powidf2", "__powisf2",
+            "acosh", "acoshf", "cos", "cosf", "cosh", "coshf", "exp", "expf", "exp2", "exp2f", "expm1", "expm1f", "log", "logf", "log2", "log10", "pow", "powf",
+            "sin", "sinf", "sinh", "sinhf", "tan", "tanf", "tanh", "tanhf", "fmod", "fmodf", "lgamma_r", "lgammaf_r", "__powidf2", "__powisf2",
             "memcpy", "memmove", "memset", "memcmp", "bcmp",
         ];
     };
@@ -87,20 +97,12 @@ export! {
     cbrtf(x: f32) -> f32;
     ceil(x: f64) -> f64;
     ceilf(x: f32) -> f32;
-    cos(x: f64) -> f64;
-    cosh(x: f64) -> f64;
-    coshf(x: f32) -> f32;
     erf(x: f64) -> f64;
     erff(x: f32) -> f32;
     erfc(x: f64) -> f64;
     erfcf(x: f32) -> f32;
-    exp(x: f64) -> f64;
-    exp2(x: f64) -> f64;
-    exp2f(x: f32) -> f32;
     exp10(x: f64) -> f64;
     exp10f(x: f32) -> f32;
-    expm1(x: f64) -> f64;
-    expm1f(x: f32) -> f32;
     fdim(x: f64, y: f64) -> f64;
     fdimf(x: f32, y: f32) -> f32;
     floor(x: f64) -> f64;
@@ -111,27 +113,16 @@ export! {
     hypotf(x: f32, y: f32) -> f32;
     ldexp(x: f64, n: i32) -> f64;
     ldexpf(x: f32, n: i32) -> f32;
-    log(x: f64) -> f64;
-    log10(x: f64) -> f64;
     log10f(x: f32) -> f32;
     log1p(x: f64) -> f64;
     log1pf(x: f32) -> f32;
-    log2(x: f64) -> f64;
     log2f(x: f32) -> f32;
-    pow(x: f64, y: f64) -> f64;
-    powf(x: f32, y: f32) -> f32;
     rint(x: f64) -> f64;
     rintf(x: f32) -> f32;
     round(x: f64) -> f64;
     roundf(x: f32) -> f32;
-    sin(x: f64) -> f64;
-    sinh(x: f64) -> f64;
-    sinhf(x: f32) -> f32;
     sqrt(x: f64) -> f64;
     sqrtf(x: f32) -> f32;
-    tan(x: f64) -> f64;
-    tanh(x: f64) -> f64;
-    tanhf(x: f32) -> f32;
     tgamma(x: f64) -> f64;
     tgammaf(x: f32) -> f32;
     trunc(x: f64) -> f64;

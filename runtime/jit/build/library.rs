@@ -55,6 +55,10 @@ const MATH: &str = "_4libm4math";
 /// driver's assembler generates equally good code.
 const RARE: [&str; 1] = ["_4libm4math14rem_pio2_large14rem_pio2_large"];
 
+/// The value of LLVM's attribute `memory` for `argmem: readwrite`: two bits are for the memory of
+/// arguments, and the others for all else.
+const OF_ARGUMENTS: u64 = 0b11;
+
 /// The data layout of all devices, with the integers that all of them support.
 const LAYOUT: &CStr = c"e-i64:64-i128:128-n32:64";
 
@@ -106,13 +110,28 @@ fn hide(library: &Module<'_>) {
             library.define_as_trap(function);
         }
         function.remove_personality();
+        // `libm` reads numbers that it does not need, to have the processor note how they are rounded.
+        // Rust does not know of these notes, and no device keeps them.
+        function.forget_volatile();
         if !function.name().starts_with(PREFIX) {
             function.set_linkage(Linkage::Internal);
         }
         if is_rare(&function) {
-            for name in ["noinline", "optsize", "minsize", "cold"] {
+            // Its callers are what they are because of it, and LLVM does not see that its loops end.
+            let all = [
+                "noinline",
+                "optsize",
+                "minsize",
+                "cold",
+                "nounwind",
+                "willreturn",
+                "nosync",
+                "nofree",
+            ];
+            for name in all {
                 function.add_attribute(name);
             }
+            function.add_attribute_with("memory", OF_ARGUMENTS);
         }
     }
 }

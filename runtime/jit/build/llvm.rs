@@ -101,6 +101,13 @@ functions! {
     fn LLVMGetNextUse(RawUse) -> RawUse;
     fn LLVMGetUser(RawUse) -> RawValue;
     fn LLVMIsACallInst(RawValue) -> RawValue;
+    fn LLVMIsALoadInst(RawValue) -> RawValue;
+    fn LLVMIsAStoreInst(RawValue) -> RawValue;
+    fn LLVMSetVolatile(RawValue, c_int);
+    fn LLVMGetFirstBasicBlock(RawValue) -> RawBlock;
+    fn LLVMGetNextBasicBlock(RawBlock) -> RawBlock;
+    fn LLVMGetFirstInstruction(RawBlock) -> RawValue;
+    fn LLVMGetNextInstruction(RawValue) -> RawValue;
     fn LLVMGetCalledValue(RawValue) -> RawValue;
     fn LLVMRemoveCallSiteEnumAttribute(RawValue, c_uint, c_uint);
     fn LLVMReplaceAllUsesWith(RawValue, RawValue);
@@ -424,6 +431,27 @@ impl Value<'_> {
         }
     }
 
+    /// Makes the function's loads and stores plain ones.
+    pub fn forget_volatile(self) {
+        let api = &self.llvm.api;
+        // SAFETY: the function is live, and so are its blocks and instructions; the property is set
+        // of loads and stores only.
+        unsafe {
+            let mut block = (api.LLVMGetFirstBasicBlock)(self.raw);
+            while !block.0.is_null() {
+                let mut at = (api.LLVMGetFirstInstruction)(block);
+                while !at.0.is_null() {
+                    let accesses = [(api.LLVMIsALoadInst)(at), (api.LLVMIsAStoreInst)(at)];
+                    if accesses.iter().any(|access| !access.0.is_null()) {
+                        (api.LLVMSetVolatile)(at, 0);
+                    }
+                    at = (api.LLVMGetNextInstruction)(at);
+                }
+                block = (api.LLVMGetNextBasicBlock)(block);
+            }
+        }
+    }
+
     /// Removes the function's personality.
     pub fn remove_personality(self) {
         // SAFETY: the function is live, and LLVM takes a null for none.
@@ -441,10 +469,15 @@ impl Value<'_> {
 
     /// Adds an attribute that is only a name, or `memory(none)`.
     pub fn add_attribute(self, name: &str) {
+        self.add_attribute_with(name, 0);
+    }
+
+    /// Adds an attribute with a value.
+    pub fn add_attribute_with(self, name: &str, value: u64) {
         let kind = self.llvm.attribute_kind(name);
         // SAFETY: function and context are live, and the attribute is new.
         unsafe {
-            let attribute = (self.llvm.api.LLVMCreateEnumAttribute)(self.llvm.context, kind, 0);
+            let attribute = (self.llvm.api.LLVMCreateEnumAttribute)(self.llvm.context, kind, value);
             (self.llvm.api.LLVMAddAttributeAtIndex)(self.raw, OF_FUNCTION, attribute);
         }
     }

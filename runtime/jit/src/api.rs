@@ -197,6 +197,7 @@ unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions)
         values_len: request.values_len,
         links: request.links,
         links_len: request.links_len,
+        group: [0; 3],
     };
     // SAFETY: the caller's promise about the same lists and texts.
     let common = unsafe { copy_request(&common) }?;
@@ -301,6 +302,7 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
             .map_err(|_| invalid("a processor that is not UTF-8"))?,
         values,
         links,
+        group: request.group,
     })
 }
 

@@ -38,6 +38,8 @@ pub struct Request {
     pub values: Vec<Known>,
     /// Images that define what the kernel's image only declares.
     pub links: Vec<Vec<u8>>,
+    /// Work-items of a group in each dimension, on the CPU, if that is known; otherwise zeros.
+    pub group: [u32; 3],
 }
 
 /// A parameter that has the same value in every launch.
@@ -55,6 +57,12 @@ impl Request {
         let wrong = |reason: String| Err(JitError::InvalidRequest(reason));
         if !(1..=3).contains(&self.dimensions) {
             return wrong(format!("{} dimensions, but a range has 1, 2 or 3", self.dimensions));
+        }
+        let [x, y, z] = self.group;
+        let used =
+            self.group.iter().zip(0..).all(|(&items, axis)| axis < self.dimensions || items <= 1);
+        if self.group != [0; 3] && (self.group.contains(&0) || !used) {
+            return wrong(format!("groups of {x} by {y} by {z} work-items"));
         }
         if !self.closure_align.is_power_of_two() || self.closure_align > MAX_ALIGN {
             return wrong(format!("a closure alignment of {} bytes", self.closure_align));

@@ -124,6 +124,7 @@ fn null_pointers_and_unknown_flags() {
         values_len: 0,
         links: std::ptr::null(),
         links_len: 0,
+        group: [0; 3],
     };
     let compile = api().compile_cpu;
     let mut out = std::mem::MaybeUninit::uninit();

@@ -6,7 +6,7 @@ mod support;
 use std::path::Path;
 
 use schism_jit_abi::*;
-use support::{Kernel, Source, chunk, param};
+use support::{Kernel, Source, chunk, param, words};
 
 const LANES: &str = include_str!("kernels/lanes.ll");
 
@@ -39,6 +39,92 @@ fn build(folder: &Path, source: &Source, lanes: &str) -> (Kernel, String) {
         .find(|path| path.extension().is_some_and(|extension| extension == "s"));
     let text = std::fs::read_to_string(path.expect("assembly")).expect("text");
     (kernel, text)
+}
+
+/// Functions of the library that kernels call most, and how many numbers they take.
+const FUNCTIONS: [(&str, usize); 24] = [
+    ("acos", 1),
+    ("asin", 1),
+    ("atan", 1),
+    ("atan2", 2),
+    ("cbrt", 1),
+    ("cos", 1),
+    ("cosh", 1),
+    ("exp", 1),
+    ("exp2", 1),
+    ("expm1", 1),
+    ("fmod", 2),
+    ("hypot", 2),
+    ("log", 1),
+    ("log10", 1),
+    ("log1p", 1),
+    ("log2", 1),
+    ("pow", 2),
+    ("round", 1),
+    ("sin", 1),
+    ("sinh", 1),
+    ("sqrt", 1),
+    ("tan", 1),
+    ("tanh", 1),
+    ("floor", 1),
+];
+
+/// A kernel that calls one of them.
+fn function(name: &str, number: &str, numbers: usize) -> Source {
+    let types = vec![number; numbers].join(", ");
+    let values = vec![format!("{number} %v"); numbers].join(", ");
+    let text = format!(
+        "declare {number} @{name}({types})
+        define void @maths(ptr noalias %out, ptr noalias %in) {{
+          %i = call i64 @__schism_global_id_x()
+          %from = getelementptr {number}, ptr %in, i64 %i
+          %v = load {number}, ptr %from
+          %r = call {number} @{name}({values})
+          %to = getelementptr {number}, ptr %out, i64 %i
+          store {number} %r, ptr %to
+          ret void
+        }}"
+    );
+    let mut source = Source::new(&text, "maths", words(&[PARAM_POINTER; 2]));
+    source.flags = FLAG_PORTABLE_MATH;
+    source.cpu("x86-64-v3")
+}
+
+/// The file of a kernel's steps that ends in this.
+fn step(folder: &Path, end: &str) -> String {
+    let files = std::fs::read_dir(folder).expect("it was made");
+    let path = files
+        .map(|entry| entry.expect("it can be read").path())
+        .find(|path| path.extension().is_some_and(|extension| extension == end));
+    std::fs::read_to_string(path.expect("a step")).expect("text")
+}
+
+/// All of them are packed arithmetic of the processor's width.
+fn functions_are_in_lanes(folder: &Path) {
+    for (name, numbers) in FUNCTIONS {
+        for (number, suffix, ending) in [("float", "f", "ps"), ("double", "", "pd")] {
+            let name = format!("{name}{suffix}");
+            let folder = folder.join(&name);
+            // SAFETY: as in `build`.
+            unsafe {
+                std::env::set_var(VARIABLE, "auto");
+                std::env::set_var(DUMP, &folder);
+            }
+            function(&name, number, numbers).build();
+            let (text, remarks) = (step(&folder, "s"), step(&folder, "remarks"));
+            let in_lanes = remarks.contains(": vectorised: ") || remarks.contains("left to LLVM");
+            assert!(in_lanes, "{name}: {remarks}");
+            // The only calls of each lane are those of huge angles.
+            let called = remarks.lines().find(|line| line.contains("once for each lane"));
+            assert!(called.is_none_or(|line| line.contains("large_")), "{name}: {remarks}");
+            // Some remainders are computed in integers.
+            let packed = |line: &str| {
+                let operation = line.split_whitespace().next().unwrap_or_default();
+                line.contains("%ymm") && (operation.ends_with(ending) || name.contains("fmod"))
+            };
+            assert!(text.lines().any(packed), "{name}: {text}");
+        }
+    }
 }
 
 #[repr(C)]
@@ -88,6 +174,8 @@ fn lanes() {
     let (_, text) = build(folder, &source("mandelbrot"), "off");
     assert!(!packed(&text, "mm"), "{text}");
 
+    functions_are_in_lanes(folder);
+
     // The same bits with any number of lanes, for ranges with and without a rest.
     let real: Vec<u32> = (0..1000).map(|i| (i as f32 / 400.0 - 1.9).to_bits()).collect();
     let index: Vec<u32> = (0..1000_u32).map(|i| i.wrapping_mul(2_654_435_761) >> 23).collect();
@@ -121,6 +209,26 @@ fn lanes() {
                 assert_eq!(out[item], expected, "item {item}, {lanes} lanes");
             }
         }
+    }
+    // Quotients by one divisor, at the ends of its multiples and of the range.
+    let (quotients, text) = build(folder, &source("quotients"), "8");
+    assert!(text.contains("mulpd"), "{text}");
+    let (one_by_one, _) = build(folder, &source("quotients"), "off");
+    let near = |x: u64| [x.wrapping_sub(1), x, x + 1];
+    let divisors = [1, 2, 3, 7, 10, 255, 641, 0x7FFF, 0xFFFF, 0x1_0001, 6_700_417, 0x5555_5555];
+    let divisors = divisors.into_iter().chain((20..32).map(|bit| 1 << bit)).flat_map(near);
+    let divisors = divisors.chain([0xFFFF_FFFE, 0xFFFF_FFFF]).filter(|by| *by as u32 != 0);
+    for by in divisors {
+        let mut input: Vec<u32> =
+            (0..1000_u64).map(|i| (i * 4_294_967).wrapping_mul(by) as u32).collect();
+        for (at, to) in input.iter_mut().enumerate() {
+            *to = to.wrapping_add([u32::MAX, 0, 1][at % 3]);
+        }
+        input.extend([0, 1, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFE, 0xFFFF_FFFF, 2]);
+        let part = (0, input.len(), input.len());
+        let [found, expected] =
+            [&quotients, &one_by_one].map(|kernel| run(kernel, &input, by as usize, part));
+        assert_eq!(found, expected, "by {by}");
     }
     // SAFETY: as above.
     unsafe { std::env::set_var(VARIABLE, "3") };

@@ -7,7 +7,9 @@
 //! values built in), stage 2 is tried first, and the AOT code is the fallback.
 
 use schism_hcf::{Code, ImageRef, KernelRef, RecordRef, Target};
-use schism_jit_abi::{ABI_VERSION, ASSUME_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS};
+use schism_jit_abi::{
+    ABI_VERSION, ASSUME_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS, FLAG_PORTABLE_MATH,
+};
 
 use crate::code::assumptions::Assumptions;
 use crate::code::images;
@@ -35,18 +37,13 @@ pub(crate) trait AotTarget {
         true
     }
 
-    /// If only stage 2 can make what a launch requests, the name of that.
-    fn needs_compiler(&self, _variant: &Variant) -> Option<&'static str> {
-        None
-    }
-
     /// The target that a build must name to have code for this device.
     fn name(&self) -> String;
 }
 
 /// Whether an image is code that runs on a device.
 fn takes(on: &dyn AotTarget, image: &ImageRef<'_>, code: &Code) -> bool {
-    const KNOWN: u32 = FLAG_OFFSET | FLAG_BASE | FLAG_OPEN_CONSTANTS;
+    const KNOWN: u32 = FLAG_OFFSET | FLAG_BASE | FLAG_OPEN_CONSTANTS | FLAG_PORTABLE_MATH;
     let understood = code.interface == ABI_VERSION
         && code.flags & !KNOWN == 0
         && code.assumptions & !ASSUME_INDEX_32 == 0;
@@ -62,12 +59,10 @@ pub(crate) fn find<'r, 'a>(
 ) -> Option<AotCode<'r, 'a>> {
     let offset = variant.offset && kernel.offset_variant.is_some();
     let constants = !variant.constants.is_empty();
-    if on.needs_compiler(variant).is_some() {
-        return None;
-    }
     let serves = |code: &Code| {
         let has = |flag| code.flags & flag != 0;
         has(FLAG_OFFSET) == offset
+            && has(FLAG_PORTABLE_MATH) == variant.portable
             && (has(FLAG_OPEN_CONSTANTS) || !constants)
             && (has(FLAG_BASE) || !variant.sub_grids)
             && (code.assumptions & ASSUME_INDEX_32 == 0 || variant.assumptions.small)
@@ -164,9 +159,11 @@ fn explain(
     targets.sort_unstable();
     targets.dedup();
     let mut wanted = on.name();
-    if let Some(what) = on.needs_compiler(variant) {
-        wanted.push_str(" with ");
-        wanted.push_str(what);
+    let mut here = codes.iter().filter(|code| on.runs(code.target)).peekable();
+    let has_mathematics = |code: &&Code| (code.flags & FLAG_PORTABLE_MATH != 0) == variant.portable;
+    if here.peek().is_some() && !here.any(has_mathematics) {
+        let library = if variant.portable { "portable" } else { "host" };
+        wanted.push_str(&format!(" with SCHISM_CPU_MATH={library}"));
     }
     if !variant.constants.is_empty() {
         wanted.push_str(" with values of specialization constants");

@@ -192,7 +192,20 @@ fn the_processor_gets_what_it_has() {
     let bytes = container(all.to_vec());
     let best = taken(&bytes, &Variant::default(), &HostTarget).expect("there is the least of them");
     assert_eq!(best.0, format!("host:{}/plain", level()));
-    // The code was not made for schism's own mathematics library.
+    // The code was not made for schism's own mathematics library; other code is for nothing else.
     let portable = Variant { portable: true, ..Variant::default() };
     assert_eq!(taken(&bytes, &portable, &HostTarget), None);
+    let own = container(vec![image("host:x86-64", "plain", FLAG_PORTABLE_MATH, 0)]);
+    assert_eq!(taken(&own, &portable, &HostTarget), Some(("host:x86-64/plain".to_owned(), true)));
+    assert_eq!(taken(&own, &Variant::default(), &HostTarget), None);
+    for (bytes, variant, library) in
+        [(&bytes, &portable, "portable"), (&own, &Variant::default(), "host")]
+    {
+        let record = RecordRef::parse(bytes).expect("a good record");
+        let reason = "there is none".to_owned();
+        let error = ImageError::Stage2 { reason };
+        let error = explain(error, &record, &record.kernels()[0], variant, &HostTarget);
+        let says = format!("which does not serve host with SCHISM_CPU_MATH={library}");
+        assert!(error.to_string().contains(&says), "{error}");
+    }
 }

@@ -7,14 +7,14 @@ use std::mem::MaybeUninit;
 use schism_hcf::{KernelRef, ParameterKind};
 use schism_jit_abi::{ALIGNED, NARROW};
 
-/// The assumptions of a GPU's code.
+/// The assumptions of a GPU's code; that of the CPU knows the block only, if its launch has groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Assumptions {
     /// Ids and ranges fit into 31 bits.
     pub(crate) small: bool,
     /// The range is a multiple of the block in each dimension.
     pub(crate) divisible: bool,
-    /// The threads of a block, if known; otherwise zeros.
+    /// The threads of a block, or the work-items of a group, if known; otherwise zeros.
     pub(crate) block: [u32; 3],
     /// The parameters that are addresses or 64-bit integers and multiples of [`ALIGNED`].
     pub(crate) aligned: u64,

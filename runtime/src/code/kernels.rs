@@ -35,18 +35,19 @@ struct Entry {
     container: usize,
     /// The process that it is for: a forked one makes others.
     generation: u32,
-    /// Without options, of loaders that are there as long as the process: for launches that begin
-    /// at zero, and for others.
-    permanent: [[OnceLock<AnyVersionSet>; 2]; PERMANENT],
+    /// Without values of constants, of loaders that are there as long as the process: for launches
+    /// that begin at zero, and for others; for each precision of mathematics.
+    permanent: [[[OnceLock<AnyVersionSet>; 2]; Math::COUNT]; PERMANENT],
     /// The same of other loaders.
     others: RwLock<Vec<Other>>,
     /// Whether the host half's body is known to use no thread-local variables.
     no_thread_locals: OnceLock<bool>,
 }
 
-/// A kernel without options, by a loader that may go.
+/// A kernel without values of constants, by a loader that may go.
 struct Other {
     loader: u64,
+    math: Math,
     offset: bool,
     sub_grids: bool,
     set: AnyVersionSet,
@@ -100,7 +101,7 @@ pub(crate) unsafe fn find_ready<L: CodeLoader>(
     kernel: &RawKernel,
     requirements: &LaunchRequirements<'_>,
 ) -> Option<Arc<L::Kernel>> {
-    if descriptor.abi != DESCRIPTOR_ABI || requirements.options.is_some() {
+    if descriptor.abi != DESCRIPTOR_ABI || requirements.has_values() {
         return None;
     }
     let entry = known(descriptor)?;
@@ -134,7 +135,7 @@ unsafe fn find_or_make<L: CodeLoader>(
 ) -> Compiled<L::Kernel> {
     // SAFETY: the caller's promises.
     let look_up = || stack::spacious(|| unsafe { look_up(loader, site, requirements) });
-    let all = if requirements.options.is_some() {
+    let all = if requirements.has_values() {
         look_up()?
     } else {
         let known = known(descriptor).and_then(|entry| entry.set(loader.id(), requirements));
@@ -184,7 +185,8 @@ impl Entry {
         requirements: &LaunchRequirements<'_>,
     ) -> Option<&OnceLock<AnyVersionSet>> {
         let of_loader = self.permanent.get(usize::try_from(loader).ok()?)?;
-        (!requirements.sub_grids).then(|| &of_loader[usize::from(requirements.offset)])
+        let of_math = &of_loader[requirements.math() as usize];
+        (!requirements.sub_grids).then(|| &of_math[usize::from(requirements.offset)])
     }
 
     /// The versions, if they were looked up before.
@@ -210,7 +212,8 @@ impl Entry {
         let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
         if !others.iter().any(|other| other.is_for(loader, requirements)) {
             let LaunchRequirements { offset, sub_grids, .. } = *requirements;
-            others.push(Other { loader, offset, sub_grids, set: set.clone() });
+            let math = requirements.math();
+            others.push(Other { loader, math, offset, sub_grids, set: set.clone() });
         }
         set
     }
@@ -219,8 +222,8 @@ impl Entry {
 impl Other {
     #[inline]
     fn is_for(&self, loader: u64, requirements: &LaunchRequirements<'_>) -> bool {
-        (self.loader, self.offset, self.sub_grids)
-            == (loader, requirements.offset, requirements.sub_grids)
+        (self.loader, self.math, self.offset, self.sub_grids)
+            == (loader, requirements.math(), requirements.offset, requirements.sub_grids)
     }
 }
 
@@ -398,7 +401,7 @@ unsafe fn look_up<L: CodeLoader>(
     let (kernel, _) = lookup::find(record, name, descriptor.dimensions, site.layout)?;
     let variant = Variant {
         offset: requirements.offset,
-        math: requirements.options.map_or(Math::Precise, |options| options.math),
+        math: requirements.math(),
         portable: loader.portable_math(),
         constants: requirements
             .options

@@ -4,7 +4,7 @@ use crate::code::assumptions::{Assumptions, ConstantArgument};
 use crate::code::compiler_path;
 use crate::launch::adaptivity::Adaptivity;
 use crate::launch::desc::LaunchDesc;
-use crate::launch::options::Options;
+use crate::launch::options::{Math, Options};
 
 /// What a launch asks for beside its kernel.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,20 @@ impl<'a> LaunchRequirements<'a> {
             groups: false,
             demands_block: false,
         }
+    }
+}
+
+impl LaunchRequirements<'_> {
+    /// How precise mathematics is.
+    #[inline]
+    pub(crate) fn math(&self) -> Math {
+        self.options.map_or(Math::Precise, |options| options.math)
+    }
+
+    /// Whether it gives values to specialization constants.
+    #[inline]
+    pub(crate) fn has_values(&self) -> bool {
+        self.options.is_some_and(|options| !options.values().is_empty())
     }
 }
 

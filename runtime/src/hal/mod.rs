@@ -379,7 +379,7 @@ pub(crate) trait CodeLoader: Clone + Send + 'static {
     /// Creates the profiler for launches of a kernel.
     fn profiler(flattened: &FlattenedParameters) -> Profiler;
 
-    /// Whether mathematics comes from schism's own library although the device has another one.
+    /// Whether mathematics comes from schism's own library although the device could call another.
     fn portable_math(&self) -> bool {
         false
     }

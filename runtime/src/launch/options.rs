@@ -16,7 +16,8 @@ use crate::kernel::spec_place::{ConstantPlace, TypeIdentity};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Math {
-    /// The same results as on the host, bit for bit.
+    /// The same results as on the host, bit for bit, but for functions whose precision Rust leaves
+    /// open, such as `sin`: they have the same bits on all devices.
     #[default]
     Precise,
     /// Rounding may differ. Sums may be reassociated, a multiplication and an addition may be
@@ -30,6 +31,11 @@ pub enum Math {
     /// flags `nnan ninf`, which would make such values poison, are not used; today all devices
     /// compute the same as for [`Relaxed`](Self::Relaxed).)
     RelaxedFinite,
+}
+
+impl Math {
+    /// How many there are.
+    pub(crate) const COUNT: usize = Self::RelaxedFinite as usize + 1;
 }
 
 /// The options of a launch.

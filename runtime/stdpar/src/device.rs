@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::sync::OnceLock;
 
-use schism::__private::{heap, note, warn};
+use schism::__private::{heap, note, prefer_host_mathematics, warn};
 use schism::{Device, DeviceError, DeviceKind, Queue};
 
 use crate::choose;
@@ -59,6 +59,8 @@ fn find() -> Option<Device> {
         note(format_args!("all parallel iterators stay with rayon: {why}"));
         None
     };
+    // On the same processor, a pipeline's results are the same with and without a kernel.
+    prefer_host_mathematics();
     // A program that does not know of devices does not fail for one, whatever the environment asks
     // for.
     let device = match Device::default_device() {

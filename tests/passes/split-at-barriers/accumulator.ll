@@ -4,8 +4,9 @@
 ; CHECK: copy.item:
 ; CHECK: store i32 7
 ; CHECK: region.4.item:
-; CHECK: load i32, ptr %13
-; CHECK: store i32 %sum.next7, ptr %13
+; CHECK: %11 = getelementptr inbounds nuw i32, ptr %memory
+; CHECK: load i32, ptr %11
+; CHECK: store i32 %sum.next9, ptr %11
 ; CHECK-NOT: copy
 ; CHECK: "schism-cut"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"

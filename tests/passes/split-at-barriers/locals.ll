@@ -2,7 +2,7 @@
 ; CHECK: i32 @schism.loop
 ; CHECK: alloca [4 x i32]
 ; CHECK-NOT: alloca [8 x i32]
-; CHECK: getelementptr inbounds [32 x i8], ptr
+; CHECK: getelementptr inbounds nuw [32 x i8], ptr
 ; CHECK: "schism-cut"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-unknown-linux-gnu"

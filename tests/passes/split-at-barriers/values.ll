@@ -8,7 +8,7 @@
 ; CHECK: store i32 %value5, ptr
 ; CHECK: store i32 %value5, ptr
 ; CHECK: region.2.item:
-; CHECK: sub i64 %
+; CHECK: getelementptr inbounds nuw i32, ptr %memory, i64 %x.local
 ; CHECK: load i32, ptr %
 ; CHECK-NOT: call void @schism.meet
 ; CHECK: add i32

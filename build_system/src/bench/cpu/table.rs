@@ -67,7 +67,7 @@ impl Table {
                 let middle = median(&mut ratios);
                 let (low, high) = (ratios[0], ratios[ratios.len() - 1]);
                 print!(" {middle:>6.2} ({low:.2}-{high:.2})");
-                if row.kernel.kind != Kind::Launch {
+                if !matches!(row.kernel.kind, Kind::Launch | Kind::Option) {
                     means[at].push(middle);
                 }
                 all.push((at, middle));
@@ -96,7 +96,7 @@ fn verdict(kernel: &Kernel, ratios: &[(usize, f64)]) -> &'static str {
         kernel.kind == Kind::Barriers && ratios.iter().any(|&(at, ratio)| at > 2 && ratio < 1.0);
     match (kernel.kind, below_rayon, below_best || below_opencl) {
         (Kind::Launch, true, _) => "  below rayon",
-        (Kind::Launch, ..) | (_, false, false) => "",
+        (Kind::Launch | Kind::Option, ..) | (_, false, false) => "",
         (_, true, _) => "  below rayon",
         (_, false, true) => "  below the best",
     }

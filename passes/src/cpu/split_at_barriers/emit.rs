@@ -8,7 +8,7 @@ use super::body::{Body, Next};
 use super::interface::RUN_NO_MEMORY;
 use super::liveness::Kept;
 use super::memory::Memory;
-use super::nest::Nest;
+use super::nest::{Nest, ROWS, nowrap_add};
 use super::uniformity::{Varying, is_pure, is_skipped};
 use crate::ir::graph::reverse_post_order;
 
@@ -51,15 +51,24 @@ pub(super) struct Emitter<'a, 'm> {
     pub(super) number: Option<Value<'m>>,
 }
 
-/// One work-item's run through a region.
+/// A work-item's run through a region, or that of work-items of several rows, side by side.
 pub(super) struct Item<'m> {
     pub nest: Nest<'m>,
     /// The end of the block in front of the nest, and of the first block in it.
     pub before: Builder<'m>,
     pub begin: Builder<'m>,
-    /// Values in front of the nest, and at the beginning of a work-item.
+    /// Values in front of the nest.
     group_values: Values<'m>,
-    item_values: Values<'m>,
+    pub rows: Vec<Row<'m>>,
+}
+
+/// A work-item of several that run side by side.
+pub(super) struct Row<'m> {
+    /// Its ids, x first, and its linear position in the group.
+    ids: Vec<Value<'m>>,
+    pub index: Value<'m>,
+    /// Values at its beginning.
+    values: Values<'m>,
 }
 
 impl<'a, 'm> Emitter<'a, 'm> {
@@ -201,7 +210,11 @@ impl<'a, 'm> Emitter<'a, 'm> {
                 shared.push((phi, self.group_value(&builder, &mut known, value)));
             }
         }
-        if !own.is_empty() && shared.is_empty() && self.is_only_entry(from, to) {
+        // What is computed in the region is so when the shared phis have their new values.
+        let is_later_the_same = own
+            .iter()
+            .all(|&(_, value)| shared.iter().all(|&(phi, _)| !self.is_made_of(value, phi)));
+        if !own.is_empty() && is_later_the_same && self.is_only_entry(from, to) {
             self.entered_with.extend(own);
         } else if !own.is_empty() {
             let done = self.copy_own(edge, builder, known, &own);
@@ -213,6 +226,13 @@ impl<'a, 'm> Emitter<'a, 'm> {
         let target = self.enter(next);
         builder.br(target);
         edge
+    }
+
+    /// Whether a value that is computed again needs another one.
+    fn is_made_of(&self, value: Value<'m>, other: Value<'m>) -> bool {
+        value == other
+            || self.analyses.kept.is_again(value)
+                && value.operands().any(|operand| self.is_made_of(operand, other))
     }
 
     /// Whether a region begins with `to`, and only where `from` has run once for the group.
@@ -240,13 +260,13 @@ impl<'a, 'm> Emitter<'a, 'm> {
         known: Values<'m>,
         copies: &[(Value<'m>, Value<'m>)],
     ) -> Block<'m> {
-        let mut item = self.begin_items("copy", edge, builder);
+        let mut item = self.begin_items("copy", edge, builder, 1);
         item.group_values = known;
         let values: Vec<Value<'m>> =
-            copies.iter().map(|&(_, value)| self.item_value(&mut item, value)).collect();
+            copies.iter().map(|&(_, value)| self.item_value(&mut item, 0, value)).collect();
         for (&(phi, _), value) in copies.iter().zip(values) {
             let array = self.memory.array(phi);
-            array.store(&item.begin, value, item.nest.index);
+            array.store(&item.begin, value, item.rows[0].index);
         }
         item.begin.br(item.nest.next);
         item.before.br(item.nest.head);
@@ -259,34 +279,53 @@ impl<'a, 'm> Emitter<'a, 'm> {
         name: &str,
         from: Block<'m>,
         before: Builder<'m>,
+        rows: u64,
     ) -> Item<'m> {
-        let nest = Nest::new(self.analyses.body, name, from);
+        let sizes = &self.memory.sizes;
+        let nest = Nest::new(self.analyses.body, sizes, rows, name, from);
         let begin = Builder::at_end(nest.item);
-        Item { nest, before, begin, group_values: Values::new(), item_values: Values::new() }
+        let row = |number: u64| {
+            let (mut ids, mut index) = (nest.ids.clone(), nest.index);
+            if number > 0 {
+                let word = |value: u64| index.ty().const_int(value, false);
+                let local = nowrap_add(&begin, nest.local_ids[ROWS], word(number));
+                ids[ROWS] = nowrap_add(&begin, self.analyses.body.axes[ROWS].begin, local);
+                let items = sizes[0].as_unsigned().unwrap_or_default();
+                index = nowrap_add(&begin, index, word(number * items));
+            }
+            Row { ids, index, values: Values::new() }
+        };
+        let rows = (0..rows).map(row).collect();
+        Item { nest, before, begin, group_values: Values::new(), rows }
     }
 
     /// A value as it is when a work-item enters a region.
-    pub(super) fn item_value(&mut self, item: &mut Item<'m>, value: Value<'m>) -> Value<'m> {
+    pub(super) fn item_value(
+        &mut self,
+        item: &mut Item<'m>,
+        row: usize,
+        value: Value<'m>,
+    ) -> Value<'m> {
         let axes = &self.analyses.body.axes;
         if let Some(at) = axes.iter().position(|axis| axis.id == value) {
-            return item.nest.ids[at];
+            return item.rows[row].ids[at];
         }
-        if let Some(&known) = item.item_values.get(&value) {
+        if let Some(&known) = item.rows[row].values.get(&value) {
             return known;
         }
         let new = if self.analyses.locals.contains(&value) {
-            self.memory.local(&item.begin, value, item.nest.index)
+            self.memory.local(&item.begin, value, item.rows[row].index)
         } else if !self.analyses.varying.has(value) || self.analyses.body.block_of(value).is_none()
         {
             return self.group_value(&item.before, &mut item.group_values, value);
         } else if self.analyses.kept.is_again(value) {
             let operands: Vec<Value<'m>> =
-                value.operands().map(|operand| self.item_value(item, operand)).collect();
+                value.operands().map(|operand| self.item_value(item, row, operand)).collect();
             insert_copy(&item.begin, value, &operands)
         } else {
-            self.memory.array(value).load(&item.begin, item.nest.index)
+            self.memory.array(value).load(&item.begin, item.rows[row].index)
         };
-        item.item_values.insert(value, new);
+        item.rows[row].values.insert(value, new);
         new
     }
 }

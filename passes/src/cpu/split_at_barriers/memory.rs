@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use schism_llvm::{Builder, ContextRef, DataLayout, IntPredicate, Type, TypeKind, Value};
 
 use super::body::Body;
+use super::group;
 use super::interface::GROUP_MEMORY;
 use super::refusal::Refusal;
 
@@ -29,12 +30,12 @@ pub(super) struct Memory<'m> {
     context: ContextRef<'m>,
     layout: DataLayout<'m>,
     function: Value<'m>,
-    /// Work-items of the group.
+    /// Work-items of the group, and in each dimension.
     pub items: Value<'m>,
+    pub sizes: Vec<Value<'m>>,
     /// The same, as a multiple of [`ALIGN`].
     rounded: Value<'m>,
-    /// The size in bytes: work-items times what is patched in at the end.
-    size: Value<'m>,
+    /// The memory. Its size is known at the end.
     block: Value<'m>,
     /// The check that there is memory.
     missing: Value<'m>,
@@ -60,15 +61,14 @@ impl<'m> Memory<'m> {
         let word = context.int_type(64);
         let builder = Builder::before(body.before.end());
         let mut items: Option<Value<'m>> = None;
-        for axis in &body.axes {
-            let size = builder.sub(axis.end, axis.begin).with_name(&format!("{}.size", axis.name));
+        let sizes = group::sizes_of_axes(body);
+        for &size in &sizes {
             items = Some(items.map_or(size, |items| builder.mul(items, size)));
         }
         let items = items.unwrap_or_else(|| word.const_int(1, false)).with_name("items");
         let more = builder.add(items, word.const_int(ALIGN - 1, false));
         let rounded = builder.and(more, word.const_int(!(ALIGN - 1), false));
         let rounded = rounded.with_name("items.rounded");
-        let size = builder.mul(rounded, word.const_int(2, false)).with_name("memory.size");
         let pointer = context.pointer_type(0);
         let ty = pointer.function(&[pointer, word], false);
         let take = module.function(GROUP_MEMORY).unwrap_or_else(|| {
@@ -77,15 +77,15 @@ impl<'m> Memory<'m> {
             function.add_function_attribute("nounwind", 0);
             function
         });
-        let block = builder.call_function(take, &[group, size]).with_name("memory");
+        let block = builder.call_function(take, &[group, word.zero()]).with_name("memory");
         let missing = builder.icmp(IntPredicate::EQ, block, pointer.zero());
         Self {
             context,
             layout: module.data_layout(),
             function: body.function,
             items,
+            sizes,
             rounded,
-            size,
             block,
             missing,
             per_item: 0,
@@ -180,7 +180,9 @@ impl<'m> Memory<'m> {
             }
             return;
         }
-        self.size.set_operand(1, word.const_int(self.per_item, false));
+        let bytes = word.const_int(self.per_item, false);
+        let size = Builder::before(self.block).mul(self.rounded, bytes).with_name("memory.size");
+        self.block.set_operand(1, size);
         let end = self.missing.block().end();
         let head = end.split_before();
         head.as_value().set_name("group.begin");

@@ -37,17 +37,17 @@
 //!   %memory = call ptr @__schism_cpu_group_memory(ptr %group, i64 %memory.size)
 //!   br label %region.0.x.head
 //! region.0.x.head:
-//!   %x = phi i64 [ %x.begin, %start ], [ %after, %region.0.x.next ]
-//!   %more = icmp ult i64 %x, %x.end
+//!   %x.local = phi i64 [ 0, %start ], [ %after, %region.0.x.next ]
+//!   %more = icmp ult i64 %x.local, %items         ; or the size of groups, if it is known
 //!   br i1 %more, label %region.0.item, label %region.1.x.head
 //! region.0.item:
-//!   %index = sub i64 %x, %x.begin
+//!   %x = add nuw nsw i64 %x.begin, %x.local
 //!   …
-//!   %kept.at = getelementptr inbounds i32, ptr %memory, i64 %index
+//!   %kept.at = getelementptr inbounds i32, ptr %memory, i64 %x.local
 //!   store i32 %value, ptr %kept.at
 //!   br label %region.0.x.next
 //! region.0.x.next:
-//!   %after = add nuw nsw i64 %x, 1
+//!   %after = add nuw nsw i64 %x.local, 1
 //!   br label %region.0.x.head, !llvm.loop !0
 //! region.1.x.head:
 //!   …                                             ; the rest, with a load of %value
@@ -88,6 +88,7 @@
 mod body;
 mod emit;
 mod exchange;
+mod group;
 mod interface;
 mod liveness;
 mod local_memory;
@@ -96,8 +97,10 @@ mod nest;
 mod private;
 mod refusal;
 mod region;
+mod rows;
 mod sub_groups;
 mod uniformity;
+mod unroll;
 mod waits;
 
 use std::collections::HashSet;
@@ -116,7 +119,10 @@ use refusal::Refusal;
 use uniformity::Varying;
 use waits::{MEET, waits};
 
-pub use interface::{AGREE, GROUP_MEMORY, RUN_DIVERGED, RUN_NO_MEMORY};
+pub use interface::{
+    AGREE, GROUP_FIRST, GROUP_LOCAL_MEMORY, GROUP_MEMORY, GROUP_SIZE, LOCAL_MEMORY, RUN_DIVERGED,
+    RUN_NO_MEMORY,
+};
 
 /// The loop function.
 const LOOP: &str = "schism.loop";
@@ -162,6 +168,9 @@ pub fn run(module: &Module<'_>) -> Result<(), Failure> {
         return Ok(());
     }
     handle.run_passes(BEFORE)?;
+    if group::size_of(function).is_some() {
+        unroll::run(function)?;
+    }
     match cut(handle, function) {
         Ok(true) => {
             function.add_string_attribute(CUT, "");
@@ -200,9 +209,13 @@ fn cut(module: ModuleRef<'_>, function: Value<'_>) -> Result<bool, Refusal> {
     memory::check(&layout, &locals, kept.all_across(&body).filter(|&it| varying.has(it)))?;
     // From here on the function changes.
     let locals: HashSet<Value<'_>> = locals.into_iter().collect();
+    local_memory::make_plain(&body, group);
+    // Before anything of the body is erased: a new instruction may lie where an erased one lay, and
+    // what the body uses must not be taken for that.
+    group::own_local_memory(&body, group);
+    group::begin_at_first(&body, group);
     private::forget_lifetimes(function);
     forget_scopes(function);
-    local_memory::make_plain(&body, group);
     let memory = Memory::take(&body, group, kept.in_place_of_phis(&body, &varying));
     let analyses = Analyses {
         body: &body,

@@ -1,12 +1,14 @@
 //! A region: what a work-item runs from one point where all are at once to the next.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use schism_llvm::{Block, Builder, IntPredicate, Opcode, Value};
 
 use super::body::{Body, Next};
 use super::emit::{Emitter, Item, leave};
 use super::interface::{AGREE, RUN_DIVERGED};
+use super::rows;
 use super::uniformity::Varying;
 use super::waits::waits;
 use crate::ir::graph::{Dominators, reverse_post_order};
@@ -17,9 +19,10 @@ struct Region<'m> {
     blocks: Vec<usize>,
     dominators: Dominators,
     copies: HashMap<usize, Block<'m>>,
-    values: HashMap<Value<'m>, Value<'m>>,
-    /// Places of values that are entered with and computed again in the region.
-    cells: HashMap<Value<'m>, Value<'m>>,
+    /// The copies of instructions, for each row.
+    values: Vec<HashMap<Value<'m>, Value<'m>>>,
+    /// Places of values of rows that are entered with and computed again in the region.
+    cells: HashMap<(usize, Value<'m>), Value<'m>>,
     item: Item<'m>,
     /// Where work-items may go on, by the blocks of barriers; `None` is their end.
     exits: Vec<Option<usize>>,
@@ -31,6 +34,33 @@ impl<'m> Region<'m> {
     fn has(&self, block: usize) -> bool {
         self.copies.contains_key(&block)
     }
+
+    /// The rows for which there are copies of an instruction of their own.
+    fn rows_of(&self, instruction: Value<'m>) -> Range<usize> {
+        let first = self.values[0].get(&instruction);
+        let is_one = self.values.iter().all(|row| row.get(&instruction) == first);
+        0..if is_one { 1 } else { self.values.len() }
+    }
+}
+
+/// Inserts a copy of an instruction with the operands that it has, or a phi without values.
+fn insert_duplicate<'m>(builder: &Builder<'m>, instruction: Value<'m>) -> Value<'m> {
+    let new = if instruction.opcode() == Some(Opcode::Phi) {
+        let phi = builder.phi(instruction.ty());
+        if instruction.has_fast_math() {
+            phi.set_fast_math_flags(instruction.fast_math_flags());
+        }
+        phi
+    } else {
+        let copy = instruction.duplicate();
+        builder.insert(copy);
+        copy
+    };
+    let name = instruction.name();
+    if !name.is_empty() {
+        new.set_name(name);
+    }
+    new
 }
 
 /// The number of an exit: 0 is the end of work-items.
@@ -87,11 +117,13 @@ impl<'m> Emitter<'_, 'm> {
             (0..body.blocks.len()).map(|block| body.inner_successors(block).to_vec()).collect();
         let blocks = reverse_post_order(entry, &successors);
         let (exits, agrees) = exits(body, self.analyses.varying, &blocks);
-        let item = self.begin_items(&format!("region.{entry}"), at, Builder::at_end(at));
+        let rows = rows::side_by_side(&self.analyses, &self.memory.sizes, &blocks, exits.len());
+        let name = format!("region.{entry}");
+        let item = self.begin_items(&name, at, Builder::at_end(at), rows);
         let mut region = Region {
             dominators: Dominators::of(entry, &successors),
             copies: HashMap::new(),
-            values: HashMap::new(),
+            values: vec![HashMap::new(); rows as usize],
             cells: HashMap::new(),
             item,
             exits,
@@ -120,22 +152,15 @@ impl<'m> Emitter<'_, 'm> {
                 if body.barrier[block] == Some(instruction) {
                     continue;
                 }
-                let new = if instruction.opcode() == Some(Opcode::Phi) {
-                    let phi = builder.phi(instruction.ty());
-                    if instruction.has_fast_math() {
-                        phi.set_fast_math_flags(instruction.fast_math_flags());
+                // What is the same for all work-items exists once.
+                let is_own = self.analyses.varying.has(instruction) && !instruction.is_terminator();
+                let mut new = insert_duplicate(&builder, instruction);
+                for (row, values) in region.values.iter_mut().enumerate() {
+                    if row > 0 && is_own {
+                        new = insert_duplicate(&builder, instruction);
                     }
-                    phi
-                } else {
-                    let copy = instruction.duplicate();
-                    builder.insert(copy);
-                    copy
-                };
-                let name = instruction.name();
-                if !name.is_empty() {
-                    new.set_name(name);
+                    values.insert(instruction, new);
                 }
-                region.values.insert(instruction, new);
             }
         }
     }
@@ -146,31 +171,11 @@ impl<'m> Emitter<'_, 'm> {
         for block in region.blocks.clone() {
             let copy = region.copies[&block];
             for instruction in body.blocks[block].instructions() {
-                let Some(&new) = region.values.get(&instruction) else { continue };
-                if instruction.opcode() == Some(Opcode::Phi) {
-                    for &from in &body.predecessors[block] {
-                        if !region.has(from) || body.barrier[from].is_some() {
-                            continue;
-                        }
-                        let Some(value) = instruction.incoming(body.blocks[from]) else { continue };
-                        let end = region.copies[&from].end();
-                        let value = self.value_at(region, value, from, end);
-                        new.add_incoming(value, region.copies[&from]);
-                    }
-                    if block == entry {
-                        let entered = self.entered_with.get(&instruction).copied();
-                        let value = entered.unwrap_or(instruction);
-                        let value = self.item_value(&mut region.item, value);
-                        new.add_incoming(value, region.item.nest.item);
-                    }
+                if !region.values[0].contains_key(&instruction) {
                     continue;
                 }
-                for at in 0..new.num_operands() {
-                    let operand = new.operand(at);
-                    let value = self.value_at(region, operand, block, new);
-                    if value != operand {
-                        new.set_operand(at, value);
-                    }
+                for row in region.rows_of(instruction) {
+                    self.connect_one(region, row, instruction, block, entry);
                 }
             }
             for (&next, at) in body.next[block].iter().zip(0..) {
@@ -187,50 +192,89 @@ impl<'m> Emitter<'_, 'm> {
         }
     }
 
+    /// Lets a copy of an instruction use the region's own values.
+    fn connect_one(
+        &mut self,
+        region: &mut Region<'m>,
+        row: usize,
+        instruction: Value<'m>,
+        block: usize,
+        entry: usize,
+    ) {
+        let body = self.analyses.body;
+        let new = region.values[row][&instruction];
+        if instruction.opcode() == Some(Opcode::Phi) {
+            for &from in &body.predecessors[block] {
+                if !region.has(from) || body.barrier[from].is_some() {
+                    continue;
+                }
+                let Some(value) = instruction.incoming(body.blocks[from]) else { continue };
+                let end = region.copies[&from].end();
+                let value = self.value_at(region, row, value, from, end);
+                new.add_incoming(value, region.copies[&from]);
+            }
+            if block == entry {
+                let entered = self.entered_with.get(&instruction).copied();
+                let value = entered.unwrap_or(instruction);
+                let value = self.item_value(&mut region.item, row, value);
+                new.add_incoming(value, region.item.nest.item);
+            }
+            return;
+        }
+        for at in 0..new.num_operands() {
+            let operand = new.operand(at);
+            let value = self.value_at(region, row, operand, block, new);
+            if value != operand {
+                new.set_operand(at, value);
+            }
+        }
+    }
+
     /// Another edge to a block outside of the nest.
     fn go_outside(&mut self, region: &mut Region<'m>, block: usize, at: u32) {
         let original = self.analyses.body.blocks[block];
         let copy = region.copies[&block];
         for phi in original.end().successor(at).phis() {
             let Some(value) = phi.incoming(original) else { continue };
-            let value = self.value_at(region, value, block, copy.end());
+            let value = self.value_at(region, 0, value, block, copy.end());
             phi.add_incoming(value, copy);
         }
     }
 
-    /// A value in front of an instruction of the copy of a block.
+    /// A value of a row in front of an instruction of the copy of a block.
     fn value_at(
         &mut self,
         region: &mut Region<'m>,
+        row: usize,
         value: Value<'m>,
         block: usize,
         before: Value<'m>,
     ) -> Value<'m> {
         let Some(home) = self.analyses.body.block_of(value) else {
-            return self.item_value(&mut region.item, value);
+            return self.item_value(&mut region.item, row, value);
         };
         // What an operation of sub-groups has given is there before a region begins.
         if !region.has(home) || waits(value) {
-            return self.item_value(&mut region.item, value);
+            return self.item_value(&mut region.item, row, value);
         }
         if region.dominators.dominates(home, block) {
-            return region.values[&value];
+            return region.values[row][&value];
         }
-        let cell = self.cell(region, value);
+        let cell = self.cell(region, row, value);
         Builder::before(before).load(value.ty(), cell)
     }
 
     /// The place of a value that a work-item has when it enters the region, until the region
     /// computes it anew.
-    fn cell(&mut self, region: &mut Region<'m>, value: Value<'m>) -> Value<'m> {
-        if let Some(&cell) = region.cells.get(&value) {
+    fn cell(&mut self, region: &mut Region<'m>, row: usize, value: Value<'m>) -> Value<'m> {
+        if let Some(&cell) = region.cells.get(&(row, value)) {
             return cell;
         }
         let cell = self.memory.place(value.ty());
-        region.cells.insert(value, cell);
-        let entered = self.item_value(&mut region.item, value);
+        region.cells.insert((row, value), cell);
+        let entered = self.item_value(&mut region.item, row, value);
         region.item.begin.store(entered, cell);
-        let new = region.values[&value];
+        let new = region.values[row][&value];
         let mut behind = new.next();
         while let Some(phi) = behind.filter(|it| it.opcode() == Some(Opcode::Phi)) {
             behind = phi.next();
@@ -263,13 +307,16 @@ impl<'m> Emitter<'_, 'm> {
                     // It is what was loaded.
                     continue;
                 }
-                let now = self.value_at(region, value, barrier, end);
                 let builder = Builder::before(end);
-                if self.analyses.varying.has(value) {
-                    let array = self.memory.array(value);
-                    array.store(&builder, now, region.item.nest.index);
-                } else {
+                if !self.analyses.varying.has(value) {
+                    let now = self.value_at(region, 0, value, barrier, end);
                     builder.store(now, self.memory.shared(value));
+                    continue;
+                }
+                for row in 0..region.values.len() {
+                    let now = self.value_at(region, row, value, barrier, end);
+                    let array = self.memory.array(value);
+                    array.store(&builder, now, region.item.rows[row].index);
                 }
             }
         }
@@ -282,10 +329,12 @@ impl<'m> Emitter<'_, 'm> {
             if operand.is_constant() {
                 continue;
             }
-            let now = self.value_at(region, operand, block, end);
-            let builder = Builder::before(end);
-            let to = self.operand_place(&builder, at, region.item.nest.index);
-            builder.store(now, to);
+            for row in 0..region.values.len() {
+                let now = self.value_at(region, row, operand, block, end);
+                let builder = Builder::before(end);
+                let to = self.operand_place(&builder, at, region.item.rows[row].index);
+                builder.store(now, to);
+            }
         }
     }
 
@@ -325,7 +374,7 @@ impl<'m> Emitter<'_, 'm> {
             *self.number.get_or_insert_with(|| self.memory.place(ty))
         } else {
             let numbers = *self.numbers.get_or_insert_with(|| self.memory.words("next"));
-            builder.inbounds_gep(ty, numbers, &[region.item.nest.index])
+            builder.inbounds_gep(ty, numbers, &[region.item.rows[0].index])
         };
         builder.store(number, to);
     }

@@ -37,6 +37,9 @@ impl<'m> Emit<'_, 'm> {
             Access::Packed(bytes) => self.load_packed(one, bytes),
             Access::Single => self.each_lane(one),
             _ => {
+                if let Some(loaded) = self.load_by_step(one) {
+                    return loaded;
+                }
                 let pointers = self.vector(address);
                 let align = one.alignment();
                 if self.mask.is_full() && self.may_be_consecutive(address) {
@@ -125,6 +128,27 @@ impl<'m> Emit<'_, 'm> {
         let mask = self.masks().vector(self.mask, at);
         let new = self.masked("llvm.masked.store", &[value.ty(), at.ty()], &[value, at, mask]);
         new.align_argument(1, align);
+    }
+
+    /// Elements a known step apart, one by one: the first lane's address is enough, and processors
+    /// gather few elements no faster.
+    fn load_by_step(&mut self, one: Value<'m>) -> Option<Value<'m>> {
+        const MOST: u32 = 8;
+        let (ty, address) = (one.ty(), one.operand(0));
+        let Shape::Strided(step) = self.shape(address) else { return None };
+        if !self.mask.is_full() || self.lanes > MOST || one.is_volatile() || one.is_atomic() {
+            return None;
+        }
+        let at = self.scalar(address);
+        let (byte, word) = (at.context().int_type(8), at.context().int_type(64));
+        let mut all = ty.vector(self.lanes).poison();
+        for lane in 0..self.lanes {
+            let offset = word.const_int((step * i64::from(lane)) as u64, true);
+            let element = self.builder.load(ty, self.builder.gep(byte, at, &[offset]));
+            element.set_alignment(one.alignment());
+            all = self.builder.insert_element(all, element, self.lane(lane));
+        }
+        Some(all)
     }
 
     /// All that lies between the first and the last element, and the elements out of that.

@@ -106,13 +106,16 @@ pub(super) fn apply(plan: &Plan<'_>) {
     item.add_incoming(region.begin, begin);
     item.add_incoming(next, latch);
     metadata::mark(back, metadata::IS_VECTORIZED, Some(1));
+    if plan.becomes_straight(plan.lanes) {
+        metadata::set_unroll(&[back], metadata::UNROLL_FULL, None);
+    }
 
     // The work-items that are left.
     emit.go_on_at(end);
-    let all = emit.builder.icmp(IntPredicate::EQ, next, region.end);
+    let all = emit.builder.icmp(IntPredicate::EQ, last, region.end);
     let exit = region.cfg.blocks[region.exit.1];
     emit.builder.cond_br(all, exit, header);
-    region.item.add_incoming(next, end);
+    region.item.add_incoming(last, end);
     let from = region.cfg.blocks[region.exit.0];
     for phi in exit.phis() {
         let value = phi.incoming(from).expect("a phi has a value for each edge");
@@ -432,8 +435,10 @@ impl<'m> Emit<'_, 'm> {
             .filter(|&exit| !super::plan::is_dead_end(region.cfg.blocks[exit]))
             .collect();
         for exit in exits {
-            let fails = self.edge(block, exit);
-            let fails = self.masks().any(fails, region.item);
+            let fails = self.last_fails(block, exit).unwrap_or_else(|| {
+                let fails = self.edge(block, exit);
+                self.masks().any(fails, region.item)
+            });
             let after = self.new_block("vector.checked");
             self.builder.cond_br(fails, self.restart, after);
             self.restarts = true;
@@ -447,6 +452,40 @@ impl<'m> Emit<'_, 'm> {
             let own = self.edge(block, next);
             self.edge_masks.insert((block, next), own);
         }
+    }
+
+    /// Whether any lane takes an edge out of the loop, if that is known of the last lane: where a
+    /// number that counts up is compared with one that is the same for all lanes.
+    fn last_fails(&mut self, block: usize, exit: usize) -> Option<Value<'m>> {
+        let end = self.region.cfg.blocks[block].end();
+        if self.mask != Mask::FULL || !end.is_conditional() || end.successor(0) == end.successor(1)
+        {
+            return None;
+        }
+        let comparison = end.condition();
+        if comparison.opcode() != Some(Opcode::ICmp) {
+            return None;
+        }
+        let (number, limit) = (comparison.operand(0), comparison.operand(1));
+        let leaves_if = match comparison.icmp_predicate() {
+            IntPredicate::ULT => 1,
+            IntPredicate::UGE => 0,
+            _ => return None,
+        };
+        let fits = number.ty().kind() == TypeKind::Integer
+            && self.shape(number) == Shape::Strided(1)
+            && self.shape(limit) == Shape::Uniform
+            && end.successor(leaves_if) == self.region.cfg.blocks[exit];
+        if !fits {
+            return None;
+        }
+        let (first, limit) = (self.scalar(number), self.scalar(limit));
+        let others = first.ty().const_int(u64::from(self.lanes) - 1, false);
+        let last = self.builder.add(first, others);
+        let fails = self.builder.icmp(IntPredicate::UGE, last, limit);
+        // In front of the place where it wraps, a lane has the largest number of all.
+        let wraps = self.builder.icmp(IntPredicate::ULT, last, first);
+        Some(self.builder.or(fails, wraps))
     }
 
     /// The mask of an edge of a block with several.

@@ -197,9 +197,20 @@ impl<'m> Emit<'_, 'm> {
 
     /// A division of integers. Lanes that are off divide by one.
     fn divided(&mut self, one: Value<'m>, opcode: Opcode) -> Value<'m> {
-        let (a, mut b) = (self.vector(one.operand(0)), self.vector(one.operand(1)));
+        let a = self.vector(one.operand(0));
         let number = one.ty();
         let divisor = one.operand(1);
+        let is_unsigned = matches!(opcode, Opcode::UDiv | Opcode::URem);
+        let bits = number.int_width();
+        if self.shape(divisor) == Shape::Uniform && !divisor.is_constant() {
+            let by = self.scalar(divisor);
+            match bits {
+                8 | 16 | 32 => return self.times_reciprocal(opcode, a, by),
+                64 if is_unsigned => return self.divided_if_short(opcode, a, by),
+                _ => {}
+            }
+        }
+        let mut b = self.vector(divisor);
         if divisor.is_constant() {
             return self.builder.binary(opcode, a, b);
         }
@@ -208,12 +219,41 @@ impl<'m> Emit<'_, 'm> {
             let ones = self.splat(number.const_int(1, false));
             b = self.builder.select(lanes, b, ones);
         }
-        match number.int_width() {
+        match bits {
             8 | 16 | 32 => self.divided_by_floats(opcode, a, b),
-            64 if matches!(opcode, Opcode::UDiv | Opcode::URem) => {
-                self.divided_if_short(opcode, a, b)
-            }
+            64 if is_unsigned => self.divided_if_short(opcode, a, b),
             _ => self.builder.binary(opcode, a, b),
+        }
+    }
+
+    /// Quotients of at most 32 bits by one divisor, which is not zero, since a lane is on: products
+    /// with its reciprocal, which is computed once, and too large by half a unit to two and a half
+    /// units in its last place. So a product is no less than the quotient, and the rest of it, which
+    /// is no integer unless it is zero, misses the next integer by one divisor's part at least: that
+    /// is 2^18 times as much as the product is too large.
+    fn times_reciprocal(&self, opcode: Opcode, a: Value<'m>, divisor: Value<'m>) -> Value<'m> {
+        use Opcode::*;
+        let ty = a.ty();
+        let double = ty.context().double_type();
+        let (to, from) = match opcode {
+            UDiv | URem => (UIToFP, FPToUI),
+            _ => (SIToFP, FPToSI),
+        };
+        let number = self.builder.cast(to, divisor, double);
+        let reciprocal = self.builder.binary(FDiv, double.const_float(1.0), number);
+        // Away from zero, whatever its sign.
+        let larger = double.const_float(1.0 + f64::EPSILON);
+        let reciprocal = self.builder.binary(FMul, reciprocal, larger);
+        let reciprocal = self.builder.splat(reciprocal, self.lanes);
+        let x = self.builder.cast(to, a, double.vector(self.lanes));
+        let quotient = self.builder.binary(FMul, x, reciprocal);
+        let quotient = self.builder.cast(from, quotient, ty);
+        match opcode {
+            UDiv | SDiv => quotient,
+            _ => {
+                let divisors = self.builder.splat(divisor, self.lanes);
+                self.builder.sub(a, self.builder.mul(quotient, divisors))
+            }
         }
     }
 
@@ -236,23 +276,30 @@ impl<'m> Emit<'_, 'm> {
         }
     }
 
-    /// Quotients of 64 bits, by a shorter division if all numbers have 32.
+    /// Quotients of 64 bits, by a shorter division if all numbers have 32. There may be one divisor
+    /// for all lanes.
     fn divided_if_short(&mut self, opcode: Opcode, a: Value<'m>, b: Value<'m>) -> Value<'m> {
         let ty = a.ty();
+        let is_one = !b.ty().is_vector();
+        let divisors = if is_one { self.builder.splat(b, self.lanes) } else { b };
         let high = self.splat(ty.element_type().const_int(!0 << 32, false));
-        let upper = self.builder.and(self.builder.or(a, b), high);
+        let upper = self.builder.and(self.builder.or(a, divisors), high);
         let long = self.builder.icmp(IntPredicate::NE, upper, ty.zero());
         let any = self.masks().any_lane(long);
         let (slow, fast) = (self.new_block("vector.long"), self.new_block("vector.short"));
         let after = self.new_block("vector.divided");
         self.builder.cond_br(any, slow, fast);
         self.go_on_at(slow);
-        let by_hardware = self.builder.binary(opcode, a, b);
+        let by_hardware = self.builder.binary(opcode, a, divisors);
         self.builder.br(after);
         self.go_on_at(fast);
-        let half = ty.context().int_type(32).vector(self.lanes);
-        let [x, y] = [a, b].map(|value| self.builder.trunc(value, half));
-        let short = self.divided_by_floats(opcode, x, y);
+        let half = ty.context().int_type(32);
+        let x = self.builder.trunc(a, half.vector(self.lanes));
+        let short = if is_one {
+            self.times_reciprocal(opcode, x, self.builder.trunc(b, half))
+        } else {
+            self.divided_by_floats(opcode, x, self.builder.trunc(b, half.vector(self.lanes)))
+        };
         let short = self.builder.zext(short, ty);
         self.builder.br(after);
         self.go_on_at(after);

@@ -241,7 +241,7 @@ pub const FUNCTIONS: &[Function] = &[
         double: |x| schism_devicelib::exp(x[0]),
         host: |x| host::exp(x[0]),
         truth: Truth::Big(|x| x[0].exp()),
-        bounds: (0.9, 0.9),
+        bounds: (0.9, 0.6),
     },
     Function {
         name: "exp2",
@@ -252,7 +252,7 @@ pub const FUNCTIONS: &[Function] = &[
         double: |x| schism_devicelib::exp2(x[0]),
         host: |x| host::exp2(x[0]),
         truth: Truth::Big(|x| truth::exp2(&x[0])),
-        bounds: (0.51, 0.7),
+        bounds: (0.6, 0.6),
     },
     Function {
         name: "exp10",
@@ -406,7 +406,7 @@ pub const FUNCTIONS: &[Function] = &[
         double: |x| schism_devicelib::pow(x[0], x[1]),
         host: |x| host::pow(x[0], x[1]),
         truth: Truth::Big(|x| truth::pow(&x[0], &x[1])),
-        bounds: (0.9, 0.9),
+        bounds: (0.8, 0.7),
     },
     Function {
         name: "rint",

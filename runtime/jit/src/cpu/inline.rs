@@ -35,9 +35,12 @@ const LOOPS: usize = 64;
 /// is simplified.
 const OF_LIBRARY: usize = 2;
 
-/// The maximum number of instructions of a small function of the device library. A larger one has
-/// separate paths for several kinds of arguments, and gains little from inlining.
-const SMALL_OF_LIBRARY: usize = 270;
+/// The maximum number of instructions of a small function of the device library, on a GPU. A larger
+/// one has separate paths for several kinds of arguments, and gains little from inlining.
+pub const SMALL_OF_LIBRARY: usize = 270;
+
+/// The same where work-items are computed in lanes: only what is inlined is.
+pub const SMALL_OF_LIBRARY_IN_LANES: usize = 700;
 
 /// A function in the decision.
 struct Node<'m> {
@@ -57,8 +60,13 @@ struct Node<'m> {
 }
 
 /// Marks the calls to inline, and the kernel's own. `special` are the functions whose callers
-/// should be inlined.
-pub fn choose(module: &Module<'_>, special: impl IntoIterator<Item = &'static str>) {
+/// should be inlined, and functions of the device library are small up to `small_of_library`
+/// instructions.
+pub fn choose(
+    module: &Module<'_>,
+    special: impl IntoIterator<Item = &'static str>,
+    small_of_library: usize,
+) {
     let special = special.into_iter().filter_map(|name| module.function(name)).collect();
     let mut nodes = graph(module, special);
     let order = callees_first(&nodes);
@@ -85,7 +93,7 @@ pub fn choose(module: &Module<'_>, special: impl IntoIterator<Item = &'static st
                     function.add_function_attribute("noinline", 0);
                     continue;
                 }
-                let small = if library { SMALL_OF_LIBRARY * OF_LIBRARY } else { SMALL };
+                let small = if library { small_of_library * OF_LIBRARY } else { SMALL };
                 let inlined = wanted
                     || (callee_size <= small && !function.has_function_attribute("noinline"));
                 if inlined && size + callee_size <= LIMIT {

@@ -115,6 +115,8 @@ use schism_llvm::{FileKind, Machine};
 use crate::target::{Target, Work, lower, unknown_step};
 use crate::{JitError, Request};
 
+use inline::{SMALL_OF_LIBRARY, SMALL_OF_LIBRARY_IN_LANES};
+
 pub use host::cpu_name;
 
 /// A compiled kernel: an object, which whoever wants to run it loads.
@@ -205,7 +207,11 @@ impl Target for Cpu {
             "define-clock" => clock::add(context, module, Time::Process)?,
             "name-allocator" => heap::name(module),
             "wrap-kernel" => work_loop::wrap(context, module, kernel, request)?,
-            "choose-inlining" => inline::choose(module, builtins()),
+            "choose-inlining" => {
+                let has_lanes = self.lanes()?.is_some();
+                let small = if has_lanes { SMALL_OF_LIBRARY_IN_LANES } else { SMALL_OF_LIBRARY };
+                inline::choose(module, builtins(), small);
+            }
             "resolve-builtins" => work_loop::resolve(context, module)?,
             "unfuse-multiply-add" => {
                 if request.math == FastMath::PRECISE {

@@ -6,6 +6,7 @@ use std::mem::offset_of;
 
 use schism_jit_abi::{CpuGroup, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, Param};
 
+use schism_passes::cpu::split_at_barriers::{GROUP_FIRST, GROUP_LOCAL_MEMORY, GROUP_SIZE};
 use schism_passes::vectorize::MARK as WORK_ITEM_LOOP;
 
 use super::message::{INNER_FORMAT, INNER_TEXT};
@@ -145,11 +146,15 @@ pub fn wrap<'c>(
     kernel: Value,
     request: &Request,
 ) -> Result<(), JitError> {
-    let text = text(request, needs_groups(module))
-        .map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
+    let groups = needs_groups(module);
+    let text =
+        text(request, groups).map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
     let nest = Module::from_text(context, &text).map_err(JitError::Internal)?;
     nest.set_target_of(module);
     let outer = nest.function(LOOP).ok_or_else(|| missing(LOOP))?;
+    if groups {
+        describe_group(outer, request.group);
+    }
     copy_parameter_attributes(kernel, outer, &request.params);
     module.link(context, nest).map_err(JitError::InvalidImage)?;
     kernel.set_internal();
@@ -277,7 +282,11 @@ fn text(request: &Request, groups: bool) -> Result<String, std::fmt::Error> {
         }
         of_group += ", ";
         of_group += &value(".local", "0");
-        for field in [".group.local.range", ".group.id", ".group.range"] {
+        of_group.extend(AXES.iter().zip(request.group).map(|(axis, items)| match items {
+            0 => format!("i64 %{axis}.group.local.range, "),
+            items => format!("i64 {items}, "),
+        }));
+        for field in [".group.id", ".group.range"] {
             of_group.extend(AXES.map(|axis| format!("i64 %{axis}{field}, ")));
         }
         of_group += "ptr %group.memory, ptr %group";
@@ -307,6 +316,21 @@ fn text(request: &Request, groups: bool) -> Result<String, std::fmt::Error> {
     }
     writeln!(o, "!{mark} = !{{!\"{WORK_ITEM_LOOP}\"}}")?;
     Ok(out)
+}
+
+/// Tells `split-at-barriers` what it needs to know of groups.
+fn describe_group(outer: Value, group: [u32; 3]) {
+    let fields = [
+        (GROUP_FIRST, offset_of!(CpuGroup, first)),
+        (GROUP_LOCAL_MEMORY, offset_of!(CpuGroup, local_memory)),
+    ];
+    for (name, offset) in fields {
+        outer.add_string_attribute(name, &offset.to_string());
+    }
+    if group != [0; 3] {
+        let [x, y, z] = group;
+        outer.add_string_attribute(GROUP_SIZE, &format!("{x},{y},{z}"));
+    }
 }
 
 /// Loads a group's values, once for the whole box.

@@ -254,7 +254,8 @@ impl Target for Ptx {
                 // Panic code need not be in the entry, since the message buffer is found from
                 // everywhere; but a kernel without calls has all its registers for itself.
                 let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins());
-                inline::choose(module, ids.chain([PANIC, PANIC_FORMAT]));
+                let special = ids.chain([PANIC, PANIC_FORMAT]);
+                inline::choose(module, special, inline::SMALL_OF_LIBRARY);
             }
             "order-atomics" => atomics::order_updates(module),
             "unmask-multiples" => entry::show_multiples(module, state.entry()?, request, options),

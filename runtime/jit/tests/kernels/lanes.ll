@@ -89,3 +89,41 @@ wrong:
 @file = private constant [4 x i8] c"f.rs"
 @place = private constant { ptr, i64, i32, i32 } { ptr @file, i64 4, i32 3, i32 1 }
 declare float @llvm.sqrt.f32(float)
+
+; Quotients and remainders by a number that is the same for all work-items, with signs and without, and of 64 bits.
+define void @quotients(ptr noalias %out, ptr noalias %in, i64 %by) {
+  %x = call i64 @__schism_global_id_x()
+  %from = getelementptr inbounds i32, ptr %in, i64 %x
+  %v = load i32, ptr %from
+  %narrow = trunc i64 %by to i32
+  %q = udiv i32 %v, %narrow
+  %r = urem i32 %v, %narrow
+  %minus = icmp eq i32 %narrow, -1
+  %safe = select i1 %minus, i32 1, i32 %narrow
+  %sq = sdiv i32 %v, %safe
+  %sr = srem i32 %v, %safe
+  %short = trunc i32 %v to i16
+  %short.by = trunc i64 %by to i16
+  %some = or i16 %short.by, 1
+  %hq = udiv i16 %short, %some
+  %hq32 = zext i16 %hq to i32
+  %wide = zext i32 %v to i64
+  %far = shl i64 %wide, 3
+  %wq = udiv i64 %far, %by
+  %wr = urem i64 %far, %by
+  %w = xor i64 %wq, %wr
+  %w.low = trunc i64 %w to i32
+  %a0 = mul i32 %r, 3
+  %a1 = mul i32 %sq, 5
+  %a2 = mul i32 %sr, 7
+  %a3 = mul i32 %hq32, 11
+  %a4 = mul i32 %w.low, 13
+  %s0 = add i32 %q, %a0
+  %s1 = add i32 %s0, %a1
+  %s2 = add i32 %s1, %a2
+  %s3 = add i32 %s2, %a3
+  %s4 = add i32 %s3, %a4
+  %to = getelementptr inbounds i32, ptr %out, i64 %x
+  store i32 %s4, ptr %to
+  ret void
+}

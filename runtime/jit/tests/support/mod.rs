@@ -162,6 +162,7 @@ pub struct Source {
     pub constants: Vec<(String, Vec<u8>)>,
     pub cpu: String,
     pub values: Vec<(u32, Vec<u8>)>,
+    pub group: [u32; 3],
 }
 
 impl Source {
@@ -178,6 +179,7 @@ impl Source {
             constants: Vec::new(),
             cpu: String::new(),
             values: Vec::new(),
+            group: [0; 3],
         }
     }
 
@@ -193,6 +195,12 @@ impl Source {
 
     pub fn constant(mut self, symbol: &str, value: &[u8]) -> Self {
         self.constants.push((symbol.to_owned(), value.to_vec()));
+        self
+    }
+
+    /// Work-items of a group.
+    pub fn group(mut self, group: [u32; 3]) -> Self {
+        self.group = group;
         self
     }
 
@@ -244,6 +252,7 @@ impl Source {
             values_len: values.len(),
             links: std::ptr::null(),
             links_len: 0,
+            group: self.group,
         };
         let mut out = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;

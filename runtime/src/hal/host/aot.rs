@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use schism_hcf::{Level, Target};
 
 use crate::code::aot::AotTarget;
-use crate::code::variant::Variant;
 
 /// The processor that this process runs on.
 #[derive(Clone, Copy, Debug)]
@@ -14,10 +13,6 @@ pub(crate) struct HostTarget;
 impl AotTarget for HostTarget {
     fn runs(&self, target: Target) -> bool {
         matches!(target, Target::Host(needed) if cfg!(target_arch = "x86_64") && needed <= level())
-    }
-
-    fn needs_compiler(&self, variant: &Variant) -> Option<&'static str> {
-        variant.portable.then_some("SCHISM_CPU_MATH=portable")
     }
 
     fn name(&self) -> String {

@@ -57,8 +57,21 @@ pub(crate) unsafe fn run_cpu(
 ) -> Result<(), Failure> {
     let mut record = PanicRecord::EMPTY;
     // SAFETY: the caller's promises.
-    match unsafe { kernel.run(closure.cast(), chunk, &mut record) } {
-        RUN_OK => Ok(()),
+    let status = unsafe { kernel.run(closure.cast(), chunk, &mut record) };
+    if status == RUN_OK {
+        return Ok(());
+    }
+    // SAFETY: the kernel has just written the record, and is alive.
+    unsafe { failed(status, record) }
+}
+
+/// What a status other than [`RUN_OK`] says.
+///
+/// # Safety
+/// A kernel has returned it and written the record, and its code is still loaded.
+#[cold]
+pub(super) unsafe fn failed(status: u32, record: PanicRecord) -> Result<(), Failure> {
+    match status {
         // Who runs the group knows more.
         RUN_DIVERGED => Err(Failure::DivergentBarrier { group: [0; 3], waiting: 0, ended: 0 }),
         RUN_NO_MEMORY => Err(Failure::NoMemory { bytes: 0 }),

@@ -3,24 +3,41 @@
 use std::env;
 use std::ffi::OsStr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::DeviceError;
 
 /// The variable that chooses it.
 const VARIABLE: &str = "SCHISM_CPU_MATH";
 
-/// Whether kernels use schism's own mathematics library, as on devices that have none: then they
-/// give the same bits on all of them. By default they call the host's library, as the host half
-/// does.
-pub(crate) fn portable() -> Result<bool, DeviceError> {
-    static PORTABLE: OnceLock<Result<bool, DeviceError>> = OnceLock::new();
-    PORTABLE.get_or_init(|| read(env::var_os(VARIABLE).as_deref())).clone()
+/// Whether kernels call the host's library where the variable names none.
+static HOST_BY_DEFAULT: AtomicBool = AtomicBool::new(false);
+
+/// From now on, kernels call the host's library unless [`VARIABLE`] says otherwise. For programs
+/// whose kernels are not their own idea: whether a loop runs as a kernel must not change a bit of
+/// what it computes.
+pub(crate) fn prefer_host() {
+    HOST_BY_DEFAULT.store(true, Ordering::Relaxed);
 }
 
-fn read(value: Option<&OsStr>) -> Result<bool, DeviceError> {
+/// Whether kernels use schism's own mathematics library, as on all other devices: then they give
+/// the same bits on all of them, and are computed in vectors. The alternative is the host's
+/// library, as in the host half.
+pub(crate) fn portable() -> Result<bool, DeviceError> {
+    static NAMED: OnceLock<Result<Option<bool>, DeviceError>> = OnceLock::new();
+    let named = NAMED.get_or_init(|| read(env::var_os(VARIABLE).as_deref()));
+    match named {
+        Ok(named) => Ok(named.unwrap_or_else(|| !HOST_BY_DEFAULT.load(Ordering::Relaxed))),
+        Err(error) => Err(error.clone()),
+    }
+}
+
+/// What the variable says; `None` if it says nothing.
+fn read(value: Option<&OsStr>) -> Result<Option<bool>, DeviceError> {
     match value.map(|value| (value.to_str(), value)) {
-        None | Some((Some("host" | ""), _)) => Ok(false),
-        Some((Some("portable"), _)) => Ok(true),
+        None | Some((Some(""), _)) => Ok(None),
+        Some((Some("host"), _)) => Ok(Some(false)),
+        Some((Some("portable"), _)) => Ok(Some(true)),
         Some((_, value)) => {
             Err(DeviceError::CpuMath { value: value.to_string_lossy().into_owned() })
         }
@@ -33,10 +50,11 @@ mod tests {
 
     #[test]
     fn values() {
-        for value in [None, Some(""), Some("host")] {
-            assert!(matches!(read(value.map(OsStr::new)), Ok(false)), "{value:?}");
-        }
-        assert!(matches!(read(Some("portable".as_ref())), Ok(true)));
+        let said = |value: &str| read(Some(value.as_ref())).expect("a value");
+        assert_eq!(read(None).expect("nothing is a value"), None);
+        assert_eq!(said(""), None);
+        assert_eq!(said("host"), Some(false));
+        assert_eq!(said("portable"), Some(true));
         let error = read(Some("fast".as_ref())).expect_err("no such library").to_string();
         assert!(
             error.contains("SCHISM_CPU_MATH is `fast`") && error.contains("portable"),

@@ -6,6 +6,14 @@ use std::ptr::NonNull;
 use crate::error::BufferError;
 use crate::hal::MemoryOps;
 
+/// The size of the processor's large pages. One of them takes as much of its tables as a small page
+/// does, and a kernel over long arrays goes through thousands of small ones.
+const LARGE_PAGE: usize = 2 << 20;
+
+/// Memory from this size on is asked for in large pages: the parts of pages at its end are little
+/// beside it.
+const MANY: usize = 4 * LARGE_PAGE;
+
 /// Memory of a buffer.
 #[derive(Debug)]
 pub(crate) struct HostMemory {
@@ -24,11 +32,19 @@ impl HostMemory {
     /// # Errors
     /// [`BufferError::OutOfMemory`].
     pub(crate) fn new(layout: Layout, device: &str) -> Result<Self, BufferError> {
+        let is_large = layout.size() >= MANY;
+        let layout = if is_large { layout.align_to(LARGE_PAGE).unwrap_or(layout) } else { layout };
         // SAFETY: the size is not zero.
         let address = NonNull::new(unsafe { alloc(layout) }).ok_or_else(|| {
             let (bytes, device) = (layout.size(), device.to_owned());
             BufferError::OutOfMemory { bytes, device, available: None }
         })?;
+        if is_large {
+            let whole = layout.size() / LARGE_PAGE * LARGE_PAGE;
+            // SAFETY: the memory is ours, and the advice changes nothing of its contents. A system
+            // that does not have such pages, or does not give them, refuses, which does no harm.
+            unsafe { libc::madvise(address.as_ptr().cast(), whole, libc::MADV_HUGEPAGE) };
+        }
         Ok(Self { address, layout })
     }
 }

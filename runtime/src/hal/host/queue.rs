@@ -4,6 +4,7 @@ use std::alloc::Layout;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::code::requirements::LaunchRequirements;
 use crate::error::{BufferError, DeviceError, KernelPanic, LaunchError};
 use crate::hal::host::body::Body;
 use crate::hal::host::groups::{GroupWork, limits};
@@ -14,6 +15,7 @@ use crate::hal::host::run::Work;
 use crate::hal::host::stack::{self, TooMuch};
 use crate::hal::host::work_sharing;
 use crate::hal::{PendingOps, QueueOps, TaskQueue};
+use crate::launch::adaptivity::Adaptivity;
 use crate::launch::desc::{GroupDesc, LaunchDesc};
 use crate::launch::erased::{NativeBody, RawKernel};
 use crate::launch::failure::{Failure, Panic};
@@ -211,6 +213,13 @@ impl HostQueue {
     }
 }
 
+/// The size of a group as code can count on it, or zeros.
+#[inline]
+fn block_of(local: [usize; 3]) -> [u32; 3] {
+    let fits = local.iter().all(|&items| u32::try_from(items).is_ok());
+    if fits { local.map(|items| items as u32) } else { [0; 3] }
+}
+
 impl QueueOps for HostQueue {
     type Loader = CpuLoader;
     type Code = Body;
@@ -256,6 +265,22 @@ impl QueueOps for HostQueue {
     #[inline]
     fn plan(&self, _: &LaunchDesc<'_>) -> Result<(), LaunchError> {
         Ok(())
+    }
+
+    #[inline]
+    fn requirements<'a>(
+        &self,
+        launch: &LaunchDesc<'a>,
+        (): &(),
+        _strict: bool,
+    ) -> LaunchRequirements<'a> {
+        let mut requirements = LaunchRequirements::of(launch);
+        if let Some(groups) = launch.groups.filter(|_| launch.adaptivity != Adaptivity::Off) {
+            // Loops over the work-items of a group then have known lengths.
+            requirements.groups = true;
+            requirements.assumptions.block = block_of(groups.local.xyz);
+        }
+        requirements
     }
 
     #[inline]

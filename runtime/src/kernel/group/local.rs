@@ -9,6 +9,7 @@ use crate::kernel::atomic::AtomicElement;
 use crate::kernel::element::Element;
 use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::value::{GroupValue, InLocal};
+use crate::kernel::specialized::Specialized;
 
 // They have the Rust ABI: on the host they may unwind, and a crate that calls such a function of
 // another ABI cannot be linked into programs that abort on panics.
@@ -195,15 +196,18 @@ impl<'g, T: AtomicElement> Local<'g, T> {
 #[must_use]
 pub const fn local<T: Element>(len: usize) -> LocalArray<T> {
     const { assert!(align_of::<T>() <= DYNAMIC_ALIGN, "local memory is aligned to 128 bytes") };
-    LocalArray { offset: 0, len, element: PhantomData }
+    LocalArray { offset: Specialized::new(0), len: Specialized::new(len), element: PhantomData }
 }
 
 /// An array that a launch adds; see [`local`](fn@local).
+///
+/// Launches rarely change its length, so that is a constant of the compiled kernel: index checks
+/// with indices of known ranges disappear.
 #[derive(Debug)]
 pub struct LocalArray<T> {
     /// Offset in bytes in the memory that the launch adds.
-    offset: usize,
-    len: usize,
+    offset: Specialized<usize>,
+    len: Specialized<usize>,
     element: PhantomData<T>,
 }
 
@@ -238,8 +242,9 @@ impl<T: Element> LocalArray<T> {
     /// Gives the array the next free offset.
     pub(crate) fn place(&mut self, placement: &mut Placement) {
         placement.bytes = placement.bytes.and_then(|bytes| {
-            self.offset = bytes.checked_next_multiple_of(align_of::<T>())?;
-            self.offset.checked_add(self.len.checked_mul(size_of::<T>())?)
+            let offset = bytes.checked_next_multiple_of(align_of::<T>())?;
+            self.offset = Specialized::new(offset);
+            offset.checked_add(self.len.get().checked_mul(size_of::<T>())?)
         });
     }
 
@@ -250,7 +255,12 @@ impl<T: Element> LocalArray<T> {
     #[inline(always)]
     pub(crate) unsafe fn handle<'g>(&self) -> Local<'g, T> {
         // SAFETY: a launch with groups is running, which has allocated the array at its offset.
-        unsafe { Local::new(__schism_local_dynamic().wrapping_add(self.offset).cast(), self.len) }
+        unsafe {
+            Local::new(
+                __schism_local_dynamic().wrapping_add(self.offset.get()).cast(),
+                self.len.get(),
+            )
+        }
     }
 }
 

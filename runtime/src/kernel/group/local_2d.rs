@@ -3,6 +3,7 @@
 use crate::kernel::element::Element;
 use crate::kernel::group::local::{Local, LocalArray, Placement, local};
 use crate::kernel::group::value::{GroupValue, InLocal};
+use crate::kernel::specialized::Specialized;
 
 /// An array of rows in the local memory of a work-group: [`Local`] with two indices.
 ///
@@ -129,15 +130,16 @@ impl<T: GroupValue> Local2d<'_, T> {
 #[must_use]
 pub const fn local_2d<T: Element>(rows: usize, columns: usize) -> LocalArray2d<T> {
     // What does not fit in `usize` does not fit in any memory either.
-    LocalArray2d { elements: local(rows.saturating_mul(columns)), rows, columns }
+    let elements = local(rows.saturating_mul(columns));
+    LocalArray2d { elements, rows: Specialized::new(rows), columns: Specialized::new(columns) }
 }
 
 /// Rows that a launch asks for; see [`local_2d`](fn@local_2d).
 #[derive(Debug)]
 pub struct LocalArray2d<T> {
     elements: LocalArray<T>,
-    rows: usize,
-    columns: usize,
+    rows: Specialized<usize>,
+    columns: Specialized<usize>,
 }
 
 impl<T> Clone for LocalArray2d<T> {
@@ -162,7 +164,7 @@ impl<T: Element> LocalArray2d<T> {
     pub(crate) unsafe fn handle<'g>(&self) -> Local2d<'g, T> {
         // SAFETY: the caller's promises.
         let elements = unsafe { self.elements.handle() };
-        Local2d { elements, rows: self.rows, columns: self.columns }
+        Local2d { elements, rows: self.rows.get(), columns: self.columns.get() }
     }
 }
 

@@ -24,9 +24,9 @@ use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 
-use schism_jit_abi::{CPU_BARRIER, CpuChunk, CpuGroup};
+use schism_jit_abi::{CPU_BARRIER, CpuChunk, CpuGroup, PanicRecord, RUN_OK};
 
-use crate::hal::host::body::{Body, run_cpu};
+use crate::hal::host::body::{Body, failed, run_cpu};
 use crate::hal::host::groups::builtins::{Arrays, HostGroup};
 use crate::hal::host::groups::carriers::Carriers;
 use crate::hal::host::groups::fibers::{Fibers, GiveUp, position};
@@ -118,6 +118,12 @@ impl GroupWork {
         let memory = GroupMemory::take(self.memory);
         let apart = matches!(launch.body, Body::Native(native) if !native.shares_threads);
         let kept = Kept::default();
+        if let Body::Cpu(kernel) = launch.body
+            && kernel.flags() & CPU_BARRIER == 0
+        {
+            // SAFETY: the caller's promises.
+            return unsafe { self.run_whole(kernel, launch, memory.address(), &kept, begin, end) };
+        }
         let mut carriers = Carriers::new(launch.need, launch.runs, apart);
         for group in begin..end {
             let [nx, ny, _] = self.range.groups.xyz;
@@ -133,7 +139,65 @@ impl GroupWork {
             unsafe {
                 match launch.body {
                     Body::Native(native) => group.run_native(*native, &mut carriers)?,
-                    Body::Cpu(kernel) => group.run_cpu(kernel, &mut carriers, &kept)?,
+                    Body::Cpu(kernel) => group.run_cpu(kernel, &mut carriers)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs groups in which nothing waits: one call for each.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run); the kernel's chunks may be whole groups.
+    unsafe fn run_whole(
+        &self,
+        kernel: &CpuKernel,
+        launch: GroupLaunch<'_>,
+        memory: *mut u8,
+        kept: &Kept,
+        begin: usize,
+        end: usize,
+    ) -> Result<(), Failure> {
+        let NdExtent { global, local, groups } = self.range;
+        let [nx, ny, _] = groups.xyz;
+        let mut id = position(begin, [nx, ny]);
+        let mut group = CpuGroup {
+            first: [0; 3],
+            local_range: local.xyz,
+            id,
+            range: groups.xyz,
+            local_memory: memory,
+            barrier: None,
+            sub_group: None,
+            memory: Some(kept::memory),
+            agree: Some(kept::agree),
+            data: std::ptr::from_ref(kept).cast_mut().cast(),
+        };
+        let mut record = PanicRecord::EMPTY;
+        for _ in begin..end {
+            group.id = id;
+            group.first = std::array::from_fn(|axis| id[axis] * local.xyz[axis]);
+            let chunk = CpuChunk {
+                begin: group.first,
+                end: std::array::from_fn(|axis| group.first[axis] + local.xyz[axis]),
+                range: global.xyz,
+                offset: global.offset,
+                group: &raw const group,
+            };
+            // SAFETY: the caller's promises; the group lies in the range.
+            let status = unsafe { kernel.run(launch.closure.cast(), &chunk, &mut record) };
+            if status != RUN_OK {
+                // SAFETY: the kernel has just written the record, and is alive.
+                let failed = unsafe { failed(status, record) };
+                let group = Group { first: group.first, id, work: self, launch, memory };
+                return failed.map_err(|failure| group.place(kept.failure().unwrap_or(failure)));
+            }
+            id[0] += 1;
+            if id[0] == nx {
+                id = [0, id[1] + 1, id[2]];
+                if id[1] == ny {
+                    id = [0, 0, id[2] + 1];
                 }
             }
         }
@@ -190,37 +254,27 @@ impl Group<'_> {
         &self,
         kernel: &CpuKernel,
         carriers: &mut Carriers<'_>,
-        kept: &Kept,
     ) -> Result<(), Failure> {
-        let NdExtent { global, local, groups } = self.work.range;
-        let mut group = CpuGroup {
+        let NdExtent { local, groups, .. } = self.work.range;
+        let fibers = Fibers::new(local.items);
+        let group = CpuGroup {
             first: self.first,
             local_range: local.xyz,
             id: self.id,
             range: groups.xyz,
             local_memory: self.memory,
-            barrier: None,
-            sub_group: None,
-            memory: Some(kept::memory),
-            agree: Some(kept::agree),
-            data: std::ptr::from_ref(kept).cast_mut().cast(),
+            barrier: Some(cpu_barrier),
+            sub_group: Some(cpu_sub_group),
+            memory: None,
+            agree: None,
+            data: std::ptr::from_ref(&fibers).cast_mut().cast(),
         };
-        // SAFETY: the caller's promises; boxes of a group lie in the range.
-        let run = |chunk: &CpuChunk| unsafe { run_cpu(kernel, self.launch.closure, chunk) };
-        let result = if kernel.flags() & CPU_BARRIER == 0 {
-            let end = std::array::from_fn(|axis| self.first[axis] + local.xyz[axis]);
-            let (begin, range, offset) = (self.first, global.xyz, global.offset);
-            let result = run(&CpuChunk { begin, end, range, offset, group: &raw const group });
-            result.map_err(|failure| kept.failure().unwrap_or(failure))
-        } else {
-            let fibers = Fibers::new(local.items);
-            group.barrier = Some(cpu_barrier);
-            group.sub_group = Some(cpu_sub_group);
-            group.data = std::ptr::from_ref(&fibers).cast_mut().cast();
-            let group = group;
-            let item = |index| run(&self.item(index, &raw const group));
-            fibers.run(&item, carriers, GiveUp::Forget)
+        let item = |index| {
+            let chunk = self.item(index, &raw const group);
+            // SAFETY: the caller's promises; work-items of a group lie in the range.
+            unsafe { run_cpu(kernel, self.launch.closure, &chunk) }
         };
+        let result = fibers.run(&item, carriers, GiveUp::Forget);
         result.map_err(|failure| self.place(failure))
     }
 

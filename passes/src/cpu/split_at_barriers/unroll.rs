@@ -1,0 +1,47 @@
+//! Unrolls small loops around barriers.
+//!
+//! Where the size of groups is known, so are the numbers of iterations of loops that halve it or
+//! double up to it. Each level of a tree or a scan is then a region of its own, with work-items that
+//! are known. Loops that are larger stay, and so do those without a barrier for now: what a region
+//! does in a loop is seen better as one.
+
+use schism_llvm::Value;
+
+use super::waits::waits;
+use crate::ir::cfg::Cfg;
+use crate::ir::metadata;
+
+/// The property of loops that are not unrolled here.
+const NOT_NOW: &str = "schism.not_unrolled_now";
+
+const PASSES: &str = "loop-simplify,lcssa,loop-unroll<O3;no-partial;no-peeling;no-runtime;full-unroll-max=16>,\
+     sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg";
+
+/// Unrolls the loops of a function.
+///
+/// # Errors
+/// LLVM's message, if its passes fail.
+pub(super) fn run(function: Value<'_>) -> Result<(), String> {
+    let cfg = Cfg::of(function);
+    let waits_in =
+        |&block: &usize| cfg.blocks[block].instructions().into_iter().any(|call| waits(call));
+    for of in cfg.natural_loops() {
+        let ends: Vec<Value<'_>> =
+            of.latches.iter().map(|&latch| cfg.blocks[latch].end()).collect();
+        if !of.blocks.iter().any(waits_in)
+            && !ends.iter().any(|&end| metadata::is_told_of_unrolling(end))
+        {
+            metadata::set_unroll(&ends, metadata::UNROLL_DISABLE, None);
+            metadata::add(&ends, NOT_NOW);
+        }
+    }
+    function.run_passes(PASSES)?;
+    for block in function.blocks() {
+        let Some(end) = block.terminator() else { continue };
+        if end.is_branch() && metadata::has(end, NOT_NOW) {
+            metadata::forget_unroll(end);
+            metadata::forget(end, NOT_NOW);
+        }
+    }
+    Ok(())
+}
