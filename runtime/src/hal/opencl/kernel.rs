@@ -26,7 +26,7 @@ use crate::hal::CodeLoader;
 use crate::hal::opencl::api::{RawKernel, RawProgram, number, symbol};
 use crate::hal::opencl::context::Context;
 use crate::hal::opencl::driver;
-use crate::kernel::group::local::DYNAMIC_ALIGN;
+use crate::hal::opencl::properties::USUAL_SLACK;
 
 /// A part of the closure that becomes an argument.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ pub(crate) struct ClKernel {
     pub(super) max_group: usize,
     /// Bytes of local memory that a group needs, without what a launch adds.
     pub(super) local_memory: usize,
-    /// Bytes that the memory takes more because a driver puts it anywhere.
+    /// Bytes that the argument has more because a driver puts it anywhere.
     pub(super) local_slack: usize,
     pub(super) version: Box<str>,
 }
@@ -121,9 +121,8 @@ impl ClKernel {
             local_memory: usize::try_from(kernel.groups.unwrap_or_default().local_size)
                 .unwrap_or(usize::MAX),
             local_slack: usize::try_from(kernel.groups.unwrap_or_default().local_align)
-                .unwrap_or(usize::MAX)
-                .max(DYNAMIC_ALIGN)
-                - 1,
+                .map_or(usize::MAX, |align| align.saturating_sub(1))
+                .max(USUAL_SLACK),
             version: variant.to_string().into(),
         };
         this.find(entry).map_err(|source| ImageError::Driver {

@@ -14,6 +14,7 @@ use crate::hal::opencl::api::{RawEvent, RawKernel, RawQueue, number, symbol};
 use crate::hal::opencl::context::Context;
 use crate::hal::opencl::driver;
 use crate::hal::opencl::kernel::{ClKernel, FlattenedKind, FlattenedParameter};
+use crate::hal::opencl::properties::USUAL_SLACK;
 use crate::kernel::print;
 use crate::launch::desc::LaunchDesc;
 use crate::util::warn_once;
@@ -294,21 +295,22 @@ unsafe fn is_known(context: &Context, parameter: &FlattenedParameter, place: *co
     }
 }
 
-/// Bytes of local memory for each group.
+/// Bytes of local memory for each group, with what a driver needs to put it anywhere.
 fn local_memory(
     context: &Context,
     kernel: &ClKernel,
     desc: &LaunchDesc<'_>,
 ) -> Result<usize, LaunchError> {
     let Some(groups) = &desc.groups else { return Ok(0) };
-    let mut bytes = kernel.local_memory.saturating_add(groups.dynamic);
-    if bytes > 0 {
-        // The kernel begins at a multiple of the alignment, wherever the driver puts the memory.
-        bytes = bytes.saturating_add(kernel.local_slack);
-    }
+    let bytes = kernel.local_memory.saturating_add(groups.dynamic);
     let limit = context.device.local_memory;
-    if bytes <= limit {
-        return Ok(bytes);
+    if bytes == 0 {
+        return Ok(0);
+    }
+    // What every kernel's memory takes more is not part of the limit.
+    let beyond = kernel.local_slack.saturating_sub(USUAL_SLACK);
+    if bytes.saturating_add(beyond) <= limit {
+        return Ok(bytes + kernel.local_slack);
     }
     let (kernel, device) = (desc.kernel.name(), context.name().to_owned());
     Err(LaunchError::LocalMemory { kernel, bytes, limit, device })

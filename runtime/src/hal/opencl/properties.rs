@@ -3,7 +3,11 @@
 use crate::error::DriverError;
 use crate::hal::opencl::api::{RawDevice, RawPlatform, SharedMemory, number, symbol};
 use crate::hal::opencl::driver::{self, Driver};
+use crate::kernel::group::local::DYNAMIC_ALIGN;
 use crate::util::fork;
+
+/// Bytes that most kernels need more than their local memory has, because a driver puts it anywhere.
+pub(super) const USUAL_SLACK: usize = DYNAMIC_ALIGN - 1;
 
 /// The name prefix of OpenCL's devices.
 pub(super) const DEVICES: &str = "opencl";
@@ -26,6 +30,7 @@ pub(crate) struct Properties {
     platform_name: String,
     pub(super) version: String,
     pub(super) max_group: usize,
+    /// Without what a kernel's memory takes more because a driver puts it anywhere.
     pub(super) local_memory: usize,
     pub(super) compute_units: usize,
     /// Whether it can be asked for correct divisions and square roots of 32 bits.
@@ -85,7 +90,8 @@ impl Properties {
         };
         Ok(Self {
             max_group: ask(number::DEVICE_GROUP_SIZE, 8)?.clamp(1, MOST_IN_GROUP) as usize,
-            local_memory: ask(number::DEVICE_LOCAL_MEMORY, 8)? as usize,
+            local_memory: (ask(number::DEVICE_LOCAL_MEMORY, 8)? as usize)
+                .saturating_sub(USUAL_SLACK),
             compute_units: ask(number::DEVICE_COMPUTE_UNITS, 4)? as usize,
             divides_correctly: mask(number::DEVICE_FLOAT) & number::FLOAT_DIVIDES_CORRECTLY != 0,
             sees_host: svm & number::SVM_FINE_GRAIN_SYSTEM != 0
