@@ -6,8 +6,8 @@ use schism_jit_abi::{ABI_VERSION, ENTRY_SYMBOL, EntryFn, JitApi, version_of};
 use crate::code::compiler_path::{Location, Missing, identity, inode, location};
 use crate::code::{disk_cache, toolchain_id};
 use crate::error::DeviceError;
-use crate::util::library;
 use crate::util::retry::Kept;
+use crate::util::{library, objects};
 
 /// Stage 2, loaded. It stays until the process ends: code that it made may run at any time.
 #[derive(Debug)]
@@ -29,7 +29,8 @@ pub(crate) struct About {
 /// [`crate::util::retry`].
 pub(crate) fn stage2() -> Result<&'static Stage2, Missing> {
     static STAGE2: Kept<Stage2, Missing> = Kept::new();
-    STAGE2.get(|| open(location()?), Missing::is_transient)
+    let open = || objects::hold_what_opens(|| open(location()?));
+    STAGE2.get(open, Missing::is_transient)
 }
 
 /// What identifies stage 2. If any process has opened this stage 2 before and it has not changed,

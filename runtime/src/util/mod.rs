@@ -1,8 +1,9 @@
-//! Helpers for all modules: forks, retries, shared libraries, warnings, the trace.
+//! Helpers for all modules: forks, retries, shared libraries and the process's objects, warnings, the trace.
 
 pub(crate) mod fork;
 pub(crate) mod library;
 pub(crate) mod monitor;
+pub(crate) mod objects;
 pub(crate) mod report;
 pub(crate) mod retry;
 pub(crate) mod trace;

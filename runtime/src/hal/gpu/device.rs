@@ -16,12 +16,12 @@ use crate::hal::gpu::context::Context;
 use crate::hal::gpu::driver::{self, Driver};
 use crate::hal::gpu::mapping_log;
 use crate::hal::gpu::memory::GpuMemory;
-use crate::hal::gpu::process;
 use crate::hal::gpu::properties::Properties;
 use crate::hal::gpu::queue::GpuQueue;
 use crate::hal::gpu::stream::Stream;
 use crate::hal::gpu::vendor::Vendor;
 use crate::util::fork::NoForkGuard;
+use crate::util::objects;
 
 /// A device of the driver.
 #[derive(Debug)]
@@ -143,7 +143,7 @@ pub(in crate::hal) fn by_name(
 
 /// A program starts that will use addresses of the host's in kernels.
 pub(in crate::hal) fn at_start() {
-    process::at_start();
+    objects::at_start();
     mapping_log::at_start();
 }
 

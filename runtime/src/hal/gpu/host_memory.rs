@@ -201,17 +201,22 @@ impl State {
         self.complete = None;
         let unreadable = |error| format!("the list of its mappings cannot be read: {error}");
         let all = mappings::all().map_err(unreadable)?;
-        let mut complete = true;
+        // The first mapping that may change unseen, or is not registered for longer: all are looked
+        // at again before the next launch.
+        let mut unseen: Option<&Mapping> = None;
         let (mut bytes, mut new) = (0, 0);
         let mut before: Option<&Mapping> = None;
         for mapping in &all {
             let follows = before.replace(mapping).filter(|before| before.end == mapping.begin);
-            complete &= goes_seen(mapping);
+            let mut seen = goes_seen(mapping);
             if !is_programs(mapping) || self.drivers.contains(mapping) {
+                if !seen {
+                    unseen.get_or_insert(mapping);
+                }
                 continue;
             }
             // Where others grow in place, that is not seen.
-            complete &= process::stays(mapping) || (mapping.writable && !mapping.shared);
+            seen &= process::stays(mapping) || (mapping.writable && !mapping.shared);
             let is_stack = follows.is_some_and(|guard| !guard.readable && guard.size() <= GUARD);
             let gaps = self.gaps(context, memory, mapping);
             for (begin, end) in gaps {
@@ -220,7 +225,7 @@ impl State {
                 } else if !self.is_leaving(begin, end) && self.watch(begin, end) {
                     self.keep(context, mapping, (begin, end), true)
                 } else {
-                    complete = false;
+                    seen = false;
                     // Below its first page nothing was ever called, so nothing there belongs to a
                     // frame.
                     let first = is_stack.then(|| page_table::first_there(begin, end)).flatten();
@@ -241,17 +246,21 @@ impl State {
                 match registered.map_err(|error| describe(mapping, &error.to_string()))? {
                     Outcome::Registered => {}
                     // Its owner may unregister it.
-                    Outcome::Already => complete = false,
+                    Outcome::Already => seen = false,
                     Outcome::Drivers if self.watch(mapping.begin, mapping.end) => {
                         self.drivers.insert(mapping.clone());
                     }
-                    Outcome::Drivers => complete = false,
+                    Outcome::Drivers => seen = false,
                 }
+            }
+            if !seen {
+                unseen.get_or_insert(mapping);
             }
         }
         let (micros, mappings) = (started.elapsed().as_micros() as u64, all.len());
         let once = for_launch.begins.len();
-        tracing::debug!(mappings, new, once, complete, micros, "made memory visible");
+        let complete = unseen.is_none();
+        tracing::debug!(mappings, new, once, complete, micros, ?unseen, "made memory visible");
         self.complete = now.filter(|_| complete);
         Ok(for_launch)
     }

@@ -26,7 +26,6 @@ use crate::error::{DriverError, ImageError};
 use crate::hal::CodeLoader;
 use crate::hal::gpu::api::{RawFunction, RawModule, number, symbol};
 use crate::hal::gpu::context::Context;
-use crate::hal::gpu::process;
 
 /// A part of the closure that becomes a parameter.
 #[derive(Clone, Debug)]
@@ -378,8 +377,7 @@ fn compile(
     {
         return Err(ImageError::Lacks { what });
     }
-    let stage2 = process::hold_what_opens(stage2);
-    let stage2 = stage2.map_err(|reason| ImageError::Stage2 { reason: reason.to_string() })?;
+    let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_string() })?;
     let request = GpuRequest {
         image: Bytes::new(image),
         kernel: Bytes::new(lists.symbol.as_bytes()),

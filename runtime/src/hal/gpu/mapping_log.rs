@@ -23,6 +23,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::hal::gpu::process;
+use crate::util::objects;
 
 /// Processors that the system may have, at most: each takes a buffer.
 const MOST: usize = 256;
@@ -109,7 +110,7 @@ impl Log {
 
     /// Whether new mappings, new rights and larger mappings are seen.
     fn works(&self) -> bool {
-        let Some(page) = process::page_size() else { return false };
+        let Some(page) = objects::page_size() else { return false };
         let (rights, flags) = (libc::PROT_READ, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         let before = self.now();
         // SAFETY: fresh memory, which nobody else uses.
@@ -211,7 +212,7 @@ extern "C" fn ask(request: *mut libc::c_void) -> libc::c_int {
 
 /// Maps the buffer of a descriptor, and returns its head.
 fn buffer(descriptor: OwnedFd) -> Option<&'static AtomicU64> {
-    let bytes = (1 + PAGES) * process::page_size()?;
+    let bytes = (1 + PAGES) * objects::page_size()?;
     // Nobody reads the records, and it may not be written, so that new ones go over old ones.
     // SAFETY: fresh memory. It stays when the descriptor is closed, and is never unmapped.
     let buffer = unsafe {
@@ -256,7 +257,7 @@ mod tests {
     }
 
     fn follows(log: &Log) -> bool {
-        let (page, none) = (process::page_size().unwrap(), std::ptr::null_mut());
+        let (page, none) = (objects::page_size().unwrap(), std::ptr::null_mut());
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let quiet = log.now();
         let same = (0..100).all(|_| log.now() == quiet);

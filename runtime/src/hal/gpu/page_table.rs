@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 
-use crate::hal::gpu::process;
+use crate::util::objects;
 
 /// Bits of an entry: the page is in memory, or was swapped out.
 const THERE: u64 = 1 << 63 | 1 << 62;
@@ -22,7 +22,7 @@ fn table() -> Option<&'static File> {
 
 /// Reads entries, from that of the page that begins at an address on.
 fn read(begin: usize, entries: &mut [u8]) -> Option<usize> {
-    let page = process::page_size()?;
+    let page = objects::page_size()?;
     table()?.read_exact_at(entries, (begin / page * ENTRY) as u64).ok()?;
     Some(page)
 }
@@ -34,7 +34,7 @@ fn is_there(entry: &[u8]) -> bool {
 /// Where the first page of a range begins that the host has; `None` if that cannot be found out. At
 /// least the last page counts as one.
 pub(super) fn first_there(begin: usize, end: usize) -> Option<usize> {
-    let page = process::page_size()?;
+    let page = objects::page_size()?;
     let mut entries = vec![0; (end - begin) / page * ENTRY];
     read(begin, &mut entries)?;
     let before = entries.chunks_exact(ENTRY).take_while(|entry| !is_there(entry)).count();
@@ -45,7 +45,7 @@ pub(super) fn first_there(begin: usize, end: usize) -> Option<usize> {
 /// `None` if that cannot be found out. It does not allocate.
 pub(super) fn hull_there((begin, end): (usize, usize)) -> Option<(usize, usize)> {
     const PAGES: usize = 512;
-    let page = process::page_size()?;
+    let page = objects::page_size()?;
     let (begin, end) = (begin / page * page, end.next_multiple_of(page));
     let mut hull = (end, begin);
     let mut at = begin;
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn pages_are_there_when_they_were_touched() {
         const PAGES: usize = 64;
-        let page = process::page_size().unwrap();
+        let page = objects::page_size().unwrap();
         let (bytes, rights) = (PAGES * page, libc::PROT_READ | libc::PROT_WRITE);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: fresh memory.
