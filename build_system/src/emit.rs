@@ -162,7 +162,8 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
                 };
                 let mut text = format!("{mark} {}\n", kernel.display_name);
                 if let Some(group) = &request.group {
-                    text += &format!("{mark} {}\n", about_launch(request.what, kernel, group));
+                    let begins = if request.what == What::Remarks { " " } else { mark };
+                    text += &format!("{begins} {}\n", about_launch(request.what, kernel, group));
                 }
                 text += &format!("{}\n", String::from_utf8_lossy(&code).trim_end());
                 made.push((kernel.name.to_string(), text.into_bytes()));

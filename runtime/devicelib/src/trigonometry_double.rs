@@ -5,7 +5,7 @@
 //! to the crate `libm`, which reduces them with loops over arrays: in functions of their own, which
 //! keep that code out of the way of others.
 
-use core::f64::consts::FRAC_2_PI;
+use core::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 use core::hint::select_unpredictable as choose;
 
 use libm::fma;
@@ -17,7 +17,7 @@ const NEAR: f64 = 134_217_728.0;
 
 /// `π/2` in three parts of 53 bits, each rounded down.
 const HALF_PI: [f64; 3] =
-    [1.570_796_326_794_896_6, 6.123_233_995_736_765e-17, 1.082_856_673_921_914e-32];
+    [FRAC_PI_2, 6.123_233_995_736_765e-17, 1.082_856_673_921_914e-32];
 
 /// An angle minus the nearest multiple of `π/2`.
 struct Reduced {
@@ -64,7 +64,7 @@ fn sine_in(quadrant: u64, high: f64, minus_low: f64) -> f64 {
         [
             -1.138_086_817_144_991_4e-11,
             2.087_612_153_460_845_4e-9,
-            -2.755_731_715_185_188_6e-7,
+            -2.755_731_715_185_189e-7,
             2.480_158_729_853_226e-5,
             -0.001_388_888_888_888_724_1,
             0.041_666_666_666_666_664,
