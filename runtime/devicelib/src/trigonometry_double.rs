@@ -16,8 +16,7 @@ use crate::exponential::double::{ROUND, polynomial};
 const NEAR: f64 = 134_217_728.0;
 
 /// `π/2` in three parts of 53 bits, each rounded down.
-const HALF_PI: [f64; 3] =
-    [FRAC_PI_2, 6.123_233_995_736_765e-17, 1.082_856_673_921_914e-32];
+const HALF_PI: [f64; 3] = [FRAC_PI_2, 6.123_233_995_736_765e-17, 1.082_856_673_921_914e-32];
 
 /// An angle minus the nearest multiple of `π/2`.
 struct Reduced {
