@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::ffi::c_uint;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::error::{BufferError, DriverError, LaunchError};
 use crate::hal::gpu::api::{
@@ -19,6 +19,8 @@ pub(crate) struct Handle {
     pub(super) raw: RawContext,
     /// The error that it was lost by.
     lost: OnceLock<DriverError>,
+    /// Where the driver has put [`pinned`](Self::pinned) memory, which is never freed.
+    pinned: Mutex<Vec<usize>>,
 }
 
 thread_local! {
@@ -50,7 +52,7 @@ impl Handle {
         // SAFETY: the context can be written.
         let code = unsafe { create(&raw mut raw, flags, gpu.number) };
         driver.check(code, symbol::context_create)?;
-        Ok(Self { id, gpu, raw, lost: OnceLock::new() })
+        Ok(Self { id, gpu, raw, lost: OnceLock::new(), pinned: Mutex::default() })
     }
 
     pub(crate) const fn id(&self) -> u64 {
@@ -238,6 +240,13 @@ impl Handle {
             unsafe { (self.api().host_free)(host) };
             return Err(error);
         }
+        self.pinned.lock().unwrap_or_else(PoisonError::into_inner).push(host.addr());
         Ok((host.cast(), device))
+    }
+
+    /// Whether a range of addresses contains such memory.
+    pub(super) fn has_pinned(&self, begin: usize, end: usize) -> bool {
+        let pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner);
+        pinned.iter().any(|address| (begin..end).contains(address))
     }
 }

@@ -49,6 +49,9 @@ const INTERNAL: [&str; 4] = ["libcuda.so", "libnvidia-", "libschism_jit.so", "li
 /// Folders of files that are no memory.
 const DEVICES: [&str; 2] = ["/dev/nvidia", "/dev/dri"];
 
+/// What the system calls shared memory without a file.
+const SHARED: &str = "/dev/zero";
+
 /// What is known of a context's view of the process.
 #[derive(Debug, Default)]
 pub(super) struct HostMemory {
@@ -209,7 +212,7 @@ impl State {
         for mapping in &all {
             let follows = before.replace(mapping).filter(|before| before.end == mapping.begin);
             let mut seen = goes_seen(mapping);
-            if !is_programs(mapping) || self.drivers.contains(mapping) {
+            if !is_programs(mapping) || self.is_drivers(context, mapping) {
                 if !seen {
                     unseen.get_or_insert(mapping);
                 }
@@ -263,6 +266,23 @@ impl State {
         tracing::debug!(mappings, new, once, complete, micros, ?unseen, "made memory visible");
         self.complete = now.filter(|_| complete);
         Ok(for_launch)
+    }
+
+    /// Whether a mapping is the driver's own, among them those that it has made for memory that this
+    /// crate has asked it for: the device sees that, and the rest of such a mapping is nobody's.
+    fn is_drivers(&mut self, context: &Handle, mapping: &Mapping) -> bool {
+        if self.drivers.contains(mapping) {
+            return true;
+        }
+        let (begin, end) = (mapping.begin, mapping.end);
+        let is_for_pinned = mapping.shared
+            && mapping.name.starts_with(SHARED)
+            && context.has_pinned(begin, end)
+            && self.watch(begin, end);
+        if is_for_pinned {
+            self.drivers.insert(mapping.clone());
+        }
+        is_for_pinned
     }
 
     /// The parts of a mapping that are not registered.
@@ -411,8 +431,6 @@ fn register(
     begin: usize,
     end: usize,
 ) -> Result<Outcome, DriverError> {
-    /// What the system calls shared memory without a file.
-    const SHARED: &str = "/dev/zero";
     let flags = if mapping.writable { 0 } else { number::REGISTER_READ_ONLY };
     let address = std::ptr::with_exposed_provenance_mut::<c_void>(begin);
     let (size, flags) = (end - begin, number::HOST_PORTABLE_MAPPED | flags);
