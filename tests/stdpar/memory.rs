@@ -11,6 +11,7 @@ static mut FILLED: [u32; 4096] = [0; 4096];
 unsafe extern "C" {
     fn mmap(at: *mut u8, n: usize, p: i32, f: i32, fd: i32, o: i64) -> *mut u8;
     fn munmap(at: *mut u8, n: usize) -> i32;
+    fn mremap(at: *mut u8, n: usize, new: usize, f: i32) -> *mut u8;
     fn madvise(at: *mut u8, n: usize, what: i32) -> i32;
     fn malloc(n: usize) -> *mut u8;
     fn free(p: *mut u8);
@@ -180,6 +181,31 @@ fn shared() -> u64 {
     total
 }
 
+/// A shared mapping that grows in its place while another one goes: no record is written, and the
+/// process has as many pages as before.
+fn grown_in_place() -> u64 {
+    let (half, n) = (1 << 16, (1 << 17) / 8);
+    unsafe {
+        let other = mmap(std::ptr::null_mut(), half, 0, 0x22, -1, 0);
+        let s = mmap(std::ptr::null_mut(), 2 * half, 3, 0x21, -1, 0);
+        munmap(s.add(half), half);
+        let mut total = 0;
+        for round in 0..4 {
+            let lower = std::slice::from_raw_parts_mut(s.cast::<u64>(), n / 2);
+            lower.par_iter_mut().enumerate().for_each(|(i, x)| *x += i as u64 + round);
+            total += lower.iter().sum::<u64>();
+        }
+        munmap(other, half);
+        if mremap(s, half, 2 * half, 0) == s {
+            let all = std::slice::from_raw_parts_mut(s.cast::<u64>(), n);
+            all.par_iter_mut().enumerate().for_each(|(i, x)| *x += 3 * i as u64);
+            total += all.iter().sum::<u64>();
+            munmap(s, 2 * half);
+        }
+        total
+    }
+}
+
 fn file() -> u64 {
     use std::os::fd::AsRawFd;
     let f = std::fs::File::open("/proc/self/exe").unwrap();
@@ -263,6 +289,7 @@ fn main() {
     println!("remapped {}", remapped(20));
     println!("given back {}", given_back());
     println!("shared {}", shared());
+    println!("grown in place {}", grown_in_place());
     println!("file {}", file());
     println!("statics {}", statics());
     println!("installed {}", installed());

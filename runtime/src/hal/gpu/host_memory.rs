@@ -52,6 +52,9 @@ const DEVICES: [&str; 2] = ["/dev/nvidia", "/dev/dri"];
 /// What the system calls shared memory without a file.
 const SHARED: &str = "/dev/zero";
 
+/// A look at all mappings takes no longer than one at so many ends.
+const MOST_ENDS: usize = 64;
+
 /// What is known of a context's view of the process.
 #[derive(Debug, Default)]
 pub(super) struct HostMemory {
@@ -73,8 +76,11 @@ struct State {
     watch: OnceCell<Option<Watch>>,
     /// Threads that may be giving back memory, and the last event that is theirs.
     in_system_call: Option<(InSystemCall, u64)>,
-    /// When all mappings were registered or are nobody's. While it is that moment, they are.
+    /// When all mappings were registered or are nobody's. While it is that moment, and no mapping has
+    /// grown, they are.
     complete: Option<Moment>,
+    /// Where mappings end that may grow unseen, with nothing behind them.
+    ends: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -198,7 +204,8 @@ impl State {
         let gone = self.forget_gone(context, memory);
         self.settle();
         let mut for_launch = ForLaunch { context, begins: Vec::new() };
-        if now.is_some() && now == self.complete && !gone {
+        let has_grown = || self.ends.iter().any(|end| !page_table::is_free(*end));
+        if now.is_some() && now == self.complete && !gone && !has_grown() {
             return Ok(for_launch);
         }
         self.complete = None;
@@ -209,6 +216,8 @@ impl State {
         let mut unseen: Option<&Mapping> = None;
         let (mut bytes, mut new) = (0, 0);
         let mut before: Option<&Mapping> = None;
+        // What is watched and may become larger in its place.
+        let mut may_grow: Vec<&Mapping> = Vec::new();
         for mapping in &all {
             let follows = before.replace(mapping).filter(|before| before.end == mapping.begin);
             let mut seen = goes_seen(mapping);
@@ -218,8 +227,9 @@ impl State {
                 }
                 continue;
             }
-            // Where others grow in place, that is not seen.
-            seen &= process::stays(mapping) || (mapping.writable && !mapping.shared);
+            if !process::stays(mapping) && (mapping.shared || !mapping.writable) {
+                may_grow.push(mapping);
+            }
             let is_stack = follows.is_some_and(|guard| !guard.readable && guard.size() <= GUARD);
             let gaps = self.gaps(context, memory, mapping);
             for (begin, end) in gaps {
@@ -262,10 +272,35 @@ impl State {
         }
         let (micros, mappings) = (started.elapsed().as_micros() as u64, all.len());
         let once = for_launch.begins.len();
+        // One that grows in place is not seen, so what is behind it must be free, or go seen.
+        self.ends.clear();
+        for mapping in &may_grow {
+            let next = all.partition_point(|other| other.begin < mapping.end);
+            match all.get(next).filter(|next| next.begin == mapping.end) {
+                None => self.ends.push(mapping.end),
+                Some(next) if self.goes_seen_or_stays(next) => {}
+                Some(_) => {
+                    unseen.get_or_insert(mapping);
+                }
+            }
+        }
+        if self.ends.len() > MOST_ENDS {
+            unseen = unseen.or(may_grow.first().copied());
+        }
         let complete = unseen.is_none();
         tracing::debug!(mappings, new, once, complete, micros, ?unseen, "made memory visible");
         self.complete = now.filter(|_| complete);
         Ok(for_launch)
+    }
+
+    /// Whether it is seen when a mapping is unmapped, or it never is.
+    fn goes_seen_or_stays(&self, mapping: &Mapping) -> bool {
+        let covers = |(begin, registration): (&usize, &Registration)| {
+            *begin <= mapping.begin && mapping.end <= registration.end && registration.watched
+        };
+        process::stays(mapping)
+            || self.drivers.contains(mapping)
+            || self.registered.range(..=mapping.begin).next_back().is_some_and(covers)
     }
 
     /// Whether a mapping is the driver's own, among them those that it has made for memory that this

@@ -9,7 +9,8 @@
 //! One change writes none: `mremap(2)`. Where it moves memory, [`watch`](super::watch) tells. Where
 //! a mapping grows in place, the process has more pages. The system counts them, and those that are
 //! private and can be written once more: a mapping that is not watched can be unmapped unseen, and
-//! make up for one that grows, but it is a file's or shared, and not among the second.
+//! make up for one that grows, but it is a file's or shared, and not among the second. What is
+//! behind other mappings that could grow is looked at.
 //!
 //! Threads inherit this from those that start them, so it begins before there are any. What
 //! processes started later do is seen until they call `exec`: they may share the memory. Another

@@ -63,6 +63,17 @@ pub(super) fn hull_there((begin, end): (usize, usize)) -> Option<(usize, usize)>
     Some(hull)
 }
 
+/// Whether nothing is mapped at an address, at which a page begins.
+pub(super) fn is_free(address: usize) -> bool {
+    let mut there = 0_u8;
+    let Some(page) = objects::page_size() else { return false };
+    // SAFETY: the call reads no memory at the address, and writes one byte for the page.
+    let code =
+        unsafe { libc::mincore(std::ptr::without_provenance_mut(address), page, &raw mut there) };
+    // It has no other reason to say that.
+    code != 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ENOMEM)
+}
+
 /// How many of a few pages of a range the host has.
 pub(super) fn samples_there(begin: usize, bytes: usize) -> usize {
     let is_sample_there = |sample: &usize| {
@@ -172,6 +183,24 @@ mod tests {
             }
         }
         asked == [false, false, true, true, false, false, true, false]
+    }
+
+    #[test]
+    fn what_is_mapped_is_not_free() {
+        let page = objects::page_size().unwrap();
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+        let (none, rights) = (std::ptr::null_mut(), libc::PROT_READ | libc::PROT_WRITE);
+        // SAFETY: fresh memory. Nobody else maps anything within the first mapping while it is there.
+        unsafe {
+            let memory = libc::mmap(none, 4 * page, rights, flags, -1, 0);
+            assert_ne!(memory, libc::MAP_FAILED);
+            let middle = memory.addr() + 2 * page;
+            assert!(!is_free(middle));
+            libc::mprotect(memory.byte_add(2 * page), 2 * page, libc::PROT_NONE);
+            assert!(!is_free(middle));
+        }
+        // Never mapped.
+        assert!(is_free(0));
     }
 
     #[test]
