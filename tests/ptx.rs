@@ -191,7 +191,7 @@ fn kernels_of(path: &Path) -> Outcome {
                     let job = Job { record, kernel, offset, assembler, folder };
                     let start = Instant::now();
                     let (assembled, failures) = job.run(&processors_of(index, &PROCESSORS));
-                    let of_amd = job.run_amd(&processors_of(index, &amdgcn::PROCESSORS));
+                    let of_amd = job.run_amd(&amd_processors_of(index, work.len()));
                     if start.elapsed() > SLOW {
                         println!("{} took {:.1?}", kernel.name, start.elapsed());
                     }
@@ -217,6 +217,9 @@ fn kernels_of(path: &Path) -> Outcome {
     outcome.into_inner().expect("no thread panicked")
 }
 
+/// How many of a program's kernels are lowered for AMD's processors, if not all are.
+const MOST_FOR_AMD: usize = 100;
+
 /// Whether `SCHISM_PTX_ALL` asks for everything: every kernel for every processor.
 fn everything() -> bool {
     std::env::var_os("SCHISM_PTX_ALL").is_some_and(|value| !value.is_empty())
@@ -226,6 +229,17 @@ fn everything() -> bool {
 /// asked for.
 fn processors_of(index: usize, all: &[&'static str]) -> Vec<&'static str> {
     if everything() { all.to_vec() } else { vec![all[index % all.len()]] }
+}
+
+/// AMD's processors for a kernel. Of a program with many kernels only some are lowered for them,
+/// unless everything is asked for.
+fn amd_processors_of(index: usize, kernels: usize) -> Vec<&'static str> {
+    let step = if everything() { 1 } else { kernels.div_ceil(MOST_FOR_AMD).max(1) };
+    if index.is_multiple_of(step) {
+        processors_of(index / step, &amdgcn::PROCESSORS)
+    } else {
+        Vec::new()
+    }
 }
 
 /// A kernel to lower and assemble.
