@@ -5,6 +5,7 @@
 //! `SCHISM_PTXAS` (the file), in the `PATH`, in `CUDA_HOME` and in `/usr/local/cuda`. No GPU is
 //! needed.
 
+use std::cell::Cell;
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -26,6 +27,10 @@ pub const PROCESSORS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_100"];
 /// The assembler takes minutes for more text than this: kernels that format numbers for themselves.
 /// They are left out, unless everything is asked for.
 const LARGE: usize = 1 << 19;
+
+/// Kernels whose PTX is longer are not lowered for AMD's processors, unless everything is asked for:
+/// LLVM takes minutes for some.
+const LARGE_FOR_AMD: usize = 1 << 16;
 
 /// What takes longer is told.
 const SLOW: Duration = Duration::from_secs(5);
@@ -188,10 +193,15 @@ fn kernels_of(path: &Path) -> Outcome {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(&(record, kernel, offset)) = work.get(index) else { break };
-                    let job = Job { record, kernel, offset, assembler, folder };
+                    let is_large_for_amd = Cell::new(false);
+                    let job = Job { record, kernel, offset, assembler, folder, is_large_for_amd };
                     let start = Instant::now();
                     let (assembled, failures) = job.run(&processors_of(index, &PROCESSORS));
-                    let of_amd = job.run_amd(&amd_processors_of(index, work.len()));
+                    let of_amd = if job.is_large_for_amd.get() && !everything() {
+                        Vec::new()
+                    } else {
+                        job.run_amd(&amd_processors_of(index, work.len()))
+                    };
                     if start.elapsed() > SLOW {
                         println!("{} took {:.1?}", kernel.name, start.elapsed());
                     }
@@ -250,6 +260,8 @@ struct Job<'a> {
     offset: bool,
     assembler: Option<&'a Path>,
     folder: &'a Path,
+    /// Whether its PTX is longer than [`LARGE_FOR_AMD`].
+    is_large_for_amd: Cell<bool>,
 }
 
 impl Job<'_> {
@@ -279,6 +291,9 @@ impl Job<'_> {
 
     fn for_processor(&self, processor: &str) -> Result<bool, String> {
         let code = self.lower(processor).map_err(|error| error.to_string())?;
+        if code.text().len() > LARGE_FOR_AMD {
+            self.is_large_for_amd.set(true);
+        }
         let Some(assembler) = self.assembler else { return Ok(false) };
         if code.text().len() > LARGE && !everything() {
             println!("{} is too large to be assembled here", self.kernel.name);
