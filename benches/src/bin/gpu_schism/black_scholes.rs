@@ -66,7 +66,8 @@ pub fn run(bench: &Bench) -> Outcome {
         })?;
         run.report(&times, &call)?;
         for (result, second) in [(&call, false), (&put, true)] {
-            run.check(result, 1e-4, || {
+            // The library of mathematics is not the host's: last bits differ.
+            run.check_near(&result.to_vec(), 1e-4, || {
                 let options = host_price.iter().zip(&host_strike).zip(&host_years);
                 let both = options.map(|((&price, &strike), &years)| prices(price, strike, years));
                 both.map(|(call, put)| if second { put } else { call }).collect()
