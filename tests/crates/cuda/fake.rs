@@ -13,7 +13,9 @@ unsafe extern "C" {
 pub type OnLaunch = extern "C" fn(*const c_char, *const c_uint, *const c_uint, c_uint, *mut *mut c_void);
 
 pub fn fake(name: &str) -> *mut c_void {
-    let path = CString::new(env::var(if crate::is_hip() { "SCHISM_HIP" } else { "SCHISM_CUDA" }).expect("the fake driver")).expect("a path");
+    let cuda = env::var("SCHISM_CUDA").ok().filter(|path| !path.is_empty());
+    let path = cuda.or_else(|| env::var("SCHISM_HIP").ok()).expect("the fake driver");
+    let path = CString::new(path).expect("a path");
     let name = CString::new(name).expect("a name");
     let found = unsafe { dlsym(dlopen(path.as_ptr(), 2), name.as_ptr()) };
     assert!(!found.is_null());
