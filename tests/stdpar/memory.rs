@@ -198,9 +198,14 @@ fn grown_in_place() -> u64 {
         munmap(other, half);
         if mremap(s, half, 2 * half, 0) == s {
             let all = std::slice::from_raw_parts_mut(s.cast::<u64>(), n);
+            let before = all.iter().sum::<u64>();
             all.par_iter_mut().enumerate().for_each(|(i, x)| *x += 3 * i as u64);
-            total += all.iter().sum::<u64>();
+            let added = all.iter().sum::<u64>() - before;
+            assert_eq!(added, (0..n as u64).map(|i| 3 * i).sum());
             munmap(s, 2 * half);
+        } else {
+            // Something else was mapped there meanwhile.
+            munmap(s, half);
         }
         total
     }

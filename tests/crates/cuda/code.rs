@@ -80,11 +80,16 @@ pub fn group_sizes() {
     let (_, loaded) = code();
     launch(64);
     assert_eq!(code().1, loaded);
-    // There are enough now: one for all others.
+    // There are enough sizes of groups now: one for all others.
     let (text, _) = launch(96);
     assert!(text.contains(".maxntid 1024") && text.contains("%ntid"), "{text}");
+    assert_eq!(code().1, loaded + 1);
+    // The array's length is still a constant, for 32 lengths at most: then there is one for all.
+    (100..130).for_each(|size| drop(launch(size)));
+    let (_, all) = code();
+    assert!(all <= loaded + 25, "{all}");
     for size in [2, 3, 4, 5, 6, 7] {
-        assert_eq!(launch(size).1, loaded + 1);
+        assert_eq!(launch(size).1, all);
     }
 }
 
