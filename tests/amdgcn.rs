@@ -15,6 +15,9 @@ pub const PROCESSORS: [&str; 5] = ["gfx906", "gfx90a", "gfx942", "gfx1030", "gfx
 /// of a function that a work-item ends in.
 pub const LACKING: [&str; 2] = ["recursion (`", "a panic in a function that calls itself"];
 
+/// How the error begins where the compiler comes without LLVM's linker, as a distribution's may.
+pub const NO_LINKER: &str = "a kernel for an AMD GPU needs LLVM's linker";
+
 /// Lowers a kernel as for a launch about which nothing is known, and checks the code object.
 ///
 /// # Errors

@@ -46,6 +46,8 @@ pub struct Outcome {
     pub code_objects: usize,
     /// Kernels that AMD's GPUs cannot run, and why.
     pub not_for_amd: Vec<String>,
+    /// Why code objects are not linked here, once for each.
+    pub no_linker: Vec<String>,
     /// What could not be lowered or assembled, and why.
     pub failures: Vec<String>,
 }
@@ -156,6 +158,9 @@ fn judge(outcome: &Outcome, lacking: &[&str]) {
         amdgcn::PROCESSORS.len(),
         outcome.not_for_amd.len()
     );
+    if let Some(first) = outcome.no_linker.first() {
+        println!("skipped: {} code objects are not linked: {first}", outcome.no_linker.len());
+    }
     for failure in &failures {
         println!("{failure}");
     }
@@ -214,6 +219,9 @@ fn kernels_of(path: &Path) -> Outcome {
                             // What no GPU has is among the failures already.
                             Err(text) if amdgcn::LACKING.iter().any(|lack| text.contains(lack)) => {
                                 outcome.not_for_amd.push(text);
+                            }
+                            Err(text) if text.contains(amdgcn::NO_LINKER) => {
+                                outcome.no_linker.push(text);
                             }
                             Err(text) => outcome.failures.push(text),
                         }

@@ -147,7 +147,8 @@ fn sources_list(mirror: &Mirror) -> String {
     SUITES.map(|suite| format!("deb {} {suite} main\n", mirror.uri)).concat()
 }
 
-/// Installs the compiler's packages of exactly this release.
+/// Installs the compiler's packages of exactly this release, and the linker of its LLVM, which code
+/// for AMD's GPUs needs.
 fn install_script(release: &str) -> String {
     // A mirror that lags behind has lists whose date is over; the signatures hold all the same.
     format!(
@@ -157,6 +158,8 @@ fn install_script(release: &str) -> String {
          [ -n \"$version\" ] || {{ echo 'the mirror has no rustc {release}' >&2; exit 1; }}\n\
          $apt install rustc=$version cargo=$version rust-src=$version libstd-rust-dev=$version \
          {PACKAGES}\n\
+         llvm=$(rustc -vV | sed -n 's/^LLVM version: \\([0-9]*\\).*/\\1/p')\n\
+         $apt install lld-$llvm\n\
          apt-get clean\n",
         release.replace('.', "\\.")
     )

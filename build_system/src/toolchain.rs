@@ -12,7 +12,7 @@ use crate::hash::Hasher;
 /// The releases that work: each has a module in `codegen/src/rustc/`.
 pub const RELEASES: &[Release] = &[
     Release { minor: "1.95", tried: Tried::All },
-    Release { minor: "1.96", tried: Tried::Nobodys },
+    Release { minor: "1.96", tried: Tried::Distributions },
     Release { minor: "1.97", tried: Tried::Distributions },
     Release { minor: "1.98", tried: Tried::Distributions },
 ];
@@ -40,8 +40,6 @@ pub enum Tried {
     All,
     /// Those of a distribution.
     Distributions,
-    /// No one's yet: the module was written from the release's source.
-    Nobodys,
 }
 
 impl fmt::Display for Release {
@@ -50,15 +48,13 @@ impl fmt::Display for Release {
         match self.tried {
             Tried::All => Ok(()),
             Tried::Distributions => formatter.write_str(" (a distribution's)"),
-            Tried::Nobodys => formatter.write_str(" (nobody's was tried)"),
         }
     }
 }
 
 /// The releases that work, as a message lists them.
 pub fn releases() -> String {
-    let tried = RELEASES.iter().filter(|release| release.tried != Tried::Nobodys);
-    tried.map(Release::to_string).collect::<Vec<_>>().join(", ")
+    RELEASES.iter().map(Release::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// An installed compiler with all that set-up needs to know of it.
@@ -130,7 +126,6 @@ impl Version {
         match release.tried {
             Tried::All => true,
             Tried::Distributions => !self.is_original(),
-            Tried::Nobodys => false,
         }
     }
 
@@ -419,10 +414,10 @@ mod tests {
     fn a_distributions_build_is_taken_where_rust_langs_was_not_tried() {
         let built_from_source =
             OUTPUT.replace("14)\nbinary", "14) (built from a source tarball)\nbinary");
-        for Release { minor, tried } in RELEASES {
+        for Release { minor, .. } in RELEASES {
             let version =
                 Version::parse(&built_from_source.replace("1.95.0", &format!("{minor}.1")));
-            assert_eq!(version.is_known(), *tried != Tried::Nobodys, "{minor}");
+            assert!(version.is_known(), "{minor}");
             assert!(version.refusal().contains("was not tried"), "{minor}");
         }
         for other in ["1.94.0", "1.199.0"] {

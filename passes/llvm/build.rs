@@ -3,6 +3,7 @@
 //! found out:
 //!
 //! - `DEP_SCHISM_LLVM_SYSROOT`, the root of the toolchain;
+//! - `DEP_SCHISM_LLVM_MAJOR`, the major version of LLVM;
 //! - `DEP_SCHISM_LLVM_LIBRARY`, the file of LLVM;
 //! - `DEP_SCHISM_LLVM_COMPILER`, the shared library that holds the compiler.
 
@@ -31,6 +32,7 @@ fn main() {
     let library = named(&loaded, "libLLVM", &rustc);
     let compiler = named(&loaded, "librustc_driver-", &rustc);
     println!("cargo::metadata=sysroot={}", sysroot.display());
+    println!("cargo::metadata=major={MAJOR}");
     println!("cargo::metadata=library={}", library.display());
     println!("cargo::metadata=compiler={}", compiler.display());
     let folder = library.parent().unwrap_or(Path::new("/"));

@@ -12,9 +12,9 @@ use llvm::Llvm;
 
 fn main() {
     println!("cargo::rerun-if-changed=build");
-    let [sysroot, library] = ["SYSROOT", "LIBRARY"].map(|name| {
-        let path = std::env::var_os(format!("DEP_SCHISM_PASSES_{name}"));
-        PathBuf::from(path.expect("schism-passes tells it"))
+    let [sysroot, library, major] = ["SYSROOT", "LIBRARY", "MAJOR"].map(|name| {
+        let told = std::env::var_os(format!("DEP_SCHISM_PASSES_{name}"));
+        PathBuf::from(told.expect("schism-passes tells it"))
     });
     let folder = library.parent().unwrap_or(Path::new("/"));
     let file = library.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -25,10 +25,15 @@ fn main() {
     // An installation may put LLVM beside the library; otherwise it is where the toolchain has it.
     println!("cargo::rustc-link-arg=-Wl,-rpath,$ORIGIN");
     println!("cargo::rustc-link-arg=-Wl,-rpath,{}", folder.display());
-    // Code for AMD's GPUs is linked by the toolchain's own linker.
+    // Code for AMD's GPUs is linked by the toolchain's own linker. A distribution has that of the
+    // same LLVM in a package of its own.
     let host = std::env::var("TARGET").expect("cargo sets TARGET");
-    let linker = sysroot.join("lib/rustlib").join(host).join("bin/rust-lld");
-    println!("cargo::rustc-env=SCHISM_TOOLCHAIN_LLD={}", linker.display());
+    let own = sysroot.join("lib/rustlib").join(host).join("bin/rust-lld");
+    let major = major.display();
+    let distributions = sysroot.join(format!("bin/lld-{major}"));
+    println!("cargo::rustc-env=SCHISM_LLVM_MAJOR={major}");
+    println!("cargo::rustc-env=SCHISM_TOOLCHAIN_LLD={}", own.display());
+    println!("cargo::rustc-env=SCHISM_DISTRIBUTION_LLD={}", distributions.display());
     let llvm = Llvm::open(&library, &library::OPTIONS);
     device_library(&sysroot.join("bin/rustc"), &llvm);
     recorder(&sysroot.join("bin/rustc"));

@@ -82,10 +82,15 @@ pub enum JitError {
     /// The operating system could not provide memory or a thread.
     #[error("no resources to compile a kernel: {0}")]
     OutOfResources(String),
-    /// The toolchain's linker cannot be had, or refuses what was compiled.
+    /// The toolchain's linker cannot be had.
     #[error(
-        "a kernel for an AMD GPU needs the linker rust-lld of the toolchain: {0}; SCHISM_LLD may name it"
+        "a kernel for an AMD GPU needs LLVM's linker: {0}; rust-lang's toolchains have it, \
+         distributions have it in a package `lld-{major}`, and SCHISM_LLD may name it",
+        major = env!("SCHISM_LLVM_MAJOR")
     )]
+    NoLinker(String),
+    /// The toolchain's linker does not start, or refuses what was compiled.
+    #[error("a kernel for an AMD GPU cannot be linked: {0}; SCHISM_LLD may name another linker")]
     Linker(String),
     /// A bug of stage 2.
     #[error("stage 2 failed in a way that it should not: {0}; please report this")]
@@ -116,7 +121,7 @@ impl JitError {
             Self::UnresolvedSymbols { .. } => abi::UNRESOLVED_SYMBOLS,
             Self::Unsupported { .. } => abi::UNSUPPORTED,
             Self::BackendFailed { .. } => abi::BACKEND_FAILED,
-            Self::OutOfResources(_) | Self::Linker(_) => abi::OUT_OF_RESOURCES,
+            Self::OutOfResources(_) | Self::NoLinker(_) | Self::Linker(_) => abi::OUT_OF_RESOURCES,
             Self::Internal(_) => abi::INTERNAL,
         }
     }

@@ -72,16 +72,16 @@ mod host_only {
     impl<T: ?Sized> !Capture for std::sync::Mutex<T> {}
     impl<T: ?Sized> !Capture for std::sync::RwLock<T> {}
 
-    // Since rustc 1.97, all atomics are one generic type.
-    #[cfg(version("1.97"))]
+    // Since rustc 1.96, all atomics are one generic type.
+    #[cfg(version("1.96"))]
     impl<T: std::sync::atomic::AtomicPrimitive> !Capture for std::sync::atomic::Atomic<T> {}
-    #[cfg(not(version("1.97")))]
+    #[cfg(not(version("1.96")))]
     impl<T> !Capture for std::sync::atomic::AtomicPtr<T> {}
-    #[cfg(not(version("1.97")))]
+    #[cfg(not(version("1.96")))]
     macro_rules! atomics {
         ($($atomic:ident)*) => {$(impl !Capture for std::sync::atomic::$atomic {})*};
     }
-    #[cfg(not(version("1.97")))]
+    #[cfg(not(version("1.96")))]
     atomics! {
         AtomicBool AtomicI8 AtomicI16 AtomicI32 AtomicI64 AtomicIsize AtomicU8 AtomicU16 AtomicU32 AtomicU64 AtomicUsize
     }
