@@ -127,6 +127,7 @@ pub static CPU: &[Step] = &[
     Step::Target("link-device-library"),
     Step::Target("define-print"),
     Step::Target("define-clock"),
+    Step::Target("define-pause"),
     Step::Target("name-allocator"),
     Step::Target("wrap-kernel"),
     Step::Target("choose-inlining"),
@@ -158,6 +159,7 @@ pub static PTX: &[Step] = &[
     // Legalize: the kernel gets an entry, and pointers their address spaces.
     Step::Target("link-device-library"),
     Step::Target("define-clock"),
+    Step::Target("define-pause"),
     Step::Target("choose-inlining"),
     llvm("llvm-inline", "always-inline,function(sroa)"),
     Step::Pass("panic-sites"),
@@ -214,6 +216,7 @@ pub static SPIRV: &[Step] = &[
     // Legalize.
     Step::Target("link-device-library"),
     Step::Target("define-clock"),
+    Step::Target("define-pause"),
     // Before anything is inlined: the functions that calls choose among, too.
     Step::Target("dispatch-calls"),
     Step::Target("inline-all"),
@@ -256,6 +259,7 @@ pub static AMDGCN: &[Step] = &[
     // Legalize.
     Step::Target("link-device-library"),
     Step::Target("define-clock"),
+    Step::Target("define-pause"),
     Step::Target("inline-all"),
     llvm("llvm-inline", "always-inline,function(sroa)"),
     Step::Pass("panic-sites"),

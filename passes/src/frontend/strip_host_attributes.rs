@@ -14,12 +14,14 @@
 //! tables. `noinline` goes too: on a device inlining decides whether captures live in registers,
 //! and Rust's `#[inline(never)]` is advice about the host's code size. Functions that must stay
 //! calls carry `noinline` again after the pass that needs them so. Hints that
-//! `core::hint::spin_loop` gives to the host's CPU, such as `llvm.x86.sse2.pause`, go: they do
-//! nothing.
+//! `core::hint::spin_loop` gives to the host's CPU, such as `llvm.x86.sse2.pause`, become calls of
+//! `__schism_pause`, for the device's own hint.
 
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Module;
-use schism_llvm::{FUNCTION_INDEX, IntoValue, Opcode};
+use schism_llvm::{AsModule, Builder, FUNCTION_INDEX, IntoValue, ModuleRef, Opcode, Value};
+
+use crate::spec::builtins::PAUSE;
 
 const ENUM_ATTRIBUTES: [&str; 7] =
     ["uwtable", "noinline", "optnone", "noredzone", "nonlazybind", "naked", "minsize"];
@@ -35,6 +37,13 @@ const STRING_ATTRIBUTES: [&str; 9] = [
     "no-trapping-math",
     "no-jump-tables",
 ];
+
+/// How long a device is asked to wait: as a CPU's hint takes, or a little more, since more work-items
+/// look at the same place.
+const NANOSECONDS: u64 = 64;
+
+/// `memory(inaccessiblemem: readwrite)`, as a number.
+const INACCESSIBLE_MEMORY: u64 = 3 << 2;
 
 /// Hints to the host's CPU that a loop waits: no operands that matter, no result.
 const HINTS: [&str; 3] = ["llvm.x86.sse2.pause", "llvm.aarch64.hint", "llvm.arm.hint"];
@@ -61,10 +70,24 @@ pub fn run(module: &Module<'_>) {
         let Some(hint) = module.get_function(name) else { continue };
         for user in hint.value().users() {
             if user.opcode() == Some(Opcode::Call) {
+                pause_before(module.handle(), user);
                 user.erase();
             }
         }
     }
     // Inline assembly at module level belongs to the host: nothing in a kernel can reach it.
     module.set_inline_assembly("");
+}
+
+/// Asks the device to wait a little before an instruction.
+fn pause_before<'m>(module: ModuleRef<'m>, instruction: Value<'m>) {
+    let number = module.context().int_type(32);
+    let ty = module.context().void_type().function(&[number], false);
+    let function = module.function(PAUSE).unwrap_or_else(|| {
+        let function = module.add_function(PAUSE, ty);
+        function.add_function_attribute("nounwind", 0);
+        function.add_function_attribute("memory", INACCESSIBLE_MEMORY);
+        function
+    });
+    Builder::before(instruction).call(ty, function, &[number.const_int(NANOSECONDS, false)]);
 }

@@ -68,6 +68,10 @@ pub const CLOCK: &str = "__schism_clock";
 /// `i64 ()`: nanoseconds, for all work-items of a device from the same beginning.
 pub const TIME: &str = "__schism_time";
 
+/// `void (i32 nanoseconds)`: asks the processor to let others go first for about so long. It is a
+/// hint, and accesses no memory.
+pub const PAUSE: &str = "__schism_pause";
+
 /// The work-items of a sub-group: that many, in the order of their row-major index in the group.
 /// The last one of a group may have fewer.
 pub const SUB_GROUP_SIZE: usize = 32;
@@ -132,7 +136,7 @@ pub fn of_groups_in_images() -> impl Iterator<Item = &'static str> {
 pub fn in_images() -> impl Iterator<Item = &'static str> {
     let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE);
     ids.chain(of_groups_in_images())
-        .chain([PANIC, PANIC_FORMAT, PRINT, CLOCK, TIME])
+        .chain([PANIC, PANIC_FORMAT, PRINT, CLOCK, TIME, PAUSE])
         .chain(HOST_HEAP)
 }
 

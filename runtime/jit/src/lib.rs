@@ -13,6 +13,7 @@
 //! | `target` | the steps that are the same for every target, and what a target adds |
 //! | `image` | reads and checks an image, and extracts one kernel |
 //! | `clock` | clock builtins |
+//! | `pause` | the builtin of work-items that wait |
 //! | `devicelib` | mathematics for devices without a library |
 //! | `cpu` | the CPU: a loop nest around the kernel |
 //! | `ptx` | NVIDIA GPUs: an entry around the kernel, and its PTX |
@@ -39,6 +40,7 @@ mod image;
 mod kinds;
 mod lines;
 mod module;
+mod pause;
 mod ptx;
 mod request;
 mod spirv;

@@ -215,6 +215,12 @@ fn clocks_are_counted_in_ticks_of_a_known_length() {
 }
 
 #[test]
+fn work_items_that_wait_sleep() {
+    let text = amdgcn::source(subject("pauses"), "gfx1100").assembly();
+    assert!(text.contains("s_sleep 1"), "{text}");
+}
+
+#[test]
 fn what_these_gpus_cannot_do_is_refused_by_name() {
     let recursive = kernel(
         "define internal i64 @again(i64 %n) noinline {

@@ -530,6 +530,12 @@ fn clocks_are_registers() {
 }
 
 #[test]
+fn work_items_that_wait_sleep() {
+    let ptx = Gpu::new(subject("pauses")).build();
+    assert_eq!(ptx.count(&["nanosleep.u32"]), 1, "{}", ptx.text);
+}
+
+#[test]
 fn arrays_are_iterated_in_registers() {
     let ptx = Gpu::new(subject("iterates")).build();
     assert_eq!(ptx.count(&[".local"]), 0, "{}", ptx.text);

@@ -55,7 +55,7 @@ where
         for (part, length) in
             [Ordering::Less, Ordering::Equal, Ordering::Greater].into_iter().zip(&mut lengths)
         {
-            (*length, rest) = select(queue, old, rest, 0, move |i| class(&old[i]) == part)?;
+            (*length, rest) = select(queue, old, rest, 0, move |_, own| class(own) == part)?;
         }
         let [less, between, _] = lengths;
         let range = if nth < less {

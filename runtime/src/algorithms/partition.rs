@@ -39,8 +39,8 @@ where
     let mut data = data.write_on(queue)?;
     let old = copy_of(queue, data.view_mut().into_view())?;
     let view = old.view();
-    let (count, rest) = select(queue, view, data.view_mut(), 0, move |i| predicate(&view[i]))?;
-    select(queue, view, rest, 0, move |i| !predicate(&view[i]))?;
+    let (count, rest) = select(queue, view, data.view_mut(), 0, move |_, own| predicate(own))?;
+    select(queue, view, rest, 0, move |_, own| !predicate(own))?;
     data.finish()?;
     Ok(count)
 }
@@ -112,8 +112,8 @@ where
     let view = input.view();
     let mut accepted = accepted.write_on(queue)?;
     let mut rejected = rejected.write_on(queue)?;
-    let (yes, _) = select(queue, view, accepted.view_mut(), 1, move |i| predicate(&view[i]))?;
-    let (no, _) = select(queue, view, rejected.view_mut(), 2, move |i| !predicate(&view[i]))?;
+    let (yes, _) = select(queue, view, accepted.view_mut(), 1, move |_, own| predicate(own))?;
+    let (no, _) = select(queue, view, rejected.view_mut(), 2, move |_, own| !predicate(own))?;
     accepted.finish()?;
     rejected.finish()?;
     Ok((yes, no))

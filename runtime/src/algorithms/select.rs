@@ -11,8 +11,8 @@ use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
 
-/// Copies the elements whose indices `keep` holds for. Returns how many there are, and the rest of
-/// the output.
+/// Copies the elements that `keep` holds for, which it is told with their indices. Returns how many
+/// there are, and the rest of the output.
 pub(super) fn select<'a, T, P>(
     queue: &Queue,
     input: View<'_, T>,
@@ -22,13 +22,14 @@ pub(super) fn select<'a, T, P>(
 ) -> Result<(usize, ViewMut<'a, T>), LaunchError>
 where
     T: Element,
-    P: Fn(usize) -> bool + Function,
+    P: Fn(usize, &T) -> bool + Function,
 {
     let len = input.raw().len();
-    if groups::suit::<u32>(queue) {
+    if groups::select::suits::<T>(queue) {
         if output.len() < len {
             // Nothing is written if there is no room for all.
-            let kept = fold(queue, len, move |i| usize::from(keep(i)), usize::wrapping_add)?;
+            let kept =
+                fold(queue, len, move |i| usize::from(keep(i, &input[i])), usize::wrapping_add)?;
             check_room(source_index, kept.unwrap_or(0), output.len())?;
         }
         match groups::select::select(queue, input, output.reborrow(), keep) {
@@ -46,7 +47,8 @@ where
     emit(queue, chunks.count, output, source_index, move |chunk, sink| {
         let (begin, end) = chunks.bounds(chunk);
         for i in begin..end {
-            sink.push_if(input[i], keep(i));
+            let element = input[i];
+            sink.push_if(element, keep(i, &element));
         }
     })
 }
@@ -85,7 +87,7 @@ where
     let input = input.read_on(queue)?;
     let mut output = output.write_on(queue)?;
     let view = input.view();
-    let (count, _) = select(queue, view, output.view_mut(), 1, move |i| predicate(&view[i]))?;
+    let (count, _) = select(queue, view, output.view_mut(), 1, move |_, own| predicate(own))?;
     output.finish()?;
     Ok(count)
 }
@@ -181,7 +183,7 @@ where
     let mut data = data.write_on(queue)?;
     let old = copy_of(queue, data.view_mut().into_view())?;
     let view = old.view();
-    let (count, _) = select(queue, view, data.view_mut(), 0, move |i| !predicate(&view[i]))?;
+    let (count, _) = select(queue, view, data.view_mut(), 0, move |_, own| !predicate(own))?;
     data.finish()?;
     Ok(count)
 }
@@ -292,6 +294,6 @@ where
     T: Element,
     F: Fn(&T, &T) -> bool + Function,
 {
-    let begins_run = move |i: usize| i == 0 || !same(&input[i - 1], &input[i]);
+    let begins_run = move |i: usize, own: &T| i == 0 || !same(&input[i - 1], own);
     Ok(select(queue, input, output, source_index, begins_run)?.0)
 }

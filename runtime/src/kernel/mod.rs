@@ -10,6 +10,7 @@ pub(crate) mod grid;
 pub(crate) mod group;
 pub(crate) mod item;
 pub(crate) mod offset;
+pub(crate) mod pause;
 pub(crate) mod print;
 pub(crate) mod spec_const;
 pub(crate) mod spec_place;

@@ -1,8 +1,11 @@
-; The hint of `core::hint::spin_loop` means nothing to a device.
+; The hint of `core::hint::spin_loop` to the host's CPU becomes one to the device.
 define void @f() {
   call void @llvm.x86.sse2.pause()
   ret void
 }
 declare void @llvm.x86.sse2.pause()
 ; CHECK: define void @f()
+; CHECK-NEXT: call void @__schism_pause(i32 64)
 ; CHECK-NEXT: ret void
+; CHECK: declare void @__schism_pause(i32) #[[A:[0-9]+]]
+; CHECK: attributes #[[A]] = { nounwind memory(inaccessiblemem: readwrite) }

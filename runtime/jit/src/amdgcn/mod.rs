@@ -54,6 +54,7 @@ use schism_passes::spec::target_library::TargetLibraryInfo;
 
 use crate::devicelib;
 use crate::module::Module;
+use crate::pause::{self, Pause};
 use crate::ptx::entry::Entry;
 use crate::ptx::steps::{self, EntryState};
 use crate::ptx::{self, PtxOptions};
@@ -156,6 +157,7 @@ impl Target for Amdgcn {
                 devicelib::supply(context, module, &TargetLibraryInfo::AMDGCN, &[])?;
             }
             "define-clock" => clock::add(context, module, self.processor)?,
+            "define-pause" => pause::add(context, module, Pause::Amd)?,
             "lower-registers" => registers::lower(context, module, self.processor)?,
             "leave-by-return" => leave_by_return(module, &state.entry()?.name, request)?,
             "name-scopes" => name_scopes(context, module),

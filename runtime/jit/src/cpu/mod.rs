@@ -109,6 +109,7 @@ use schism_passes::spec::target_library::TargetLibraryInfo;
 use crate::clock::{self, Time};
 use crate::devicelib;
 use crate::image::builtins;
+use crate::pause::{self, Pause};
 use schism_llvm::fatal;
 use schism_llvm::{FileKind, Machine};
 
@@ -205,6 +206,7 @@ impl Target for Cpu {
             }
             "define-print" => message::add_print(context, module)?,
             "define-clock" => clock::add(context, module, Time::Process)?,
+            "define-pause" => pause::add(context, module, Pause::Nothing)?,
             "name-allocator" => heap::name(module),
             "wrap-kernel" => work_loop::wrap(context, module, kernel, request)?,
             "choose-inlining" => {

@@ -61,6 +61,7 @@ use crate::cpu::inline;
 use crate::devicelib;
 use crate::image::{GLOBAL_ID, GLOBAL_RANGE, PANIC, PANIC_FORMAT, group_builtins};
 use crate::module::Module;
+use crate::pause::{self, Pause};
 use crate::ptx::steps::EntryState;
 use crate::target::{Target, Work, lower};
 use crate::{JitError, Request};
@@ -257,6 +258,7 @@ impl Target for Ptx {
                 let special = ids.chain([PANIC, PANIC_FORMAT]);
                 inline::choose(module, special, inline::SMALL_OF_LIBRARY);
             }
+            "define-pause" => pause::add(context, module, Pause::Nvidia)?,
             "order-atomics" => atomics::order_updates(module),
             "unmask-multiples" => entry::show_multiples(module, state.entry()?, request, options),
             "adopt-lines" => module.adopt_lines(&state.entry()?.name),

@@ -30,6 +30,7 @@ use schism_passes::spec::target::SPIRV_TRIPLE;
 use schism_passes::spec::target_library::TargetLibraryInfo;
 
 use crate::devicelib;
+use crate::pause::{self, Pause};
 use crate::ptx::entry::Entry;
 use crate::ptx::steps::{self, EntryState};
 use crate::ptx::{self, PtxOptions, arch};
@@ -117,6 +118,7 @@ impl Target for Spirv {
             "link-device-library" => {
                 devicelib::supply(context, module, &TargetLibraryInfo::SPIRV, &[])?;
             }
+            "define-pause" => pause::add(context, module, Pause::Nothing)?,
             "dispatch-calls" => calls::dispatch(context, module)?,
             "expand-wide-integers" => wide::expand(context, module)?,
             "expand-atomics" => atomics::expand(context, module)?,

@@ -280,6 +280,24 @@ start:
   ret void
 }
 
+define void @pauses(ptr %p, ptr %out, i64 %n) {
+start:
+  br label %look
+
+look:
+  %seen = load atomic i32, ptr %p monotonic, align 4
+  %is_there = icmp ne i32 %seen, 0
+  br i1 %is_there, label %done, label %wait
+
+wait:
+  call void @__schism_pause(i32 64)
+  br label %look
+
+done:
+  store i64 1, ptr %out
+  ret void
+}
+
 @template = private unnamed_addr constant [12 x i8] c"\05item \C0\02 ok\00", align 1
 @u64 = private constant { i32, i32, ptr, i64, ptr, i64 } { i32 19, i32 1547788061, ptr null, i64 0, ptr null, i64 0 }
 
@@ -310,6 +328,7 @@ declare i32 @__schism_reduce_min(i32) convergent nounwind
 declare i32 @__schism_reduce_max(i32) convergent nounwind
 declare i32 @__schism_reduce_umin(i32) convergent nounwind
 declare i32 @__schism_reduce_umax(i32) convergent nounwind
+declare void @__schism_pause(i32)
 declare i64 @__schism_clock()
 declare i64 @__schism_time()
 declare void @__schism_print(ptr, ptr) nounwind

@@ -66,7 +66,7 @@ pub fn subject(kernel: &str) -> Source {
 }
 
 /// Those without a large closure.
-pub const SUBJECTS: [&str; 16] = [
+pub const SUBJECTS: [&str; 17] = [
     "private",
     "atomics",
     "memory",
@@ -81,6 +81,7 @@ pub const SUBJECTS: [&str; 16] = [
     "sub_group",
     "reductions",
     "clocks",
+    "pauses",
     "prints",
     "iterates",
 ];

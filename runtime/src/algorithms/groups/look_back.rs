@@ -38,6 +38,7 @@ use crate::error::LaunchError;
 use crate::kernel::atomic::memory_scope::Device;
 use crate::kernel::atomic::{AtomicRef, fence};
 use crate::kernel::element::Element;
+use crate::kernel::pause::pause;
 
 /// The value of a tile or a block is there.
 const VALUE: u64 = 1 << 32;
@@ -103,6 +104,22 @@ impl<T: Element> State<T> {
     }
 }
 
+/// How long a group waits before its first look at the tiles before its own: about as long as their
+/// groups take to load theirs. Groups that look meanwhile keep those from memory. On an H100, scans of
+/// 2^26 elements take .85 to .88 of the time that they take without it.
+const FIRST_WAIT: u32 = 1800;
+
+/// From so many tiles on, that pays: fewer are in work all at the same time.
+const MANY: usize = 512;
+
+/// Called by a sub-group between publishing what its tile has and looking at others.
+#[inline(always)]
+pub(super) fn wait_for_others(tiles: usize) {
+    if tiles >= MANY {
+        pause(FIRST_WAIT);
+    }
+}
+
 /// The kernel's side of a [`State`].
 #[derive(Debug)]
 pub(super) struct LookBack<'a, T: Element> {
@@ -113,14 +130,16 @@ pub(super) struct LookBack<'a, T: Element> {
 }
 
 impl<T: Element> LookBack<'_, T> {
-    /// The tile of the calling group, less than their number. All work-items call it, once.
+    /// The next tile, with which the first work-item of a group makes the [`Team`]. Tiles are handed
+    /// out in their order, so that the groups of those before a tile run already.
     #[inline(always)]
-    pub(super) fn next_tile(&self, team: &Team<'_, T>) -> usize {
-        if team.own == 0 {
-            let tile = self.word(0).fetch_add(1, Relaxed);
-            team.number().store(tile as u32, Relaxed);
-        }
-        team.item.barrier();
+    pub(super) fn next_tile(&self) -> u32 {
+        self.word(0).fetch_add(1, Relaxed) as u32
+    }
+
+    /// The tile of a group that was made so.
+    #[inline(always)]
+    pub(super) fn tile_of(&self, team: &Team<'_, T>) -> usize {
         let tile = team.number().load(Relaxed) as usize;
         // There are as many groups as tiles.
         if tile < self.tiles { tile } else { 0 }
@@ -206,6 +225,7 @@ impl<T: Element> LookBack<'_, T> {
             // SAFETY: each tile has one group, and that one lane 0 in this sub-group.
             unsafe { self.publish(self.state_of_tile(tile), VALUE, tile, total) };
         }
+        wait_for_others(self.tiles);
         // The tiles of the block before this one.
         let mut in_block = None;
         if place != 0 {

@@ -43,8 +43,8 @@ where
     let look_back = state.look_back();
     let range = NdRange::from_groups(tiles, GROUP)?;
     let kernel = move |work_item: NdItem<'_, 1>, memory: Local<'_, Unit>| {
-        let mut team = Team::<T>::new(work_item, memory);
-        let tile = look_back.next_tile(&team);
+        let mut team = Team::<T>::with_number(work_item, memory, || look_back.next_tile());
+        let tile = look_back.tile_of(&team);
         let begin = tile.wrapping_mul(Scratch::<T>::TILE);
         let rest = len.wrapping_sub(begin);
         let count = if rest < Scratch::<T>::TILE { rest } else { Scratch::<T>::TILE };

@@ -1,13 +1,14 @@
 //! Filters that read their input once: a tile for each group, and look-back for where its elements
-//! go.
+//! go. Meanwhile, each work-item has its elements in registers.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::algorithms::collect::read;
+use crate::algorithms::groups;
 use crate::algorithms::groups::in_order::InOrder;
-use crate::algorithms::groups::look_back::{MOST_LOOKS, PATIENCE};
+use crate::algorithms::groups::look_back::{MOST_LOOKS, PATIENCE, wait_for_others};
 use crate::algorithms::groups::team::{GROUP, LANES, SUB_GROUPS, ScratchOf, TeamOf, Unit};
 use crate::algorithms::operand::Function;
 use crate::api::queue::Queue;
@@ -17,37 +18,60 @@ use crate::error::LaunchError;
 use crate::kernel::atomic::AtomicRef;
 use crate::kernel::atomic::memory_scope::Device;
 use crate::kernel::element::Element;
-use crate::kernel::group::local::Local;
+use crate::kernel::group::local::{Local, local};
 use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::group::sub_group::SubGroup;
-use crate::kernel::unroll::unroll;
+use crate::kernel::unroll::{unroll, unroll_full};
 
-/// Elements of a work-item.
-const ROWS: usize = 31;
+/// The most elements of a work-item.
+const MOST: usize = 24;
 
-/// Elements of a group.
-const TILE: usize = ROWS * GROUP;
+/// Elements of a work-item: as many as are in about as many bytes.
+const fn rows_of<T>() -> usize {
+    match size_of::<T>() {
+        0..=4 => MOST,
+        5..=8 => 16,
+        9..=16 => 8,
+        17..=32 => 4,
+        _ => 2,
+    }
+}
 
-/// Local memory has counts only.
+/// Local memory has counts, and behind them the elements that a tile keeps, if those are small.
 type Scratch = ScratchOf<u32, 1>;
 type Team<'g> = TeamOf<'g, u32, 1>;
 
-/// What the elements of a sub-group in a row are counted in, row by row.
-const COUNTS: usize = ROWS * SUB_GROUPS;
-const _: () = assert!(COUNTS + 2 <= GROUP && ROWS <= u32::BITS as usize);
+const _: () = assert!(MOST <= u32::BITS as usize);
 
-/// Where the group's first element goes, in two halves: behind the counts.
-const LOW: usize = COUNTS;
-const HIGH: usize = COUNTS + 1;
+/// Whether the elements that a tile keeps are gathered in local memory. Then neighbouring work-items
+/// write them to neighbouring places.
+const fn is_gathered<T>() -> bool {
+    size_of::<T>() <= size_of::<Unit>() && align_of::<T>() <= align_of::<Unit>()
+}
+
+/// Bytes of local memory.
+const fn bytes_for<T>() -> usize {
+    let elements = if is_gathered::<T>() { rows_of::<T>() * GROUP } else { 0 };
+    Scratch::BYTES + (elements * size_of::<T>()).next_multiple_of(size_of::<Unit>())
+}
+
+/// Whether a device has so much.
+pub(in crate::algorithms) fn suits<T>(queue: &Queue) -> bool {
+    groups::suit::<u32>(queue) && bytes_for::<T>() <= queue.device().local_memory_size()
+}
+
+/// Where the group's first element goes, in two halves: behind the counts of its sub-groups.
+const LOW: usize = SUB_GROUPS;
+const HIGH: usize = SUB_GROUPS + 1;
 
 /// The state of a tile: a count, and in the highest bits what it counts.
 const OF_TILE: u64 = 1 << 62;
 const UP_TO_TILE: u64 = 2 << 62;
 const COUNT: u64 = OF_TILE - 1;
 
-/// Copies the elements whose indices `keep` holds for to the beginning of `output`, as far as there
-/// is room. Returns how many there are.
+/// Copies the elements that `keep` holds for, which it is told with their indices, to the beginning
+/// of `output`, as far as there is room. Returns how many there are.
 ///
 /// # Errors
 /// [`LaunchError::Panicked`] also if a group waited too long for another one.
@@ -59,10 +83,10 @@ pub(in crate::algorithms) fn select<T, P>(
 ) -> Result<usize, LaunchError>
 where
     T: Element,
-    P: Fn(usize) -> bool + Function,
+    P: Fn(usize, &T) -> bool + Function,
 {
     let len = input.raw().len();
-    let tiles = len.div_ceil(TILE);
+    let tiles = len.div_ceil(const { rows_of::<T>() * GROUP });
     if tiles == 0 {
         return Ok(0);
     }
@@ -75,79 +99,94 @@ where
     let (states, in_all) = (words.atomic_view(), kept.view_mut());
     let range = NdRange::from_groups(tiles, GROUP)?;
     let kernel = move |work_item: NdItem<'_, 1>, memory: Local<'_, Unit>| {
-        let mut team = Team::new(work_item, memory);
-        let sub_group = team.sub_group;
+        // Constants of the code, not captures.
+        let rows = const { rows_of::<T>() };
+        let tile_len = rows * GROUP;
         let word = |index: usize| {
             // SAFETY: callers name one of the words.
             AtomicRef::<_, Device>::new(unsafe { states.raw().get_unchecked(index) })
         };
-        if team.own == 0 {
-            let tile = word(0).fetch_add(1, Relaxed);
-            team.number().store(tile as u32, Relaxed);
-        }
-        work_item.barrier();
+        let next_tile = || word(0).fetch_add(1, Relaxed) as u32;
+        let gathered = memory.as_mut_ptr().cast::<u8>().wrapping_add(Scratch::BYTES).cast::<T>();
+        let mut team = Team::with_number(work_item, memory, next_tile);
+        let sub_group = team.sub_group;
         let tile = team.number().load(Relaxed) as usize;
-        let begin = tile.wrapping_mul(TILE);
+        let begin = tile.wrapping_mul(tile_len);
         let rest = len.wrapping_sub(begin);
-        let count = if rest < TILE { rest } else { TILE };
-        let mut kept = 0_u32;
-        let keeps = |row: usize, index: usize| u32::from(keep(begin.wrapping_add(index))) << row;
+        let count = if rest < tile_len { rest } else { tile_len };
+        let is_full = count == tile_len;
+        // A sub-group has neighbouring rows, so that it alone knows the order of their elements.
+        let (number, lane) = (sub_group.group_id(), sub_group.local_id());
+        let of_sub_group = number.wrapping_mul(rows * LANES).wrapping_add(lane);
+        let index_of = |row: usize| (row * LANES).wrapping_add(of_sub_group);
+        let mut elements = [MaybeUninit::<T>::uninit(); MOST];
         let mut row = 0;
-        if count == TILE {
-            while row < ROWS {
-                // So many loads are on their way at a time.
-                unroll::<8>();
-                kept |= keeps(row, (row * GROUP).wrapping_add(team.own));
-                row += 1;
-            }
-        } else {
-            while row < ROWS {
-                let index = (row * GROUP).wrapping_add(team.own);
-                if index < count {
-                    kept |= keeps(row, index);
-                }
-                row += 1;
-            }
-        }
-        let votes = |row: usize| sub_group.ballot(kept >> row & 1 != 0);
-        let place = |row: usize| (row * SUB_GROUPS).wrapping_add(sub_group.group_id());
-        row = 0;
-        while row < ROWS {
-            let count = votes(row).count_ones();
-            // SAFETY: an element of the tile of counts, which lane 0 of this sub-group writes.
-            unsafe {
-                if sub_group.local_id() == 0 {
-                    team.element(place(row)).write(count);
-                }
+        while row < rows {
+            unroll_full();
+            if is_full || index_of(row) < count {
+                let index = begin.wrapping_add(index_of(row));
+                // SAFETY: the tile is one of those of the input.
+                elements[row].write(unsafe { *input.raw().get_unchecked(index) });
             }
             row += 1;
+        }
+        let mut kept = 0_u32;
+        row = 0;
+        while row < rows {
+            unroll_full();
+            if is_full || index_of(row) < count {
+                // SAFETY: it was loaded.
+                let element = unsafe { elements[row].assume_init_ref() };
+                kept |= u32::from(keep(begin.wrapping_add(index_of(row)), element)) << row;
+            }
+            row += 1;
+        }
+        let mut own_count = 0_u32;
+        row = 0;
+        while row < rows {
+            unroll_full();
+            own_count = own_count.wrapping_add(sub_group.ballot(kept >> row & 1 != 0).count_ones());
+            row += 1;
+        }
+        if lane == 0 {
+            // SAFETY: the sub-group's own element.
+            unsafe { team.element(number).write(own_count) };
         }
         if !team.wait() {
             return;
         }
-        // SAFETY: all counts have been written.
-        let own = (team.own < COUNTS).then(|| unsafe { team.element(team.own).read() });
-        if !team.scan_totals(own, u32::wrapping_add) {
-            return;
+        let (mut before_sub_group, mut in_tile) = (0_u32, 0_u32);
+        let mut other = 0;
+        while other < SUB_GROUPS {
+            unroll_full();
+            // SAFETY: each sub-group has written its own.
+            let count = unsafe { team.element(other).read() };
+            before_sub_group =
+                before_sub_group.wrapping_add(if other < number { count } else { 0 });
+            in_tile = in_tile.wrapping_add(count);
+            other += 1;
         }
-        // SAFETY: the work-items below `COUNTS` had a value; each writes its own element.
-        unsafe {
-            if team.own < COUNTS {
-                team.element(team.own).write(team.before(u32::wrapping_add).unwrap_or(0));
-            }
+        if team.own == 0 {
+            word(tile.wrapping_add(2)).store(OF_TILE | u64::from(in_tile), Relaxed);
         }
-        if sub_group.group_id() == 0 {
-            // SAFETY: as above.
-            let total = unsafe { team.total(COUNTS, u32::wrapping_add) };
-            let before = look_back(sub_group, word, tile, u64::from(total));
-            if sub_group.local_id() == 0 {
+        if const { is_gathered::<T>() } {
+            // SAFETY: the tile has room for all of its elements; nobody reads them before the next
+            // barrier, and no two have the same place.
+            each_kept(sub_group, kept, &elements, before_sub_group, |to, own| unsafe {
+                gathered.wrapping_add(to).write(own);
+            });
+        }
+        if number == 0 {
+            wait_for_others(tiles);
+            let before = look_back(sub_group, word, tile, u64::from(in_tile));
+            if lane == 0 {
                 // SAFETY: elements that nobody else accesses before the next barrier.
                 unsafe {
                     team.element(LOW).write(before as u32);
                     team.element(HIGH).write((before >> 32) as u32);
                 }
                 if tile.wrapping_add(1) == tiles {
-                    let all = before.wrapping_add(u64::from(total));
+                    let all = before.wrapping_add(u64::from(in_tile));
                     // SAFETY: there is one, which the last tile's group writes.
                     unsafe { in_all.set_unchecked(0, MaybeUninit::new(all)) };
                 }
@@ -159,33 +198,60 @@ where
         // SAFETY: they are there, and there was a barrier.
         let [low, high] = [LOW, HIGH].map(|half| unsafe { team.element(half).read() });
         let first = (u64::from(high) << 32 | u64::from(low)) as usize;
-        let lanes_before = (1_u32 << sub_group.local_id()).wrapping_sub(1);
-        row = 0;
-        while row < ROWS {
-            let votes = votes(row);
-            if kept >> row & 1 != 0 {
-                let index = begin.wrapping_add((row * GROUP).wrapping_add(team.own));
-                // SAFETY: it is there; nobody writes it any more.
-                let before = unsafe { team.element(place(row)).read() };
-                let rank = before.wrapping_add((votes & lanes_before).count_ones());
-                let to = first.wrapping_add(rank as usize);
-                if to < output.len() {
-                    // SAFETY: both indices are in range; the places of no two elements are the
-                    // same.
-                    unsafe { output.set_unchecked(to, *input.raw().get_unchecked(index)) };
-                }
+        // SAFETY: the index is in range; the places of no two elements are the same.
+        let write = |index: usize, own: T| unsafe {
+            let to = first.wrapping_add(index);
+            if to < output.len() {
+                output.set_unchecked(to, own);
             }
-            row += 1;
+        };
+        if const { is_gathered::<T>() } {
+            let mut index = team.own;
+            while index < in_tile as usize {
+                unroll::<4>();
+                // SAFETY: it is there, since there was a barrier.
+                write(index, unsafe { gathered.wrapping_add(index).read() });
+                index = index.wrapping_add(GROUP);
+            }
+        } else {
+            each_kept(sub_group, kept, &elements, before_sub_group, write);
         }
     };
     // SAFETY: the operands' memory lives for this call, and the buffers longer than `launches`.
-    unsafe { launches.launch(range, Scratch::source(), kernel)? };
+    unsafe { launches.launch(range, local::<Unit>(bytes_for::<T>() / size_of::<Unit>()), kernel)? };
     launches.finish()?;
     // SAFETY: no work-item has panicked, so the last tile's group has written it.
     Ok(read(&unsafe { kept.assume_init() }, 0)? as usize)
 }
 
-/// Publishes the count of `tile`, and adds those before it. All lanes of one sub-group call it.
+/// Calls a function with each of the work-item's elements that are kept, and its number in the tile.
+/// All lanes of a sub-group call it, before whose elements so many of the tile's are kept.
+#[inline(always)]
+fn each_kept<T: Copy>(
+    sub_group: SubGroup<'_>,
+    kept: u32,
+    elements: &[MaybeUninit<T>; MOST],
+    mut before: u32,
+    take: impl Fn(usize, T),
+) {
+    let lanes_before = (1_u32 << sub_group.local_id()).wrapping_sub(1);
+    let mut row = 0;
+    while row < const { rows_of::<T>() } {
+        unroll_full();
+        let is_kept = kept >> row & 1 != 0;
+        let votes = sub_group.ballot(is_kept);
+        if is_kept {
+            let number = before.wrapping_add((votes & lanes_before).count_ones());
+            // SAFETY: what is kept was loaded.
+            take(number as usize, unsafe { elements[row].assume_init() });
+        }
+        before = before.wrapping_add(votes.count_ones());
+        row += 1;
+    }
+}
+
+/// Adds the counts of all tiles before `tile`, whose own is `total` and is published, and publishes
+/// the sum of both. All lanes of one sub-group call it.
 ///
 /// A state is one number, and sums of whole numbers do not depend on their order.
 ///
@@ -200,9 +266,6 @@ fn look_back<'a>(
 ) -> u64 {
     let lane = sub_group.local_id();
     let own = word(tile.wrapping_add(2));
-    if lane == 0 {
-        own.store(OF_TILE | total, Relaxed);
-    }
     let (mut sum, mut end, mut looks) = (0_u64, tile, 0_u32);
     loop {
         // Lane 0 looks at the tile in front, lane 1 at the one before that.

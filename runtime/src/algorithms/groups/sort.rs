@@ -2,10 +2,10 @@
 //! launch merges pairs of runs to runs of twice the length, a tile of the output for each group.
 //!
 //! Where the parts of a merge begin and end is found by [merge path](crate::algorithms::merge_path):
-//! for a group by sub-groups in the device's memory, for each of its work-items in local memory. The
-//! steps of a search wait for each other, so all lanes of a sub-group look at once, and a step divides
-//! what is left by 33. Where there are few groups, each searches for itself; otherwise a launch before
-//! does it for all.
+//! for a group in the device's memory, for each of its work-items in local memory. Where there are
+//! many groups, a launch before finds it for all, with a work-item for each group. Where there are
+//! few, each group searches for itself: the steps of a search wait for each other, so all lanes of a
+//! sub-group look at once, and a step divides what is left by 33.
 //!
 //! The host does not wait between launches. A closure that panics leaves elements unwritten, so each
 //! group counts what it has done, and a launch after one that is not complete does nothing.
@@ -17,7 +17,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::algorithms::groups::in_order::InOrder;
-use crate::algorithms::groups::team::{GROUP, LANES, SUB_GROUPS, ScratchOf, TeamOf, Unit};
+use crate::algorithms::groups::team::{GROUP, LANES, ScratchOf, TeamOf, Unit};
+use crate::algorithms::merge_path;
 use crate::algorithms::operand::Function;
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
@@ -41,6 +42,9 @@ type Team<'g, T> = TeamOf<'g, T, LONGEST>;
 /// Up to so many groups, parts of merges are found by the groups that merge. More groups do not all
 /// run at a time, and the registers that a search takes cost more than a launch.
 const FEW: usize = 1024;
+
+/// Searches of a group: few, so that all of a GPU's processors have some.
+const SEARCHES: usize = 64;
 
 /// Sorts the elements; equal ones keep their order.
 pub(in crate::algorithms) fn sort<T, C>(
@@ -212,20 +216,17 @@ where
     T: Element,
     C: Fn(&T, &T) -> Ordering + Function,
 {
-    let range = NdRange::from_groups(progress.tiles.div_ceil(SUB_GROUPS), GROUP)?;
+    let range = NdRange::from_groups(progress.tiles.div_ceil(SEARCHES), SEARCHES)?;
     let kernel = move |work_item: NdItem<'_, 1>, _: Local<'_, u32>| {
-        let sub_group = work_item.sub_group();
-        let tile = work_item.group_x().wrapping_mul(SUB_GROUPS).wrapping_add(sub_group.group_id());
+        let tile = work_item.group_x().wrapping_mul(SEARCHES).wrapping_add(work_item.local_x());
         if tile >= progress.tiles || !progress.is_ready() {
             return;
         }
         let begin = tile.wrapping_mul(Scratch::<T>::TILE);
         let (a, b, pair) = pair_of(runs.from.raw(), runs.run, tile);
-        let of_a = split_together(sub_group, a, b, begin.wrapping_sub(pair), compare);
-        if sub_group.local_id() == 0 {
-            // SAFETY: there is one for each tile.
-            unsafe { begins.set_unchecked(tile, of_a) };
-        }
+        let of_a = merge_path::split(a, b, begin.wrapping_sub(pair), compare);
+        // SAFETY: there is one for each tile.
+        unsafe { begins.set_unchecked(tile, of_a) };
     };
     // SAFETY: the caller's promise.
     unsafe { launches.launch(range, local::<u32>(1), kernel) }
@@ -575,7 +576,7 @@ impl<T: Element> Team<'_, T> {
     }
 }
 
-/// As [`split`](crate::algorithms::merge_path::split), by all lanes of a sub-group.
+/// As [`merge_path::split`], by all lanes of a sub-group.
 #[inline(always)]
 fn split_together<T>(
     sub_group: SubGroup<'_>,

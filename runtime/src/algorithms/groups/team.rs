@@ -20,8 +20,12 @@ pub(super) const LANES: usize = SubGroup::MAX_SIZE;
 
 pub(super) const SUB_GROUPS: usize = GROUP / LANES;
 
-/// Numbers that a group has for all of its work-items.
-const NUMBERS: usize = 4;
+/// Numbers that a group has for all of its work-items: how many times sub-groups were whole at a
+/// wait, and some of the algorithm's own.
+const NUMBERS: usize = 5;
+
+/// Behind the first number.
+const OWN_NUMBERS: usize = 1;
 
 /// The longest run of a work-item, unless an algorithm has another one.
 pub(super) const LONGEST: usize = 15;
@@ -66,10 +70,9 @@ impl<T, const LONG: usize> ScratchOf<T, LONG> {
     const TOTALS: usize = behind::<T>(0, Self::TILE + 1);
     const OF_LANES: usize = behind::<T>(Self::TOTALS, GROUP);
     const SHARED: usize = behind::<T>(Self::OF_LANES, LANES);
-    /// Numbers: for each sub-group one, and some for all.
     const WORDS: usize = behind::<T>(Self::SHARED, 1);
 
-    pub(super) const BYTES: usize = behind::<u32>(Self::WORDS, SUB_GROUPS + NUMBERS);
+    pub(super) const BYTES: usize = behind::<u32>(Self::WORDS, NUMBERS);
 
     /// The local memory of a launch.
     pub(super) const fn source() -> LocalArray<Unit> {
@@ -90,8 +93,8 @@ pub(super) struct TeamOf<'g, T, const LONG: usize> {
     pub(super) sub_group: SubGroup<'g>,
     /// The work-item in its group.
     pub(super) own: usize,
-    /// The number of waits so far.
-    phase: u32,
+    /// How many times sub-groups have been whole, if they were at each wait so far.
+    expected: u32,
     memory: *mut u8,
     values: PhantomData<T>,
 }
@@ -103,16 +106,27 @@ impl<'g, T: Copy, const LONG: usize> TeamOf<'g, T, LONG> {
     /// All work-items of the group call this first; the memory is that of [`ScratchOf::source`].
     #[inline(always)]
     pub(super) fn new(item: NdItem<'g, 1>, memory: Local<'g, Unit>) -> Self {
+        Self::with_number(item, memory, || 0)
+    }
+
+    /// As [`new`](Self::new), with a number for all that the first work-item asks for.
+    #[inline(always)]
+    pub(super) fn with_number(
+        item: NdItem<'g, 1>,
+        memory: Local<'g, Unit>,
+        number: impl FnOnce() -> u32,
+    ) -> Self {
         let team = Self {
             item,
             sub_group: item.sub_group(),
             own: item.local_x(),
-            phase: 0,
+            expected: 0,
             memory: memory.as_mut_ptr().cast(),
             values: PhantomData,
         };
-        if team.own < SUB_GROUPS {
-            team.word(team.own).store(0, Relaxed);
+        if team.own == 0 {
+            team.word(0).store(0, Relaxed);
+            team.number().store(number(), Relaxed);
         }
         item.barrier();
         team
@@ -159,13 +173,13 @@ impl<'g, T: Copy, const LONG: usize> TeamOf<'g, T, LONG> {
     /// One number for all.
     #[inline(always)]
     pub(super) fn number(&self) -> AtomicRef<'g, AtomicU32, WorkGroup> {
-        self.word(SUB_GROUPS)
+        self.word(OWN_NUMBERS)
     }
 
     /// Gives the others one of two sizes, which they see after a [`wait`](Self::wait): `index < 2`.
     #[inline(always)]
     pub(super) fn set_size(&self, index: usize, size: usize) {
-        let word = SUB_GROUPS.wrapping_add(index.wrapping_mul(2));
+        let word = OWN_NUMBERS.wrapping_add(index.wrapping_mul(2));
         self.word(word).store(size as u32, Relaxed);
         self.word(word.wrapping_add(1)).store((size >> 32) as u32, Relaxed);
     }
@@ -173,7 +187,7 @@ impl<'g, T: Copy, const LONG: usize> TeamOf<'g, T, LONG> {
     /// What [`set_size`](Self::set_size) has been called with.
     #[inline(always)]
     pub(super) fn size(&self, index: usize) -> usize {
-        let word = SUB_GROUPS.wrapping_add(index.wrapping_mul(2));
+        let word = OWN_NUMBERS.wrapping_add(index.wrapping_mul(2));
         let high = self.word(word.wrapping_add(1)).load(Relaxed) as usize;
         high << 32 | self.word(word).load(Relaxed) as usize
     }
@@ -181,22 +195,20 @@ impl<'g, T: Copy, const LONG: usize> TeamOf<'g, T, LONG> {
     /// A barrier that says whether all work-items of the group are there. If not, a closure has
     /// panicked in some; then what they were to write is missing, and the others shall end, too.
     /// All get the same answer.
+    ///
+    /// Sub-groups that are whole count themselves. Who is at the next wait has got through this one,
+    /// and nobody does unless all have counted themselves here. So one that is missing here is
+    /// missing in the sum, whatever others add.
     #[inline(always)]
     #[must_use]
     pub(super) fn wait(&mut self) -> bool {
-        self.phase = self.phase.wrapping_add(1);
-        if self.sub_group.ballot(true) == u32::MAX {
-            self.word(self.sub_group.group_id()).store(self.phase, Relaxed);
+        self.expected = self.expected.wrapping_add(SUB_GROUPS as u32);
+        let is_whole = self.sub_group.ballot(true) == u32::MAX;
+        if is_whole && self.sub_group.local_id() == 0 {
+            self.word(0).fetch_add(1, Relaxed);
         }
         self.item.barrier();
-        let mut all = true;
-        let mut sub_group = 0;
-        while sub_group < SUB_GROUPS {
-            // A sub-group that is there may be at its next wait already.
-            all &= self.word(sub_group).load(Relaxed) >= self.phase;
-            sub_group += 1;
-        }
-        all
+        self.word(0).load(Relaxed) >= self.expected
     }
 
     /// Loads `count` elements of a tile, in the order in which memory is read best. Others see them
