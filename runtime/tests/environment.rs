@@ -53,6 +53,32 @@ fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// Launches while a thread's variables are dropped, before and after those of the trace.
+fn at_a_threads_end() {
+    struct Launches(Queue);
+    impl Drop for Launches {
+        fn drop(&mut self) {
+            let mut data = Buffer::filled(&self.0, 10, 1).expect("memory");
+            self.0.for_each(&mut data, |x| *x += 1).expect("a launch");
+            println!("sum {}", data.to_vec().iter().sum::<i32>());
+        }
+    }
+    thread_local! {
+        static EARLY: std::cell::RefCell<Option<Launches>> = const { std::cell::RefCell::new(None) };
+        static LATE: std::cell::RefCell<Option<Launches>> = const { std::cell::RefCell::new(None) };
+    }
+    std::thread::spawn(|| {
+        EARLY.with(|_| ());
+        let queue = Queue::new().expect("a device");
+        queue.parallel_for(1, |_| {}).expect("a launch");
+        LATE.set(Some(Launches(queue.clone())));
+        EARLY.set(Some(Launches(queue)));
+    })
+    .join()
+    .expect("the thread ends");
+    println!("ended");
+}
+
 /// Says what happened; its parent looks.
 #[test]
 #[ignore = "runs as a child of the other tests"]
@@ -73,6 +99,7 @@ fn child() {
             }
         }
         Ok("later") => later(),
+        Ok("thread's end") => at_a_threads_end(),
         Ok("panic") => {
             let queue = Queue::new().expect("a device");
             let launched = queue.parallel_for(1, |_| panic!("a kernel's panic"));
@@ -193,6 +220,15 @@ fn numbers_of_threads() {
 }
 
 #[cfg(feature = "trace")]
+#[test]
+fn the_trace_outlives_no_threads_variables() {
+    for trace in ["0", "1"] {
+        let output = run("thread's end", &[("SCHISM_TRACE", trace), ("SCHISM_DEVICE", "native")]);
+        let text = stdout(&output);
+        assert!(text.contains("sum 20\nsum 20\nended"), "{output:?}");
+    }
+}
+
 #[test]
 fn the_trace_shows_each_step() {
     let output = run("launch", &[("SCHISM_TRACE", "1"), ("SCHISM_DEVICE", "native")]);
