@@ -15,6 +15,7 @@ use std::mem::MaybeUninit;
 use std::os::unix::thread::JoinHandleExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Once, OnceLock};
 use std::thread::JoinHandle;
@@ -41,6 +42,16 @@ type Report = Box<dyn FnOnce(String)>;
 thread_local! {
     /// On a compile thread: tells the waiting thread of a fatal error.
     static REPORT: RefCell<Option<Report>> = const { RefCell::new(None) };
+
+    /// On a compile thread: whether nobody waits for it any more.
+    static IS_ABANDONED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// Whether the result of the calling compile thread is not wanted any more. It should end then: when
+/// the process ends, the destructors of LLVM's static objects run, whoever uses them.
+#[must_use]
+pub fn is_abandoned() -> bool {
+    IS_ABANDONED.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)))
 }
 
 /// Runs `work` on a thread of its own and waits for it.
@@ -56,6 +67,7 @@ pub struct Running<T> {
     thread: JoinHandle<()>,
     /// The system's number for the thread.
     number: Arc<OnceLock<libc::pid_t>>,
+    is_abandoned: Arc<AtomicBool>,
 }
 
 impl<T> Running<T> {
@@ -91,8 +103,10 @@ impl<T> Running<T> {
         }
     }
 
-    /// Leaves processors to others that have something to do.
-    pub fn give_way(&self) {
+    /// Leaves processors to others that have something to do, and tells the thread that nobody wants
+    /// its result, or that somebody still may: see [`is_abandoned`].
+    pub fn give_way(&self, is_abandoned: bool) {
+        self.is_abandoned.store(is_abandoned, Ordering::Relaxed);
         if let Some(number) = self.number.get() {
             // SAFETY: it asks for less time for that thread, if it is still there.
             unsafe { libc::setpriority(libc::PRIO_PROCESS, *number as libc::id_t, 19) };
@@ -115,13 +129,15 @@ pub fn start<T: Send + 'static>(
 
     let (sender, outcome) = channel();
     let number = Arc::new(OnceLock::new());
-    let own = Arc::clone(&number);
+    let is_abandoned = Arc::new(AtomicBool::new(false));
+    let (own, own_flag) = (Arc::clone(&number), Arc::clone(&is_abandoned));
     let thread = std::thread::Builder::new()
         .name("schism-jit".to_owned())
         .stack_size(STACK_SIZE)
         .spawn(move || {
             // SAFETY: it only asks for a number.
             let _ = own.set(unsafe { libc::gettid() });
+            IS_ABANDONED.set(Some(own_flag));
             let fatal: Sender<Result<T, Isolated>> = sender.clone();
             REPORT.set(Some(Box::new(move |message| {
                 let _ = fatal.send(Err(Isolated::Fatal(message)));
@@ -132,7 +148,7 @@ pub fn start<T: Send + 'static>(
             let _ = sender.send(outcome);
         })
         .map_err(Isolated::NoThread)?;
-    Ok(Running { outcome, thread, number })
+    Ok(Running { outcome, thread, number, is_abandoned })
 }
 
 /// Has LLVM call `on_fatal` and `on_bad_alloc`.

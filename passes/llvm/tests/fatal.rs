@@ -1,6 +1,8 @@
 //! LLVM's fatal errors and panics under it are errors of the thread's work.
 
-use schism_llvm::fatal::{Isolated, isolated};
+use std::time::Duration;
+
+use schism_llvm::fatal::{Isolated, is_abandoned, isolated, start};
 use schism_llvm::{Context, FileKind, Machine, Module, initialize_nvptx};
 
 #[test]
@@ -23,4 +25,18 @@ fn what_llvm_gives_up_on_is_an_error() {
     };
     let failure = isolated(work).expect_err("LLVM gives up");
     assert!(matches!(&failure, Isolated::Fatal(text) if !text.is_empty()), "{failure:?}");
+}
+
+#[test]
+fn a_thread_that_is_not_wanted_learns_it() {
+    let running = start(|| {
+        while !is_abandoned() {
+            std::thread::yield_now();
+        }
+    })
+    .expect("a thread");
+    running.give_way(false);
+    assert!(running.wait_for(Duration::from_millis(50)).is_none(), "somebody may want it");
+    running.give_way(true);
+    assert!(running.wait().is_ok() && !is_abandoned());
 }

@@ -13,7 +13,7 @@ use crate::dump::Dump;
 use crate::module::Module;
 use crate::times::Times;
 use crate::{JitError, Request, image};
-use schism_llvm::{AsModule, Context, Machine, Value};
+use schism_llvm::{AsModule, Context, Machine, Value, fatal};
 
 /// One kind of device.
 pub trait Target {
@@ -90,6 +90,14 @@ impl Work<'_, '_> {
     }
 }
 
+/// Ends a compilation whose result nobody waits for.
+fn still_wanted() -> Result<(), JitError> {
+    if fatal::is_abandoned() {
+        return Err(JitError::Internal("nobody waits for this".to_owned()));
+    }
+    Ok(())
+}
+
 /// Runs the steps of a pipeline that are not passes of `schism_passes`.
 struct Steps<'a, 'c, T: Target> {
     target: &'c T,
@@ -101,6 +109,7 @@ impl<T: Target> Driver for Steps<'_, '_, T> {
     type Error = JitError;
 
     fn run_llvm(&mut self, step: &Llvm) -> Result<(), JitError> {
+        still_wanted()?;
         let machine = step.machine.then_some(self.work.machine);
         self.work.module.run_passes(step.passes, machine).map_err(|reason| {
             if step.name == LLVM_PIPELINE {
@@ -112,6 +121,7 @@ impl<T: Target> Driver for Steps<'_, '_, T> {
     }
 
     fn run_target(&mut self, step: &'static str, cx: &mut PassContext<'_>) -> Result<(), JitError> {
+        still_wanted()?;
         match step {
             "dump-legalized" => self.work.dump.module("2-legalized.ll", self.work.module),
             "dump-optimized" => self.work.dump.module("3-optimized.ll", self.work.module),

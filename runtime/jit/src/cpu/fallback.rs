@@ -8,7 +8,8 @@
 //!
 //! LLVM cannot be interrupted, and other kernels legitimately take long. So after [`LIMIT`] the
 //! kernel is compiled a second time, without the loop vectoriser. The first to finish wins. The
-//! other thread continues at the lowest priority.
+//! other thread continues at the lowest priority, and ends with the step of the pipeline that it is
+//! in.
 
 use std::time::Duration;
 
@@ -35,13 +36,14 @@ pub fn first_of<T>(
         }
     }
     let Ok(second) = compile(false) else { return first.wait() };
-    first.give_way();
+    first.give_way(false);
     loop {
         if let Some(outcome) = second.wait_for(LOOK) {
+            first.give_way(true);
             return outcome;
         }
         if let Some(outcome) = first.wait_for(Duration::ZERO) {
-            second.give_way();
+            second.give_way(true);
             return outcome;
         }
     }
