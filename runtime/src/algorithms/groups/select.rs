@@ -56,7 +56,7 @@ const fn bytes_for<T>() -> usize {
     Scratch::BYTES + (elements * size_of::<T>()).next_multiple_of(size_of::<Unit>())
 }
 
-/// Whether a device has so much.
+/// Whether filters of such elements run in groups on this queue: its device has the local memory.
 pub(in crate::algorithms) fn suits<T>(queue: &Queue) -> bool {
     groups::suit::<u32>(queue) && bytes_for::<T>() <= queue.device().local_memory_size()
 }
