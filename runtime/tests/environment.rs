@@ -219,7 +219,6 @@ fn numbers_of_threads() {
     }
 }
 
-#[cfg(feature = "trace")]
 #[test]
 fn the_trace_outlives_no_threads_variables() {
     for trace in ["0", "1"] {
@@ -229,6 +228,7 @@ fn the_trace_outlives_no_threads_variables() {
     }
 }
 
+#[cfg(feature = "trace")]
 #[test]
 fn the_trace_shows_each_step() {
     let output = run("launch", &[("SCHISM_TRACE", "1"), ("SCHISM_DEVICE", "native")]);
