@@ -46,7 +46,7 @@ pub struct Outcome {
     pub code_objects: usize,
     /// Kernels that AMD's GPUs cannot run, and why.
     pub not_for_amd: Vec<String>,
-    /// Why code objects are not linked here, once for each.
+    /// Code objects that were not linked, because there is no linker, and why there is none.
     pub no_linker: Vec<String>,
     /// What could not be lowered or assembled, and why.
     pub failures: Vec<String>,

@@ -8,7 +8,7 @@
 //!
 //! The thread's stack is large, because LLVM recurses over the depth of its input.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::ffi::{CStr, c_char, c_void};
 use std::io::{self, Write};
 use std::mem::MaybeUninit;
@@ -43,15 +43,24 @@ thread_local! {
     /// On a compile thread: tells the waiting thread of a fatal error.
     static REPORT: RefCell<Option<Report>> = const { RefCell::new(None) };
 
-    /// On a compile thread: whether nobody waits for it any more.
-    static IS_ABANDONED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+    /// On a compile thread: its own state.
+    static OWN: OnceCell<Arc<Shared>> = const { OnceCell::new() };
 }
 
-/// Whether the result of the calling compile thread is not wanted any more. It should end then: when
-/// the process ends, the destructors of LLVM's static objects run, whoever uses them.
+/// What a compile thread shares with the thread that started it.
+#[derive(Default)]
+struct Shared {
+    /// The system's number for the compile thread.
+    number: OnceLock<libc::pid_t>,
+    is_abandoned: AtomicBool,
+}
+
+/// Whether the calling thread is a compile thread whose result nobody waits for. It should end soon:
+/// when the process ends, the destructors of LLVM's static objects run, even while a thread uses
+/// them.
 #[must_use]
 pub fn is_abandoned() -> bool {
-    IS_ABANDONED.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)))
+    OWN.with(|own| own.get().is_some_and(|own| own.is_abandoned.load(Ordering::Relaxed)))
 }
 
 /// Runs `work` on a thread of its own and waits for it.
@@ -65,9 +74,7 @@ pub fn isolated<T: Send + 'static>(
 pub struct Running<T> {
     outcome: Receiver<Result<T, Isolated>>,
     thread: JoinHandle<()>,
-    /// The system's number for the thread.
-    number: Arc<OnceLock<libc::pid_t>>,
-    is_abandoned: Arc<AtomicBool>,
+    shared: Arc<Shared>,
 }
 
 impl<T> Running<T> {
@@ -103,11 +110,15 @@ impl<T> Running<T> {
         }
     }
 
-    /// Leaves processors to others that have something to do, and tells the thread that nobody wants
-    /// its result, or that somebody still may: see [`is_abandoned`].
-    pub fn give_way(&self, is_abandoned: bool) {
-        self.is_abandoned.store(is_abandoned, Ordering::Relaxed);
-        if let Some(number) = self.number.get() {
+    /// Tells the thread that nobody waits for its result: see [`is_abandoned`].
+    pub fn abandon(&self) {
+        self.shared.is_abandoned.store(true, Ordering::Relaxed);
+        self.give_way();
+    }
+
+    /// Leaves processors to others that have something to do.
+    pub fn give_way(&self) {
+        if let Some(number) = self.shared.number.get() {
             // SAFETY: it asks for less time for that thread, if it is still there.
             unsafe { libc::setpriority(libc::PRIO_PROCESS, *number as libc::id_t, 19) };
         }
@@ -128,16 +139,15 @@ pub fn start<T: Send + 'static>(
     HANDLER.call_once(install_handlers);
 
     let (sender, outcome) = channel();
-    let number = Arc::new(OnceLock::new());
-    let is_abandoned = Arc::new(AtomicBool::new(false));
-    let (own, own_flag) = (Arc::clone(&number), Arc::clone(&is_abandoned));
+    let shared = Arc::<Shared>::default();
+    let own = Arc::clone(&shared);
     let thread = std::thread::Builder::new()
         .name("schism-jit".to_owned())
         .stack_size(STACK_SIZE)
         .spawn(move || {
             // SAFETY: it only asks for a number.
-            let _ = own.set(unsafe { libc::gettid() });
-            IS_ABANDONED.set(Some(own_flag));
+            let _ = own.number.set(unsafe { libc::gettid() });
+            let _ = OWN.with(|place| place.set(own));
             let fatal: Sender<Result<T, Isolated>> = sender.clone();
             REPORT.set(Some(Box::new(move |message| {
                 let _ = fatal.send(Err(Isolated::Fatal(message)));
@@ -148,7 +158,7 @@ pub fn start<T: Send + 'static>(
             let _ = sender.send(outcome);
         })
         .map_err(Isolated::NoThread)?;
-    Ok(Running { outcome, thread, number, is_abandoned })
+    Ok(Running { outcome, thread, shared })
 }
 
 /// Has LLVM call `on_fatal` and `on_bad_alloc`.

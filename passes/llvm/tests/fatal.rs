@@ -35,8 +35,8 @@ fn a_thread_that_is_not_wanted_learns_it() {
         }
     })
     .expect("a thread");
-    running.give_way(false);
+    running.give_way();
     assert!(running.wait_for(Duration::from_millis(50)).is_none(), "somebody may want it");
-    running.give_way(true);
+    running.abandon();
     assert!(running.wait().is_ok() && !is_abandoned());
 }

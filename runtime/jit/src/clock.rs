@@ -14,7 +14,7 @@
 use schism_jit_abi::code;
 
 use crate::JitError;
-use crate::image::{CLOCK, TIME};
+use crate::image::{self, CLOCK, TIME};
 use crate::module::Module;
 use schism_llvm::Context;
 
@@ -44,12 +44,7 @@ pub fn add<'c>(context: &'c Context, module: &Module<'c>, time: Time) -> Result<
                ret i64 %value
              }}\n"
         );
-        let body = Module::from_text(context, &text).map_err(JitError::Internal)?;
-        body.set_target_of(module);
-        module.link(context, body).map_err(JitError::InvalidImage)?;
-        if let Some(function) = module.function(builtin) {
-            function.set_internal();
-        }
+        image::define_builtin(context, module, builtin, &text)?;
     }
     Ok(())
 }

@@ -299,6 +299,22 @@ fn in_container(param: &Param) -> String {
     }
 }
 
+/// Defines a builtin that an image declares. The text has its body, and declares what that needs.
+pub fn define_builtin<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    builtin: &str,
+    text: &str,
+) -> Result<(), JitError> {
+    let body = Module::from_text(context, text).map_err(JitError::Internal)?;
+    body.set_target_of(module);
+    module.link(context, body).map_err(JitError::InvalidImage)?;
+    if let Some(function) = module.function(builtin) {
+        function.set_internal();
+    }
+    Ok(())
+}
+
 /// Checks that builtins have the types that targets define, and no body. Builtins that only stage 2
 /// creates are refused.
 fn check_builtins(module: &Module<'_>) -> Result<(), JitError> {

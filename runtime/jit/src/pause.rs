@@ -13,7 +13,7 @@
 //! thing.
 
 use crate::JitError;
-use crate::image::PAUSE;
+use crate::image::{self, PAUSE};
 use crate::module::Module;
 use schism_llvm::Context;
 
@@ -63,11 +63,5 @@ pub fn add<'c>(context: &'c Context, module: &Module<'c>, pause: Pause) -> Resul
              }}\n"
         ),
     };
-    let body = Module::from_text(context, &text).map_err(JitError::Internal)?;
-    body.set_target_of(module);
-    module.link(context, body).map_err(JitError::InvalidImage)?;
-    if let Some(function) = module.function(PAUSE) {
-        function.set_internal();
-    }
-    Ok(())
+    image::define_builtin(context, module, PAUSE, &text)
 }

@@ -14,7 +14,7 @@ use schism_llvm::Context;
 
 use super::arch::Processor;
 use crate::JitError;
-use crate::image::{CLOCK, TIME};
+use crate::image::{self, CLOCK, TIME};
 use crate::module::Module;
 
 /// Gives the builtins bodies, which are always inlined.
@@ -33,7 +33,7 @@ pub fn add<'c>(
                ret i64 %value
              }}\n"
         );
-        define(context, module, CLOCK, &text)?;
+        image::define_builtin(context, module, CLOCK, &text)?;
     }
     if module.function(TIME).is_some() {
         let text = format!(
@@ -51,22 +51,7 @@ pub fn add<'c>(
              }}\n",
             10_u64 << 32
         );
-        define(context, module, TIME, &text)?;
-    }
-    Ok(())
-}
-
-fn define<'c>(
-    context: &'c Context,
-    module: &Module<'c>,
-    builtin: &str,
-    text: &str,
-) -> Result<(), JitError> {
-    let body = Module::from_text(context, text).map_err(JitError::Internal)?;
-    body.set_target_of(module);
-    module.link(context, body).map_err(JitError::InvalidImage)?;
-    if let Some(function) = module.function(builtin) {
-        function.set_internal();
+        image::define_builtin(context, module, TIME, &text)?;
     }
     Ok(())
 }

@@ -36,14 +36,14 @@ pub fn first_of<T>(
         }
     }
     let Ok(second) = compile(false) else { return first.wait() };
-    first.give_way(false);
+    first.give_way();
     loop {
         if let Some(outcome) = second.wait_for(LOOK) {
-            first.give_way(true);
+            first.abandon();
             return outcome;
         }
         if let Some(outcome) = first.wait_for(Duration::ZERO) {
-            second.give_way(true);
+            second.abandon();
             return outcome;
         }
     }

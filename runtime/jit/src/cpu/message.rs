@@ -52,11 +52,5 @@ pub fn add_print<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), Ji
          }}\n",
         image::PRINT
     );
-    let body = Module::from_text(context, &text).map_err(JitError::Internal)?;
-    body.set_target_of(module);
-    module.link(context, body).map_err(JitError::InvalidImage)?;
-    if let Some(function) = module.function(image::PRINT) {
-        function.set_internal();
-    }
-    Ok(())
+    image::define_builtin(context, module, image::PRINT, &text)
 }

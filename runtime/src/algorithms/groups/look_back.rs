@@ -104,19 +104,19 @@ impl<T: Element> State<T> {
     }
 }
 
-/// How long a group waits before its first look at the tiles before its own: about as long as their
-/// groups take to load theirs. Groups that look meanwhile keep those from memory. On an H100, scans of
-/// 2^26 elements take .85 to .88 of the time that they take without it.
-const FIRST_WAIT: u32 = 1800;
+/// The delay before a group looks back for the first time, in nanoseconds: about as long as the groups
+/// before it take to load their tiles. Groups that poll meanwhile slow down these loads. On an H100,
+/// scans of 2^26 elements take .85 to .88 of the time that they take without a delay.
+const DELAY: u32 = 1800;
 
-/// From so many tiles on, that pays: fewer are in work all at the same time.
+/// The delay pays from so many tiles on. The groups of fewer tiles all run at the same time.
 const MANY: usize = 512;
 
-/// Called by a sub-group between publishing what its tile has and looking at others.
+/// Called by a sub-group after it has published what its tile has, and before it looks back.
 #[inline(always)]
-pub(super) fn wait_for_others(tiles: usize) {
+pub(super) fn delay_look_back(tiles: usize) {
     if tiles >= MANY {
-        pause(FIRST_WAIT);
+        pause(DELAY);
     }
 }
 
@@ -225,7 +225,7 @@ impl<T: Element> LookBack<'_, T> {
             // SAFETY: each tile has one group, and that one lane 0 in this sub-group.
             unsafe { self.publish(self.state_of_tile(tile), VALUE, tile, total) };
         }
-        wait_for_others(self.tiles);
+        delay_look_back(self.tiles);
         // The tiles of the block before this one.
         let mut in_block = None;
         if place != 0 {

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::algorithms::collect::read;
 use crate::algorithms::groups;
 use crate::algorithms::groups::in_order::InOrder;
-use crate::algorithms::groups::look_back::{MOST_LOOKS, PATIENCE, wait_for_others};
+use crate::algorithms::groups::look_back::{MOST_LOOKS, PATIENCE, delay_look_back};
 use crate::algorithms::groups::team::{GROUP, LANES, SUB_GROUPS, ScratchOf, TeamOf, Unit};
 use crate::algorithms::operand::Function;
 use crate::api::queue::Queue;
@@ -44,15 +44,15 @@ type Team<'g> = TeamOf<'g, u32, 1>;
 
 const _: () = assert!(MOST <= u32::BITS as usize);
 
-/// Whether the elements that a tile keeps are gathered in local memory. Then neighbouring work-items
-/// write them to neighbouring places.
-const fn is_gathered<T>() -> bool {
+/// Whether the elements that a tile keeps are compacted in local memory first. Then neighbouring
+/// work-items write to neighbouring places of the output.
+const fn is_compacted<T>() -> bool {
     size_of::<T>() <= size_of::<Unit>() && align_of::<T>() <= align_of::<Unit>()
 }
 
 /// Bytes of local memory.
 const fn bytes_for<T>() -> usize {
-    let elements = if is_gathered::<T>() { rows_of::<T>() * GROUP } else { 0 };
+    let elements = if is_compacted::<T>() { rows_of::<T>() * GROUP } else { 0 };
     Scratch::BYTES + (elements * size_of::<T>()).next_multiple_of(size_of::<Unit>())
 }
 
@@ -107,7 +107,7 @@ where
             AtomicRef::<_, Device>::new(unsafe { states.raw().get_unchecked(index) })
         };
         let next_tile = || word(0).fetch_add(1, Relaxed) as u32;
-        let gathered = memory.as_mut_ptr().cast::<u8>().wrapping_add(Scratch::BYTES).cast::<T>();
+        let compacted = memory.as_mut_ptr().cast::<u8>().wrapping_add(Scratch::BYTES).cast::<T>();
         let mut team = Team::with_number(work_item, memory, next_tile);
         let sub_group = team.sub_group;
         let tile = team.number().load(Relaxed) as usize;
@@ -169,15 +169,15 @@ where
         if team.own == 0 {
             word(tile.wrapping_add(2)).store(OF_TILE | u64::from(in_tile), Relaxed);
         }
-        if const { is_gathered::<T>() } {
+        if const { is_compacted::<T>() } {
             // SAFETY: the tile has room for all of its elements; nobody reads them before the next
             // barrier, and no two have the same place.
             each_kept(sub_group, kept, &elements, before_sub_group, |to, own| unsafe {
-                gathered.wrapping_add(to).write(own);
+                compacted.wrapping_add(to).write(own);
             });
         }
         if number == 0 {
-            wait_for_others(tiles);
+            delay_look_back(tiles);
             let before = look_back(sub_group, word, tile, u64::from(in_tile));
             if lane == 0 {
                 // SAFETY: elements that nobody else accesses before the next barrier.
@@ -205,12 +205,12 @@ where
                 output.set_unchecked(to, own);
             }
         };
-        if const { is_gathered::<T>() } {
+        if const { is_compacted::<T>() } {
             let mut index = team.own;
             while index < in_tile as usize {
                 unroll::<4>();
                 // SAFETY: it is there, since there was a barrier.
-                write(index, unsafe { gathered.wrapping_add(index).read() });
+                write(index, unsafe { compacted.wrapping_add(index).read() });
                 index = index.wrapping_add(GROUP);
             }
         } else {
@@ -224,8 +224,8 @@ where
     Ok(read(&unsafe { kept.assume_init() }, 0)? as usize)
 }
 
-/// Calls a function with each of the work-item's elements that are kept, and its number in the tile.
-/// All lanes of a sub-group call it, before whose elements so many of the tile's are kept.
+/// Calls `take` with each element of the work-item that is kept, and with its rank among those that
+/// the tile keeps. All lanes of a sub-group call it; `before` is the rank of the sub-group's first.
 #[inline(always)]
 fn each_kept<T: Copy>(
     sub_group: SubGroup<'_>,
@@ -241,9 +241,9 @@ fn each_kept<T: Copy>(
         let is_kept = kept >> row & 1 != 0;
         let votes = sub_group.ballot(is_kept);
         if is_kept {
-            let number = before.wrapping_add((votes & lanes_before).count_ones());
+            let rank = before.wrapping_add((votes & lanes_before).count_ones());
             // SAFETY: what is kept was loaded.
-            take(number as usize, unsafe { elements[row].assume_init() });
+            take(rank as usize, unsafe { elements[row].assume_init() });
         }
         before = before.wrapping_add(votes.count_ones());
         row += 1;

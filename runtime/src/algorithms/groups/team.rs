@@ -20,8 +20,8 @@ pub(super) const LANES: usize = SubGroup::MAX_SIZE;
 
 pub(super) const SUB_GROUPS: usize = GROUP / LANES;
 
-/// Numbers that a group has for all of its work-items: how many times sub-groups were whole at a
-/// wait, and some of the algorithm's own.
+/// Numbers that a group has for all of its work-items: the arrivals of sub-groups at waits, and some
+/// of the algorithm's own.
 const NUMBERS: usize = 5;
 
 /// Behind the first number.
@@ -93,8 +93,8 @@ pub(super) struct TeamOf<'g, T, const LONG: usize> {
     pub(super) sub_group: SubGroup<'g>,
     /// The work-item in its group.
     pub(super) own: usize,
-    /// How many times sub-groups have been whole, if they were at each wait so far.
-    expected: u32,
+    /// The arrivals at the waits so far, if all work-items are there.
+    arrivals: u32,
     memory: *mut u8,
     values: PhantomData<T>,
 }
@@ -120,7 +120,7 @@ impl<'g, T: Copy, const LONG: usize> TeamOf<'g, T, LONG> {
             item,
             sub_group: item.sub_group(),
             own: item.local_x(),
-            expected: 0,
+            arrivals: 0,
             memory: memory.as_mut_ptr().cast(),
             values: PhantomData,
         };
@@ -196,19 +196,18 @@ impl<'g, T: Copy, const LONG: usize> TeamOf<'g, T, LONG> {
     /// panicked in some; then what they were to write is missing, and the others shall end, too.
     /// All get the same answer.
     ///
-    /// Sub-groups that are whole count themselves. Who is at the next wait has got through this one,
-    /// and nobody does unless all have counted themselves here. So one that is missing here is
-    /// missing in the sum, whatever others add.
+    /// A complete sub-group counts one arrival at each wait. None passes a wait before all have arrived
+    /// there, so later arrivals of the others cannot make up for one that is missing.
     #[inline(always)]
     #[must_use]
     pub(super) fn wait(&mut self) -> bool {
-        self.expected = self.expected.wrapping_add(SUB_GROUPS as u32);
-        let is_whole = self.sub_group.ballot(true) == u32::MAX;
-        if is_whole && self.sub_group.local_id() == 0 {
+        self.arrivals = self.arrivals.wrapping_add(SUB_GROUPS as u32);
+        let is_complete = self.sub_group.ballot(true) == u32::MAX;
+        if is_complete && self.sub_group.local_id() == 0 {
             self.word(0).fetch_add(1, Relaxed);
         }
         self.item.barrier();
-        self.word(0).load(Relaxed) >= self.expected
+        self.word(0).load(Relaxed) >= self.arrivals
     }
 
     /// Loads `count` elements of a tile, in the order in which memory is read best. Others see them
