@@ -7,6 +7,11 @@
 //! leaks the thread and what it had allocated, once per such error.
 //!
 //! The thread's stack is large, because LLVM recurses over the depth of its input.
+//!
+//! A compilation that nobody waits for any more is abandoned: it ends as soon as it can, and
+//! `stop.rs` keeps it from what the end of the process does.
+
+mod stop;
 
 use std::cell::{OnceCell, RefCell};
 use std::ffi::{CStr, c_char, c_void};
@@ -53,11 +58,17 @@ struct Shared {
     /// The system's number for the compile thread.
     number: OnceLock<libc::pid_t>,
     is_abandoned: AtomicBool,
+    /// Whether it runs LLVM no more.
+    is_done: AtomicBool,
 }
 
-/// Whether the calling thread is a compile thread whose result nobody waits for. It should end soon:
-/// when the process ends, the destructors of LLVM's static objects run, even while a thread uses
-/// them.
+impl Shared {
+    fn is_done(&self) -> bool {
+        self.is_done.load(Ordering::Acquire)
+    }
+}
+
+/// Whether the calling thread is a compile thread whose result nobody waits for. It should end soon.
 #[must_use]
 pub fn is_abandoned() -> bool {
     OWN.with(|own| own.get().is_some_and(|own| own.is_abandoned.load(Ordering::Relaxed)))
@@ -110,10 +121,12 @@ impl<T> Running<T> {
         }
     }
 
-    /// Tells the thread that nobody waits for its result: see [`is_abandoned`].
-    pub fn abandon(&self) {
+    /// Tells the thread that nobody waits for its result: see [`is_abandoned`]. If it is still in
+    /// LLVM when the process ends, it is stopped there.
+    pub fn abandon(self) {
         self.shared.is_abandoned.store(true, Ordering::Relaxed);
         self.give_way();
+        stop::at_exit(self.thread, self.shared);
     }
 
     /// Leaves processors to others that have something to do.
@@ -140,7 +153,7 @@ pub fn start<T: Send + 'static>(
 
     let (sender, outcome) = channel();
     let shared = Arc::<Shared>::default();
-    let own = Arc::clone(&shared);
+    let (own, done) = (Arc::clone(&shared), Arc::clone(&shared));
     let thread = std::thread::Builder::new()
         .name("schism-jit".to_owned())
         .stack_size(STACK_SIZE)
@@ -155,6 +168,7 @@ pub fn start<T: Send + 'static>(
             let outcome = catch_unwind(AssertUnwindSafe(work))
                 .map_err(|payload| Isolated::Panicked(panic_text(payload.as_ref())));
             REPORT.set(None);
+            done.is_done.store(true, Ordering::Release);
             let _ = sender.send(outcome);
         })
         .map_err(Isolated::NoThread)?;

@@ -77,3 +77,49 @@ fn what_the_vectoriser_does_not_finish_is_compiled_without_it() {
     // Where it comes to an end, its code is what is taken.
     assert_eq!(run(4, Duration::from_secs(600)), 0);
 }
+
+/// Names the process in which the test below ends with a compilation under way.
+const CHILD: &str = "SCHISM_TEST_ENDS_WHILE_COMPILING";
+
+/// The status of that process if the compilation goes on while it ends.
+const STILL_RUNNING: i32 = 9;
+
+/// Runs at the end of that process, after the destructors of what was constructed before the
+/// compilation was abandoned.
+extern "C" fn look() {
+    for task in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
+        let read = |file: &str| std::fs::read_to_string(task.path().join(file)).unwrap_or_default();
+        let times = || {
+            let stat = read("stat");
+            let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split(' ').collect();
+            (fields.get(12).map(|time| (*time).to_owned()), fields.get(1) == Some(&"R"))
+        };
+        if read("comm").trim() != "schism-jit" {
+            continue;
+        }
+        let before = times();
+        std::thread::sleep(Duration::from_millis(200));
+        if before != times() || before.1 {
+            // SAFETY: it ends the process and does nothing else.
+            unsafe { libc::_exit(STILL_RUNNING) };
+        }
+    }
+}
+
+#[test]
+fn the_end_of_the_process_stops_what_nobody_waits_for() {
+    if std::env::var_os(CHILD).is_some() {
+        // SAFETY: the function does not unwind.
+        assert_eq!(unsafe { libc::atexit(look) }, 0);
+        assert_eq!(run(40, Duration::from_millis(200)), CPU_PLAIN_LOOPS);
+        return;
+    }
+    let program = std::env::current_exe().expect("it has a path");
+    let name = "the_end_of_the_process_stops_what_nobody_waits_for";
+    let output = std::process::Command::new(program)
+        .args(["--exact", name, "--nocapture"])
+        .env(CHILD, "1")
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+}

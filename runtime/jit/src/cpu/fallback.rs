@@ -9,7 +9,7 @@
 //! LLVM cannot be interrupted, and other kernels legitimately take long. So after [`LIMIT`] the
 //! kernel is compiled a second time, without the loop vectoriser. The first to finish wins. The
 //! other thread continues at the lowest priority, and ends with the step of the pipeline that it is
-//! in.
+//! in, or with the process ([`Running::abandon`]).
 
 use std::time::Duration;
 
