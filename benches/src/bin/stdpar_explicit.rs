@@ -11,8 +11,12 @@ use schism::prelude::*;
 
 #[path = "../../stdpar/src/formulas.rs"]
 mod formulas;
+#[path = "../../stdpar/src/random.rs"]
+#[expect(dead_code, reason = "the program that it is compared with uses the rest")]
+mod random;
 
 use formulas::{iterations, normal};
+use random::Random;
 
 const SCALAR: f64 = 0.5;
 const STREAM: usize = 1 << 24;
@@ -102,11 +106,12 @@ fn mandelbrot(queue: &Queue, name: &str, [width, height]: [usize; 2], most: u32)
 }
 
 fn black_scholes(queue: &Queue) -> Done {
-    // Price, strike, years.
+    // Price, strike, years: the same numbers, since work-items diverge by them.
+    let mut random = Random::new(1);
     let contracts: Vec<[f64; 3]> = (0..CONTRACTS)
-        .map(|i| {
-            let part = |prime: usize| (i * prime % 10_007) as f64 / 10_007.0;
-            [5.0 + 25.0 * part(7919), 1.0 + 99.0 * part(104_729), 0.25 + 9.75 * part(1_299_709)]
+        .map(|_| {
+            let price = 5.0 + 25.0 * random.unit();
+            [price, 1.0 + 99.0 * random.unit(), 0.25 + 9.75 * random.unit()]
         })
         .collect();
     let contracts = Buffer::from_slice(queue, &contracts)?;
