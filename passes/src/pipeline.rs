@@ -203,6 +203,8 @@ pub static PTX: &[Step] = &[
     Step::Pass("infer-alignment"),
     Step::Target("unmask-multiples"),
     Step::Pass("narrow-checks"),
+    // Superblocks end at loads.
+    Step::Pass("hoist-loads"),
     Step::Pass("superblocks"),
     Step::Pass("launch-bounds"),
     Step::Pass("circular-statics"),

@@ -31,7 +31,7 @@ use crate::gpu::{
     infer_alignment, lower_local_memory, merge_panic_exits, narrow_division, panic_sites,
     superblocks, unroll_hints, unroll_private_arrays,
 };
-use crate::nvptx::{circular_statics, launch_bounds};
+use crate::nvptx::{circular_statics, hoist_loads, launch_bounds};
 use crate::pass::{Pass, PassContext, optional, pass};
 use crate::spec::target_library::TargetLibraryInfo;
 use crate::specialize::dead_arguments::Kept;
@@ -105,6 +105,7 @@ pub static PASSES: &[Pass] = &[
     optional("unroll-private-arrays", "unrolls loops over private arrays completely", |module, _| Ok(unroll_private_arrays::run(module)?)),
     pass("address-spaces", "moves pointers into the target's address spaces", |module, cx| Ok(address_spaces::run(module, &cx.spec.target, &cx.kernels())?)),
     // nvptx
+    optional("hoist-loads", "requests global memory before the roots and quotients of a block", |module, _| Ok(hoist_loads::run(module))),
     optional("launch-bounds", "gives kernels with many loads in a loop more registers", |module, _| Ok(launch_bounds::run(module))),
     pass("circular-statics", "declares statics that refer to each other in a cycle before their definitions", |module, _| Ok(circular_statics::run(module))),
     // analysis

@@ -77,6 +77,14 @@ fn demote_shared_loads(
     })
 }
 
+/// A root, and a quotient of what is loaded behind it.
+fn hoist_loads(queue: &Queue, a: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
+    queue.for_each((to, a), |(to, a)| {
+        let root = a.sqrt();
+        *to = root + 1.0 / *to;
+    })
+}
+
 /// Functions with rare cases, one after the other.
 fn superblocks(queue: &Queue, values: &mut Buffer<f32>) -> Outcome {
     queue.for_each(values, |x| {
@@ -186,6 +194,7 @@ fn main() -> Result<(), schism::Error> {
     infer_alignment(&queue, &from, &mut to, side)?;
     demote_shared_loads(&queue, &from, &from, &mut to)?;
     superblocks(&queue, &mut to)?;
+    hoist_loads(&queue, &from, &mut to)?;
     narrow_checks(&queue, &from, &mut to, side)?;
     merge_checks(&queue, &from, &mut row, side)?;
     strip_mine(&queue, [&numbers, &numbers], [&from, &from], &mut row)?;

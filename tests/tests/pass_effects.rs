@@ -34,6 +34,7 @@ const EFFECTS: &[(&str, &[Effect])] = &[
     ("infer-alignment", &[Appears("ld.global.nc.v4")]),
     ("demote-shared-loads", &[Disappears("ld.relaxed"), Appears("ld.shared.v4")]),
     ("superblocks", &[Appears("and.pred")]),
+    ("hoist-loads", &[Appears("and.pred")]),
     ("narrow-checks", &[Appears("setp.lt.u32")]),
     ("strip-mine", &[Appears("ld.global.nc.v4")]),
     ("merge-checks", &[Fewer("bra")]),

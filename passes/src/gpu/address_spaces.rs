@@ -21,16 +21,17 @@
 //! What is known: a kernel's pointers are to global memory, locals are private, and globals are
 //! where the target's map ([`AddressSpaces`]) puts them. Each of these gets its own address space
 //! and is cast back to generic for its users; LLVM's `infer-address-spaces` then moves the casts
-//! towards the accesses, where they vanish. It looks at one function at a time, so this pass
-//! belongs after inlining and scalar replacement, and a pointer that is loaded from memory, or that
-//! comes into a function that was not inlined, stays generic: slower, never wrong.
+//! towards the accesses, where they vanish. A pointer in an aggregate that a kernel takes by value
+//! and does not change is the host's, and so to global memory, too. The pass looks at one function
+//! at a time, so it belongs after inlining and scalar replacement, and a pointer that is loaded from
+//! other memory, or that comes into a function that was not inlined, stays generic: slower, never
+//! wrong.
 //!
 //! For a target with one memory (the CPU) nothing changes.
 
 use std::collections::HashSet;
 
 use inkwell::module::Module;
-use inkwell::targets::TargetMachine;
 use schism_llvm::{
     AsModule, Attribute, Builder, ModuleRef, Opcode, Type, Value, enum_kind, intrinsic_id,
 };
@@ -72,8 +73,9 @@ pub fn run_raw(
     // Collected first: a converted kernel is a new function at the end of the list.
     let mut converted = module.functions();
     converted.retain(|function| function.num_blocks() > 0 && kernels.contains(&*function.name()));
+    let mut entries = Vec::new();
     for kernel in converted {
-        convert_kernel(kernel, spaces)?;
+        entries.push(convert_kernel(kernel, spaces)?);
     }
     for function in module.functions() {
         // Collected first: other instructions go with an alloca.
@@ -83,14 +85,60 @@ pub fn run_raw(
             move_alloca(alloca);
         }
     }
-    infer(module, &machine)?;
+    // Copies of aggregates become registers where they can, then addresses are followed.
+    module.run_passes_for("function(sroa)", Some(&machine))?;
+    for entry in entries {
+        move_pointers_in_aggregates(entry, spaces);
+    }
+    let pipeline = "function(infer-address-spaces,instsimplify,dse,dce),strip-dead-prototypes";
+    module.run_passes_for(pipeline, Some(&machine))?;
     Ok(())
 }
 
-/// Copies of by-value aggregates become registers where they can, then addresses are followed.
-fn infer(module: ModuleRef<'_>, machine: &TargetMachine) -> Result<(), String> {
-    let pipeline = "function(sroa,infer-address-spaces,instsimplify,dse,dce),strip-dead-prototypes";
-    module.run_passes_for(pipeline, Some(machine))
+/// Gives pointers that a kernel loads from an aggregate it was passed the address space of what they
+/// point into.
+fn move_pointers_in_aggregates(kernel: Value<'_>, spaces: &AddressSpaces) {
+    let context = kernel.module().context();
+    let (generic, global) = (context.pointer_type(0), context.pointer_type(spaces.global));
+    let builder = Builder::new(context);
+    for index in 0..kernel.num_params() {
+        let is_aggregate = ["byval", "byref"]
+            .into_iter()
+            .any(|kind| kernel.enum_attribute(index + 1, enum_kind(kind)).is_some());
+        let loads = is_aggregate.then(|| loads_if_only_read(kernel.param(index))).flatten();
+        for load in loads.into_iter().flatten().filter(|load| load.ty() == generic) {
+            let users = load.users();
+            builder.position_before(load.next().expect("a load does not end its block"));
+            let pointer = builder.addrspacecast(builder.addrspacecast(load, global), generic);
+            for user in users {
+                let uses = (0..user.num_operands()).filter(|&at| user.operand(at) == load);
+                uses.for_each(|at| user.set_operand(at, pointer));
+            }
+        }
+    }
+}
+
+/// All loads of an aggregate that is only read: nobody writes to it or keeps its address.
+fn loads_if_only_read(aggregate: Value<'_>) -> Option<Vec<Value<'_>>> {
+    let (mut loads, mut addresses) = (Vec::new(), vec![aggregate]);
+    while let Some(address) = addresses.pop() {
+        for user in address.users() {
+            match user.opcode() {
+                Some(Opcode::Load) => loads.push(user),
+                Some(Opcode::GetElementPtr | Opcode::AddrSpaceCast) => addresses.push(user),
+                Some(Opcode::Call) => {
+                    let callee = user.callee()?.name();
+                    let is_source =
+                        callee.starts_with("llvm.memcpy.") && user.operand(0) != address;
+                    if !is_source && !callee.starts_with("llvm.lifetime.") {
+                        return None;
+                    }
+                }
+                _ => return None,
+            }
+        }
+    }
+    Some(loads)
 }
 
 /// Puts every global variable where the target has it. The users, initialisers among them, see it
@@ -126,7 +174,7 @@ fn move_globals(module: ModuleRef<'_>, spaces: &AddressSpaces) {
 }
 
 /// Gives a kernel the target's calling convention and the target's kinds of parameters.
-fn convert_kernel(kernel: Value<'_>, spaces: &AddressSpaces) -> Result<(), KernelError> {
+fn convert_kernel<'m>(kernel: Value<'m>, spaces: &AddressSpaces) -> Result<Value<'m>, KernelError> {
     if !kernel.users().is_empty() {
         return Err(KernelError::KernelIsUsed(kernel.name()));
     }
@@ -165,7 +213,7 @@ fn convert_kernel(kernel: Value<'_>, spaces: &AddressSpaces) -> Result<(), Kerne
         old.replace_uses(value);
     }
     kernel.delete_function();
-    Ok(())
+    Ok(new)
 }
 
 /// A parameter by value becomes one by reference to memory that must not change, and the body works

@@ -2,4 +2,5 @@
 
 pub mod approx_math;
 pub mod circular_statics;
+pub mod hoist_loads;
 pub mod launch_bounds;

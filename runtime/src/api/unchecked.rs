@@ -270,16 +270,20 @@ fn referred(kernel: &RawKernel) -> Vec<Referred> {
     let here = std::ptr::from_ref(&own).addr();
     // Another stack than the thread's own is not looked at.
     let stack = if own.contains(&here) { here..own.end } else { here..here };
-    let mut objects = Vec::with_capacity(MOST);
-    objects.push((kernel.closure.addr(), kernel.layout.size()));
-    let (mut next, mut blocks) = (0, Vec::<Referred>::new());
-    while let Some((begin, size)) = objects.get(next).copied() {
+    let arena = shared_heap::arena();
+    let (arena_size, stack_size) = (arena.len(), stack.len());
+    let mut objects = [(0, 0); MOST];
+    objects[0] = (kernel.closure.addr(), kernel.layout.size());
+    let (mut next, mut count, mut blocks) = (0, 1, Vec::<Referred>::new());
+    while next < count {
+        let (begin, size) = objects[next];
         next += 1;
         for offset in (0..size / 8).map(|word| word * 8) {
             let place = std::ptr::with_exposed_provenance::<u8>(begin + offset);
             // SAFETY: the word lies in the kernel, or in the part of the stack that is in use.
             let word = unsafe { captured::word(place) };
-            if shared_heap::is_in_arena(word) {
+            // Most words are neither.
+            if word.wrapping_sub(arena.start) < arena_size {
                 if blocks.iter().all(|block| !block.range.contains(word))
                     && let Some((block, is_new)) = shared_heap::block_of(word)
                 {
@@ -288,11 +292,12 @@ fn referred(kernel: &RawKernel) -> Vec<Referred> {
                     let is_sure = next == 1 || block.size >= Returns::LARGE;
                     blocks.push(Referred { range, is_sure });
                 }
-            } else if stack.contains(&word)
-                && objects.len() < MOST
-                && objects.iter().all(|(known, _)| *known != word)
+            } else if word.wrapping_sub(stack.start) < stack_size
+                && count < MOST
+                && objects[..count].iter().all(|(known, _)| *known != word)
             {
-                objects.push((word, OBJECT.min(stack.end - word)));
+                objects[count] = (word, OBJECT.min(stack.end - word));
+                count += 1;
             }
         }
     }

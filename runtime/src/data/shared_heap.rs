@@ -12,6 +12,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -104,12 +105,19 @@ pub(crate) fn is_there() -> bool {
     SIZE.load(Ordering::Relaxed) != 0
 }
 
+/// The addresses of the arena; none if it is not there.
+#[inline]
+pub(crate) fn arena() -> Range<usize> {
+    // The size is stored last, and read first.
+    let size = SIZE.load(Ordering::Acquire);
+    let begin = BEGIN.load(Ordering::Relaxed);
+    begin..begin + size
+}
+
 /// Whether an address lies in the arena.
 #[inline]
 pub(crate) fn is_in_arena(address: usize) -> bool {
-    // The size is stored last, and read first.
-    let size = SIZE.load(Ordering::Acquire);
-    address.wrapping_sub(BEGIN.load(Ordering::Relaxed)) < size
+    arena().contains(&address)
 }
 
 /// The block that contains an address, and whether some of its pages are asked for the first time.

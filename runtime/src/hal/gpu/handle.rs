@@ -92,12 +92,15 @@ impl Handle {
         &self.gpu.driver.api
     }
 
+    /// Whether this process may still use the context, as far as is known without the driver.
+    pub(super) fn check_usable(&self) -> Result<(), DriverError> {
+        self.refuse_if_forked(symbol::context_set)?;
+        self.lost.get().cloned().map_or(Ok(()), Err)
+    }
+
     /// Makes the context current in the calling thread.
     pub(super) fn enter(&self) -> Result<(), DriverError> {
-        self.refuse_if_forked(symbol::context_set)?;
-        if let Some(lost) = self.lost.get() {
-            return Err(lost.clone());
-        }
+        self.check_usable()?;
         // SAFETY: the context lives as long as `self`.
         self.check(unsafe { (self.api().contexts.set)(self.raw) }, symbol::context_set)?;
         ENTERED.set(self.id);

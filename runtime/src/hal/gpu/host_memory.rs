@@ -197,8 +197,8 @@ impl State {
         context: &'a Handle,
         memory: &HostMemory,
     ) -> Result<ForLaunch<'a>, String> {
-        let started = Instant::now();
-        context.enter().map_err(|error| error.to_string())?;
+        let unusable = |error: DriverError| error.to_string();
+        context.check_usable().map_err(unusable)?;
         // Before the look: what comes meanwhile may not be in it.
         let now = mapping_log::now();
         let gone = self.forget_gone(context, memory);
@@ -208,6 +208,8 @@ impl State {
         if now.is_some() && now == self.complete && !gone && !has_grown() {
             return Ok(for_launch);
         }
+        let started = Instant::now();
+        context.enter().map_err(unusable)?;
         self.complete = None;
         let unreadable = |error| format!("the list of its mappings cannot be read: {error}");
         let all = mappings::all().map_err(unreadable)?;
@@ -427,6 +429,8 @@ impl State {
             return;
         }
         let _none_runs = memory.launches.write().unwrap_or_else(PoisonError::into_inner);
+        // If that fails, so does the first call, which says so.
+        let _ = context.enter();
         for begin in begins {
             unregister(context, *begin);
             self.registered.remove(begin);
