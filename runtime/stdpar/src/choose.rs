@@ -87,6 +87,8 @@ const LENGTHS: usize = usize::BITS as usize + 1;
 struct Class {
     /// What the next calls do; see [`KERNEL`], [`BY_TICKS`] and [`ONE`].
     plan: AtomicU32,
+    /// What the latest call took of which that is known, in nanoseconds; 0 if there was none.
+    latest: AtomicU64,
     measured: OnceLock<Box<Mutex<Measured>>>,
 }
 
@@ -139,8 +141,9 @@ pub(crate) struct Run {
     site: &'static Site,
     /// The pipeline's items, if anybody knows.
     len: Option<usize>,
-    /// Of one that counts.
-    class: Option<&'static Class>,
+    class: &'static Class,
+    /// Whether the policy learns of it.
+    counts: bool,
     begin: Option<Instant>,
 }
 
@@ -161,16 +164,16 @@ pub(crate) fn way(descriptor: usize, len: Option<usize>, prepare: fn(Prepared) -
         site.wait.store(wait - 1, Ordering::Relaxed);
         return Way::Rayon;
     }
-    if setting() == Setting::Always {
-        return site.always(len);
-    }
     let within = usize::from(rayon::current_thread_index().is_some());
     let class = &site.classes[within][(usize::BITS - len.unwrap_or(0).leading_zeros()) as usize];
+    if setting() == Setting::Always {
+        return site.always(class, len);
+    }
     let plan = class.plan.load(Ordering::Relaxed);
     if plan >= ONE {
         // Other threads may do the same meanwhile, and a call more is left out then.
         class.plan.store(plan - ONE, Ordering::Relaxed);
-        return site.as_planned(plan, len);
+        return site.as_planned(class, plan, len);
     }
     if plan & BY_TICKS != 0 && !tick() {
         return Way::Rayon;
@@ -256,22 +259,22 @@ fn add(descriptor: usize, bucket: &AtomicPtr<Site>) -> &'static Site {
 }
 
 impl Site {
-    fn run(&'static self, len: Option<usize>, class: Option<&'static Class>) -> Run {
-        Run { site: self, len, class, begin: class.map(|_| Instant::now()) }
+    fn run(&'static self, class: &'static Class, len: Option<usize>, counts: bool) -> Run {
+        Run { site: self, len, class, counts, begin: counts.then(Instant::now) }
     }
 
     #[inline]
-    fn as_planned(&'static self, plan: u32, len: Option<usize>) -> Way {
-        if plan & KERNEL == 0 { Way::Rayon } else { Way::Device(self.run(len, None)) }
+    fn as_planned(&'static self, class: &'static Class, plan: u32, len: Option<usize>) -> Way {
+        if plan & KERNEL == 0 { Way::Rayon } else { Way::Device(self.run(class, len, false)) }
     }
 
     #[cold]
-    fn always(&'static self, len: Option<usize>) -> Way {
+    fn always(&'static self, class: &'static Class, len: Option<usize>) -> Way {
         if device::device().is_none() {
             self.kernel.store(REFUSED, Ordering::Relaxed);
             return Way::Rayon;
         }
-        Way::Device(Run { site: self, len, class: None, begin: Some(Instant::now()) })
+        Way::Device(Run { site: self, len, class, counts: false, begin: Some(Instant::now()) })
     }
 
     /// A call that is not planned.
@@ -284,7 +287,7 @@ impl Site {
     ) -> Way {
         // Who would have to wait goes where the last one went.
         let Ok(mut measured) = class.measured().try_lock() else {
-            return self.as_planned(class.plan.load(Ordering::Relaxed), len);
+            return self.as_planned(class, class.plan.load(Ordering::Relaxed), len);
         };
         if let Some(ended) = measured.ended.take() {
             measured.policy.after(nanos(ended.elapsed()));
@@ -308,9 +311,9 @@ impl Site {
                 Way::Rayon
             }
             Step::Take(policy::Way::Rayon, false) => Way::Rayon,
-            Step::Take(policy::Way::Rayon, true) => Way::Measured(self.run(len, Some(class))),
+            Step::Take(policy::Way::Rayon, true) => Way::Measured(self.run(class, len, true)),
             Step::Take(policy::Way::Kernel, measured) => {
-                Way::Device(self.run(len, measured.then_some(class)))
+                Way::Device(self.run(class, len, measured))
             }
         }
     }
@@ -399,10 +402,18 @@ impl Display for Taken {
 }
 
 impl Run {
+    /// What it will take, as far as the calls before it tell; 0 if they do not.
+    pub(crate) fn expected(&self) -> Duration {
+        Duration::from_nanos(self.class.latest.load(Ordering::Relaxed))
+    }
+
     fn end_as(&self, way: policy::Way) -> Option<Duration> {
         let time = self.begin?.elapsed();
-        let Some(class) = self.class else { return Some(time) };
-        let nanos = nanos(time);
+        let (class, nanos) = (self.class, nanos(time));
+        class.latest.store(nanos, Ordering::Relaxed);
+        if !self.counts {
+            return Some(time);
+        }
         let mut measured: MutexGuard<'_, Measured> =
             class.measured().lock().unwrap_or_else(PoisonError::into_inner);
         // The first launch makes the kernel if nobody has.

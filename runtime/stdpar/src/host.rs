@@ -3,6 +3,7 @@
 //! The compiler keeps [`pipeline`] out of kernels: it is no part of any device image.
 
 use std::panic::panic_any;
+use std::time::Duration;
 
 use rayon::iter::plumbing::{
     Consumer, Folder, Producer, Reducer, UnindexedConsumer, UnindexedProducer,
@@ -148,14 +149,20 @@ where
                     Err(grid::Failed::Within(error)) => fail(error, &queue),
                 };
             }
-            let Some(wanted) = Launch::<Indexed<P, C>, C::Reducer>::count(len, &producer) else {
+            let each = each::find::<P, C>();
+            // A result that is joined, such as a sum, is not to depend on how long something took.
+            let is_joined = size_of::<C::Result>() != 0
+                && !each.as_ref().is_some_and(|each| matches!(each.form, each::Form::Each));
+            let expected = if is_joined { Duration::ZERO } else { run.expected() };
+            let wanted = Launch::<Indexed<P, C>, C::Reducer>::count(len, &producer, expected);
+            let Some(wanted) = wanted else {
                 return (with_rayon(len, producer, consumer), Place::Pieces);
             };
             let launch = Launch::new(len, wanted, producer, consumer);
             let with_rayon = |Indexed { len, producer, consumer }: Indexed<P, C>| {
                 with_rayon(len, producer, consumer)
             };
-            let kernel = each::find().map_or(pieces::launch as LaunchOf<_>, |found| found.launch);
+            let kernel = each.map_or(pieces::launch as LaunchOf<_>, |each| each.launch);
             on_device(launch, kernel, run, names, descriptor, &queue, &with_rayon)
         }
     }

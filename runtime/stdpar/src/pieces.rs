@@ -1,6 +1,7 @@
 //! A pipeline cut into pieces, and the kernel that runs them.
 
 use std::mem::MaybeUninit;
+use std::time::Duration;
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer};
 use schism::__private::{HostThreads, Kernel, run_on_threads, with_host_memory};
@@ -9,6 +10,14 @@ use schism::{Item, LaunchError, Queue};
 /// Pieces for each thread: enough for uneven ones to even out, and few enough for splitting and
 /// joining to cost nothing.
 pub(crate) const PIECES_PER_THREAD: usize = 16;
+
+/// A piece of long pipelines takes about this: while a thread runs the last one, others may have
+/// nothing to do.
+const LONG: Duration = Duration::from_micros(200);
+
+/// A pipeline has a piece for so much of its time at most: the calling thread alone splits and joins
+/// them, which takes a hundredth of this.
+const PER_PIECE: Duration = Duration::from_micros(20);
 
 /// The most pieces of a launch. A pipeline that is to have more stays with rayon, which does not
 /// make them all at once.
@@ -161,15 +170,23 @@ pub(crate) enum Failed<W, R> {
     Within(LaunchError),
 }
 
+/// Into how many pieces threads should divide what takes them so long together.
+fn wanted(threads: usize, expected: Duration) -> usize {
+    let parts = |of: Duration| (expected.as_micros() / of.as_micros()) as usize;
+    let long = threads.saturating_mul(parts(LONG)).min(parts(PER_PIECE));
+    long.min(MOST_PIECES).max(threads * PIECES_PER_THREAD)
+}
+
 impl<P, C> Launch<Indexed<P, C>, C::Reducer>
 where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    /// Into how many pieces a pipeline is to be cut; `None` if these are too many.
-    pub(crate) fn count(len: usize, producer: &P) -> Option<usize> {
-        let for_threads = rayon::current_num_threads() * PIECES_PER_THREAD;
-        let count = for_threads.max(len / producer.max_len().max(1)).min(len);
+    /// Into how many pieces a pipeline is to be cut that is expected to take so long; `None` if
+    /// these are too many.
+    pub(crate) fn count(len: usize, producer: &P, expected: Duration) -> Option<usize> {
+        let asked = len / producer.max_len().max(1);
+        let count = wanted(rayon::current_num_threads(), expected).max(asked).min(len);
         (count <= MOST_PIECES).then_some(count)
     }
 
@@ -312,6 +329,14 @@ mod tests {
             pieces.sort_unstable();
             assert!(pieces.into_iter().eq(0..count), "{count} in {parts}");
         }
+    }
+
+    #[test]
+    fn long_pipelines_have_more_pieces() {
+        let of = |threads, micros| wanted(threads, Duration::from_micros(micros));
+        assert_eq!([of(16, 0), of(16, 3_000), of(2, 6_000)], [256, 256, 60]);
+        assert_eq!([of(16, 20_000), of(16, u64::MAX)], [1_000, MOST_PIECES]);
+        assert_eq!(of(2_000, 0), 32_000);
     }
 
     #[test]
