@@ -526,7 +526,7 @@ impl Queue {
     }
 
     /// Has the code of a kernel made in the background, for launches that begin at zero, in groups
-    /// or without. The kernel has no data, so the queue must not adapt.
+    /// or without. The kernel has no data, so the code adapts to nothing.
     pub(crate) fn prepare(
         &self,
         kernel: RawKernel,
@@ -538,10 +538,9 @@ impl Queue {
         // anywhere, and there is no closure.
         unsafe impl Send for Moved {}
 
-        debug_assert_eq!(self.adaptivity, Adaptivity::Off);
         // SAFETY: null, or a constant of the kernel's shared object, in which the caller is.
         let Some(descriptor) = (unsafe { kernel.descriptor.as_ref() }) else { return false };
-        let (queue, moved) = (self.clone(), Moved(kernel));
+        let (queue, moved) = (self.clone().with_adaptivity(Adaptivity::Off), Moved(kernel));
         let run = move || {
             // All of it, not its field.
             let Moved(mut kernel) = { moved };

@@ -438,9 +438,6 @@ fn find_stack() -> Option<Range<usize>> {
 
 /// Has the code of `K` for `queue` made in the background, for launches that begin at zero, in
 /// groups or without; `told` learns whether it is there. Returns whether it will: the background may have enough to do.
-///
-/// The queue must make no versions for the values of kernels
-/// ([`Adaptivity::Off`](crate::Adaptivity::Off)).
 pub fn prepare_unchecked<K: Kernel<1>>(
     queue: &Queue,
     in_groups: bool,

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::sync::OnceLock;
 
 use schism::__private::{heap, note, prefer_host_mathematics, warn};
-use schism::{Device, DeviceError, DeviceKind, Queue};
+use schism::{Adaptivity, Device, DeviceError, DeviceKind, Queue};
 
 use crate::choose;
 
@@ -92,10 +92,12 @@ thread_local! {
 /// This thread's queue, if there is one.
 pub(crate) fn queue() -> Option<Queue> {
     let make = || {
-        // What is compiled for some launches only is given up some day. Kernels may leave addresses
-        // of their constants in results, so there are no such versions.
         let queue = Queue::on(device()?).ok()?;
-        Some(queue.with_adaptivity(schism::Adaptivity::Off))
+        // What is compiled for some launches only is given up some day. Kernels on the host may
+        // leave addresses of their constants in results, so there are no such versions. A GPU's
+        // constants are not the host's: pipelines that leave addresses of them stay with rayon.
+        let is_host = queue.device().kind() == DeviceKind::Cpu;
+        Some(if is_host { queue.with_adaptivity(Adaptivity::Off) } else { queue })
     };
     // Pipelines in destructors of other locals of a thread may come too late.
     QUEUE.try_with(|queue| queue.get_or_init(|| heap::prepare(make)).clone()).ok().flatten()
