@@ -51,9 +51,62 @@ static RESERVE: Mutex<Option<Reserve>> = Mutex::new(None);
 #[derive(Debug, Default)]
 struct Blocks {
     free: FreeList,
-    /// Sizes of those in use, by address.
+    /// Sizes of those in use, and of the recent ones, by address.
     used: BTreeMap<usize, usize>,
+    recent: Recent,
     asked: Asked,
+}
+
+/// The blocks that were freed last, and that no other size was requested since: a loop that allocates
+/// the same each time gets them back at once.
+#[derive(Debug, Default)]
+struct Recent {
+    blocks: [Option<Block>; Self::MOST],
+    /// The place of the next one.
+    next: usize,
+}
+
+impl Recent {
+    const MOST: usize = 4;
+
+    /// Takes one of this size.
+    fn take(&mut self, size: usize) -> Option<Block> {
+        let of_size = |block: &&mut Option<Block>| block.is_some_and(|block| block.size == size);
+        self.blocks.iter_mut().find(of_size)?.take()
+    }
+
+    /// Adds a block; returns the one that it replaces.
+    fn add(&mut self, block: Block) -> Option<Block> {
+        let place = self.next;
+        self.next = (place + 1) % Self::MOST;
+        self.blocks[place].replace(block)
+    }
+}
+
+impl Blocks {
+    /// A block of this size.
+    fn take(&mut self, size: usize) -> Option<usize> {
+        if let Some(block) = self.recent.take(size) {
+            return Some(block.begin);
+        }
+        for block in std::mem::take(&mut self.recent.blocks).into_iter().flatten() {
+            self.free(block);
+        }
+        let begin = self.free.take(size)? as usize;
+        self.used.insert(begin, size);
+        Some(begin)
+    }
+
+    fn give(&mut self, block: Block) {
+        if let Some(before) = self.recent.add(block) {
+            self.free(before);
+        }
+    }
+
+    fn free(&mut self, Block { begin, size }: Block) {
+        self.used.remove(&begin);
+        self.free.give(begin as u64, size);
+    }
 }
 
 /// The pages of the arena that somebody has [asked](block_of) for, a bit each. What is freed keeps
@@ -186,9 +239,7 @@ fn take(layout: Layout) -> Option<*mut u8> {
     let size = layout.size().checked_next_multiple_of(LARGE)?;
     let mut blocks = blocks();
     let blocks = blocks.as_mut()?;
-    let begin = blocks.free.take(size)? as usize;
-    blocks.used.insert(begin, size);
-    Some(std::ptr::with_exposed_provenance_mut(begin))
+    blocks.take(size).map(std::ptr::with_exposed_provenance_mut)
 }
 
 /// Allocates, as [`GlobalAlloc::alloc`].
@@ -230,7 +281,9 @@ pub(crate) unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
 #[inline]
 pub(crate) unsafe fn dealloc(block: *mut u8, layout: Layout) {
     if is_in_arena(block.addr()) {
-        give(block.addr());
+        // It was allocated with the same layout.
+        let size = layout.size().next_multiple_of(LARGE);
+        give(Block { begin: block.addr(), size });
     } else {
         // SAFETY: the caller's promise; the block is not of the arena.
         unsafe { System.dealloc(block, layout) };
@@ -268,12 +321,9 @@ pub(crate) unsafe fn realloc(block: *mut u8, layout: Layout, size: usize) -> *mu
 }
 
 #[cold]
-fn give(begin: usize) {
-    let mut blocks = blocks();
-    if let Some(blocks) = blocks.as_mut()
-        && let Some(size) = blocks.used.remove(&begin)
-    {
-        blocks.free.give(begin as u64, size);
+fn give(block: Block) {
+    if let Some(blocks) = blocks().as_mut() {
+        blocks.give(block);
     }
 }
 
@@ -316,6 +366,29 @@ mod tests {
         for (begin, count, is_new) in steps {
             assert_eq!(page(begin, count), is_new, "{begin} {count}");
         }
+    }
+
+    #[test]
+    fn blocks_that_are_requested_again_are_found_at_once() {
+        let mut blocks = Blocks::default();
+        blocks.free.add_block(1 << 20, 64 * LARGE);
+        let [a, b] = [3, 5].map(|pages| blocks.take(pages * LARGE).unwrap());
+        let block = |begin, pages| Block { begin, size: pages * LARGE };
+        blocks.give(block(a, 3));
+        blocks.give(block(b, 5));
+        // In any order, and each once.
+        assert_eq!(blocks.take(5 * LARGE), Some(b));
+        assert_eq!(blocks.take(3 * LARGE), Some(a));
+        let other = blocks.take(3 * LARGE).unwrap();
+        assert!(other != a && other != b);
+        for _ in 0..3 * Recent::MOST {
+            let begins: Vec<usize> =
+                (0..2 * Recent::MOST).map(|_| blocks.take(2 * LARGE).unwrap()).collect();
+            begins.into_iter().for_each(|begin| blocks.give(block(begin, 2)));
+        }
+        [block(a, 3), block(b, 5), block(other, 3)].into_iter().for_each(|one| blocks.give(one));
+        // All of it is one block again.
+        assert_eq!(blocks.take(64 * LARGE), Some(1 << 20));
     }
 
     /// One test, since there is one heap in a process.
@@ -372,6 +445,10 @@ mod tests {
             // More than there is.
             assert!(take(layout(1 << 41, 8)).is_none());
         }
-        assert!(blocks().as_ref().unwrap().used.is_empty());
+        let mut blocks = blocks();
+        let blocks = blocks.as_mut().unwrap();
+        // None is of the size.
+        assert!(blocks.take(1 << 41).is_none());
+        assert!(blocks.used.is_empty());
     }
 }

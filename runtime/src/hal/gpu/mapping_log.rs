@@ -83,6 +83,17 @@ pub(super) fn is_own(begin: usize) -> bool {
     })
 }
 
+/// The value of decimal digits.
+fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |value, digit| {
+        let digit = digit.wrapping_sub(b'0');
+        (digit < 10).then(|| value.wrapping_mul(10).wrapping_add(u64::from(digit)))
+    })
+}
+
 impl Log {
     fn open() -> Option<Self> {
         // Threads that are there already would write nothing.
@@ -101,11 +112,10 @@ impl Log {
             .fold(0_u64, |sum, head| sum.wrapping_add(head.load(Ordering::Acquire)));
         let mut text = [0; 256];
         let size = self.statistics.read_at(&mut text, 0).ok()?;
-        let text = std::str::from_utf8(text.get(..size)?).ok()?;
         // Pages: all, there, shared, code, 0, private ones that can be written, 0.
-        let mut fields = text.split_ascii_whitespace();
-        let pages = fields.next()?.parse().ok()?;
-        let private_pages = fields.nth(4)?.parse().ok()?;
+        let mut fields = text.get(..size)?.split(|&byte| byte == b' ');
+        let pages = number(fields.next()?)?;
+        let private_pages = number(fields.nth(4)?)?;
         Some(Moment { records, pages, private_pages })
     }
 
@@ -230,6 +240,13 @@ fn buffer(descriptor: OwnedFd) -> Option<&'static AtomicU64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_digits() {
+        let read = |text: &str| number(text.as_bytes());
+        assert_eq!(["0", "12907"].map(read), [Some(0), Some(12907)]);
+        assert_eq!(["", "-1", "7a", "7\n"].map(read), [None; 4]);
+    }
 
     /// A process of its own, with one thread: tests have several.
     #[test]
