@@ -37,6 +37,8 @@ const UNPREDICTED: f64 = 4.0;
 const RARE: f64 = 0.05;
 /// How much faster the vector loop must seem.
 const MARGIN: f64 = 0.85;
+/// Processors with registers of so many bits have thirty-two of them, others sixteen.
+const WIDE: u32 = 512;
 
 /// How many lanes, and what that comes of.
 pub(super) struct Width {
@@ -96,7 +98,7 @@ pub(super) fn choose(plan: &Plan<'_>, lanes: &Lanes) -> Result<Width, Refusal> {
     if is_left_to_llvm(plan) && !plan.becomes_straight(single) {
         return Err(Refusal::Left);
     }
-    let registers = interleaved(plan, single);
+    let registers = interleaved(plan, single, register_bits);
     let count = single * registers;
     let (scalar, vector) = costs(plan, count, f64::from(register_bits));
     let per_item = vector / f64::from(count);
@@ -139,9 +141,10 @@ fn is_simple<'m>(plan: &Plan<'m>, address: Value<'m>, value: Value<'m>) -> bool 
 
 /// How many registers each vector has. Two keep the processor busy where each iteration of a loop
 /// waits for the one before it, and share what is the same for all lanes; there must be registers
-/// for the values that go from one iteration to the next. The rows of a group are often not longer
-/// than one register, and their length must be known.
-fn interleaved(plan: &Plan<'_>, single: u32) -> u32 {
+/// for the values that go from one iteration to the next. So they do in long straight code, whose
+/// next work-items begin too far behind for the processor to see, if it has thirty-two registers. The
+/// rows of a group are often not longer than one register, and their length must be known.
+fn interleaved(plan: &Plan<'_>, single: u32, register_bits: u32) -> u32 {
     /// Instructions of such a loop, and the registers that it carries values in.
     const MOST: usize = 60;
     const CARRIED: u32 = 6;
@@ -151,6 +154,9 @@ fn interleaved(plan: &Plan<'_>, single: u32) -> u32 {
         return 1;
     }
     let is_varying = |value: Value<'_>| plan.shapes.get(value) == Shape::Varying;
+    if region.loops.len() == 1 {
+        return if register_bits >= WIDE && is_long_and_straight(plan) { 2 } else { 1 };
+    }
     let stays_in_registers = |one: &Value<'_>| match one.opcode() {
         Some(Opcode::Load) => plan.privates.of(one.operand(0)).is_none(),
         Some(Opcode::Store | Opcode::AtomicRMW) => false,
@@ -174,6 +180,39 @@ fn interleaved(plan: &Plan<'_>, single: u32) -> u32 {
         pays(of)
     });
     if any && all { 2 } else { 1 }
+}
+
+/// Whether code without loops computes much, and accesses memory in whole vectors.
+fn is_long_and_straight(plan: &Plan<'_>) -> bool {
+    /// Costs of an item. Shorter code overlaps by itself.
+    const SHORT: f64 = 40.0;
+    let layout = plan.region.function.module().data_layout();
+    let is_whole = |address: Value<'_>, value: Value<'_>| {
+        plan.privates.of(address).is_none()
+            && matches!(
+                access(&layout, plan.shapes.get(address), value.ty()),
+                Access::Same | Access::Consecutive | Access::Packed(_)
+            )
+    };
+    let mut work = 0.0;
+    for &block in plan.region.loop_of.keys() {
+        for one in plan.region.cfg.blocks[block].instructions() {
+            let fits = match one.opcode() {
+                Some(Opcode::Load) => is_whole(one.operand(0), one),
+                Some(Opcode::Store) => is_whole(one.operand(1), one.operand(0)),
+                Some(Opcode::AtomicRMW) => false,
+                Some(Opcode::Call) => one.callee().is_some_and(|it| intrinsics::form(it).is_some()),
+                _ => true,
+            };
+            if !fits {
+                return false;
+            }
+            if plan.shapes.get(one) == Shape::Varying {
+                work += scalar_cost(one);
+            }
+        }
+    }
+    work >= SHORT
 }
 
 /// Whether a loop inside loads from anywhere.

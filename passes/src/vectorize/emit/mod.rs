@@ -7,6 +7,7 @@
 //! is left; what such a lane leaves with is kept.
 
 mod memory;
+mod updates;
 mod values;
 
 use std::collections::HashMap;
@@ -46,6 +47,11 @@ pub(super) struct Emit<'a, 'm> {
     mask: Mask<'m>,
     /// Vectors with a lane that is on, in the code that is being made.
     occupied: Vec<Value<'m>>,
+    /// Phis that code which is skipped has updated: the phi, its value there, and that where the code
+    /// is skipped.
+    updated: Vec<(Value<'m>, Value<'m>, Value<'m>)>,
+    /// Phis whose values are there before their block is made.
+    joined: HashMap<Value<'m>, Value<'m>>,
 }
 
 /// Makes the vector loop of a plan.
@@ -89,6 +95,8 @@ pub(super) fn apply(plan: &Plan<'_>) {
         restarts: false,
         mask: Mask::FULL,
         occupied: Vec::new(),
+        updated: Vec::new(),
+        joined: HashMap::new(),
     };
     emit.locals();
     emit.builder.br(head);
@@ -201,7 +209,11 @@ impl<'m> Emit<'_, 'm> {
                         self.mask = mask;
                         self.block(block, is_header);
                     } else {
-                        self.guarded(mask, node.part, |emit| emit.block(block, false));
+                        let updates = self.updates(block);
+                        self.guarded(mask, node.part, |emit| {
+                            emit.block(block, false);
+                            emit.apply_updates(updates);
+                        });
                     }
                 }
                 Part::Loop(inner) => {
@@ -271,6 +283,10 @@ impl<'m> Emit<'_, 'm> {
             phi.add_incoming(other, before);
             phi
         };
+        for (phi, value, other) in std::mem::take(&mut self.updated) {
+            let joined = join(self, value, other);
+            self.joined.insert(phi, joined);
+        }
         let region = self.region;
         for block in region.blocks_of(part) {
             for one in region.cfg.blocks[block].instructions() {
@@ -362,6 +378,9 @@ impl<'m> Emit<'_, 'm> {
 
     /// A phi that is not a loop's, as selects.
     fn joined(&mut self, block: usize, phi: Value<'m>) -> Value<'m> {
+        if let Some(value) = self.joined.remove(&phi) {
+            return value;
+        }
         let region = self.region;
         let edges: Vec<_> = phi
             .incoming_edges()

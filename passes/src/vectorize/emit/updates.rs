@@ -1,0 +1,114 @@
+//! Updates of values by code that is skipped if no lane is on.
+//!
+//! ```c
+//! if (inside > 0) {               // skipped if no lane is on, because of the root
+//!   t = along - sqrt(inside);
+//!   if (t < nearest)
+//!     nearest = t;
+//! }
+//! ```
+//! Where both paths meet, a phi has the old value on all edges but those from this code. As a
+//! select at that place it would be computed in each iteration. So the select stands in the code
+//! that is skipped, and a phi takes its result or the old value.
+
+use schism_llvm::Value;
+
+use super::Emit;
+use crate::vectorize::region::Part;
+use crate::vectorize::shape::Shape;
+
+/// A phi that a block updates.
+pub(super) struct Update<'m> {
+    phi: Value<'m>,
+    /// What it is where the block is skipped, in each lane.
+    other: Value<'m>,
+    /// The edges that bring something else: one whose mask says for which lanes, the phi's own, and
+    /// the value.
+    edges: Vec<((usize, usize), (usize, usize), Value<'m>)>,
+}
+
+impl<'m> Emit<'_, 'm> {
+    /// The phis that a block updates, for code that is about to be made.
+    pub(super) fn updates(&mut self, block: usize) -> Vec<Update<'m>> {
+        let region = self.region;
+        // Where the block goes, through a block without instructions or not.
+        let mut ways: Vec<((usize, usize), (usize, usize))> = Vec::new();
+        for next in region.successors(block) {
+            let is_empty = region.cfg.blocks[next].instructions().len() == 1
+                && region.cfg.predecessors[next] == [block]
+                && region.side_exits(next).is_empty();
+            match region.successors(next)[..] {
+                [behind] if is_empty => ways.push(((block, next), (next, behind))),
+                _ => ways.push(((block, next), (block, next))),
+            }
+        }
+        let mut updates = Vec::new();
+        let mut targets: Vec<usize> = ways.iter().map(|(_, edge)| edge.1).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        for target in targets {
+            let level = region.loop_of[&block];
+            let is_node = region.loop_of[&target] == level
+                && region.loops[level].header != target
+                && region.loops[level].nodes.iter().any(|node| node.part == Part::Block(target));
+            if !is_node {
+                continue;
+            }
+            for phi in region.cfg.blocks[target].phis() {
+                if self.shape(phi) == Shape::Varying {
+                    updates.extend(self.update(phi, target, &ways));
+                }
+            }
+        }
+        updates
+    }
+
+    /// The update of one phi, if there is nothing else that changes it.
+    fn update(
+        &mut self,
+        phi: Value<'m>,
+        target: usize,
+        ways: &[((usize, usize), (usize, usize))],
+    ) -> Option<Update<'m>> {
+        let region = self.region;
+        let (mut old, mut edges) = (None, Vec::new());
+        for (value, from) in phi.incoming_edges() {
+            let edge = (region.cfg.index[&from], target);
+            if value.is_undef() {
+                continue;
+            }
+            if let Some(&(mask, _)) = ways.iter().find(|(_, own)| *own == edge) {
+                edges.push((mask, edge, value));
+            } else if self.edge_value(edge, value).is_some()
+                || old.replace(value).is_some_and(|old| old != value)
+            {
+                return None;
+            }
+        }
+        let old = old?;
+        edges.retain(|(_, _, value)| *value != old);
+        let is_there = !old.is_instruction()
+            || !region.contains(region.cfg.block_of(old))
+            || self.values.contains_key(&old);
+        let is_one =
+            |edge: (usize, usize)| ways.iter().filter(|(_, own)| *own == edge).count() == 1;
+        if edges.is_empty() || !is_there || !edges.iter().all(|(_, edge, _)| is_one(*edge)) {
+            return None;
+        }
+        let other = self.vector(old);
+        Some(Update { phi, other, edges })
+    }
+
+    /// Makes the updates, at the end of the code that is skipped.
+    pub(super) fn apply_updates(&mut self, updates: Vec<Update<'m>>) {
+        for Update { phi, other, edges } in updates {
+            let mut value = other;
+            for (mask, edge, new) in edges {
+                let new = self.edge_vector(edge, new);
+                let lanes = self.masks().vector(self.edge_masks[&mask], phi);
+                value = self.select(lanes, new, value);
+            }
+            self.updated.push((phi, value, other));
+        }
+    }
+}
