@@ -33,7 +33,7 @@ exit:
 !1 = !{!"schism.work_item_loop"}
 ; CHECK: vector.loop:
 ; CHECK: call <4 x double> @llvm.sqrt.v4f64
+; CHECK: select <4 x i1>
 ; CHECK: vector.lane:
 ; CHECK: %{{...}} = call double @exp(double
 ; CHECK: insertelement <4 x double>
-; CHECK: select <4 x i1>

@@ -36,5 +36,7 @@ declare float @llvm.sqrt.f32(float)
 ; CHECK: br i1 {{...}}, label %vector.some, label %vector.skip
 ; CHECK: vector.some:
 ; CHECK: call <8 x float> @llvm.sqrt
-; CHECK: vector.skip:
 ; CHECK: select <8 x i1>
+; CHECK: vector.skip:
+; CHECK: phi <8 x float>
+; CHECK: store <8 x float>

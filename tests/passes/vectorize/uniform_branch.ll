@@ -32,6 +32,8 @@ exit:
 ; CHECK: br i1 %is, label %vector.some, label %vector.skip
 ; CHECK: vector.some:
 ; CHECK: load <8 x float>
-; CHECK: select i1 {{...}}, <8 x float>
+; CHECK-NOT: select
+; CHECK: vector.skip:
+; CHECK: phi <8 x float> [ {{...}}, %vector.some ], [ splat (float 1.000000e+00), %vector.loop ]
 ; CHECK-NOT: masked
 ; CHECK: store <8 x float>

@@ -105,8 +105,13 @@ impl<'m> Emit<'_, 'm> {
             let mut value = other;
             for (mask, edge, new) in edges {
                 let new = self.edge_vector(edge, new);
-                let lanes = self.masks().vector(self.edge_masks[&mask], phi);
-                value = self.select(lanes, new, value);
+                let mask = self.edge_masks[&mask];
+                value = if mask.is_full() {
+                    new
+                } else {
+                    let lanes = self.masks().vector(mask, phi);
+                    self.select(lanes, new, value)
+                };
             }
             self.updated.push((phi, value, other));
         }
