@@ -284,7 +284,10 @@ impl<'m> Emit<'_, 'm> {
             phi
         };
         for (phi, value, other) in std::mem::take(&mut self.updated) {
-            let joined = join(self, value, other);
+            // The new value may be a constant.
+            let joined = self.builder.phi(value.ty());
+            joined.add_incoming(value, end);
+            joined.add_incoming(other, before);
             self.joined.insert(phi, joined);
         }
         let region = self.region;
