@@ -27,6 +27,16 @@ pub fn has_recursion(device: &Device) -> bool {
     has
 }
 
+/// Whether kernels can read a clock on a device. Where they cannot, that is printed.
+#[must_use]
+pub fn has_clocks(device: &Device) -> bool {
+    let has = device.kind() != DeviceKind::OpenCl;
+    if !has {
+        println!("skipped on {device}: OpenCL has no clock");
+    }
+    has
+}
+
 /// Whether a device notices that not all work-items come to where they wait for each other. Where
 /// it does not, that is printed.
 #[must_use]

@@ -95,7 +95,18 @@ fn launch(kind: &str) -> Result<(), LaunchError> {
                 unsafe { to.set_unchecked(item.x(), item.local_x() as u32) }
             })
         }
+        "clock" => queue.for_each(&mut longs, |long| *long = schism::device_clock()),
+        "time" => queue.for_each(&mut longs, |long| *long = schism::device_time()),
+        "recursion" => queue.for_each(&mut longs, |long| *long = ackermann(2, *long)),
         _ => panic!("{kind}"),
+    }
+}
+
+fn ackermann(m: u64, n: u64) -> u64 {
+    match (m, n) {
+        (0, n) => n + 1,
+        (m, 0) => ackermann(m - 1, 1),
+        (m, n) => ackermann(m - 1, ackermann(m, n - 1)),
     }
 }
 

@@ -136,6 +136,16 @@ fn what_a_device_lacks_fails_by_name() {
 }
 
 #[test]
+fn what_opencl_lacks_fails_by_name() {
+    expect(&["launch", "clock"], "", "opencl:0", "uses a clock, which the opencl device does not");
+    expect(&["launch", "time"], "", "opencl:0", "uses a clock, which the opencl device does not");
+    expect(&["launch", "recursion"], "", "opencl:0", "uses recursion (`");
+    for kind in ["clock", "time", "recursion"] {
+        expect(&["launch", kind], "", "cpu", "ok");
+    }
+}
+
+#[test]
 fn failures_of_a_driver_are_errors() {
     expect(&["launch", "plain"], "build", "opencl:0", "CL_BUILD_PROGRAM_FAILURE");
     expect(&["launch", "plain"], "build", "opencl:0", "paper jam in line 7");
