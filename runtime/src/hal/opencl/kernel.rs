@@ -8,9 +8,9 @@ use std::time::Instant;
 use schism_cache::Value;
 use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef, Target};
 use schism_jit_abi::{
-    BACKEND_FAILED, Bytes, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH, GPU_GROUPS, GPU_LOCAL,
-    GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GPU_SUB_GROUPS, GpuKernel, GpuRequest, OK, TARGET_SPIRV,
-    Text,
+    ASSUME_GROUP_ON_THREAD, BACKEND_FAILED, Bytes, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH,
+    GPU_GROUPS, GPU_LOCAL, GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GPU_SUB_GROUPS, GpuKernel,
+    GpuRequest, OK, TARGET_SPIRV, Text,
 };
 
 use crate::code::aot::{AotCode, AotTarget};
@@ -156,7 +156,7 @@ impl ClKernel {
             (api.kernel_group_info)(raw, context.device.raw, what, room, most, std::ptr::null_mut())
         };
         driver::check(code, symbol::kernel_group_info)?;
-        self.max_group = most.min(context.device.max_group).max(1);
+        self.max_group = most.min(context.device.max_items).max(1);
         Ok(())
     }
 
@@ -248,7 +248,8 @@ fn compile(
         isa: 0,
         arch: Bytes::EMPTY,
         group: [0; 3],
-        assumptions: 0,
+        // OpenCL does not say it, but drivers for processors compute group after group.
+        assumptions: if context.device.is_cpu { ASSUME_GROUP_ON_THREAD } else { 0 },
         local_align: kernel.groups.unwrap_or_default().local_align,
         aligned: 0,
         narrow: 0,

@@ -61,7 +61,7 @@ impl<'m> Lowering<'m> {
             return self.sub_group_operation(it, &name);
         }
         if Self::is_register(&name) {
-            return self.register(&name);
+            return self.register(it, &name);
         }
         let Some(rest) = name.strip_prefix("llvm.") else {
             return refuse(format!("the function `{name}`"));
@@ -116,6 +116,7 @@ impl<'m> Lowering<'m> {
                 return Ok(self.emit_of(Op::FAdd, own, &[product, c?]));
             }
             "is" if rest.starts_with("constant") => return Ok(self.truth(false)),
+            "readcyclecounter" | "readsteadycounter" => return refuse("a clock"),
             _ => {}
         }
         let is_number = |ty: Type<'m>| is_whole(ty) && bits_of(ty).is_ok();

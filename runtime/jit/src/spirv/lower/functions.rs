@@ -70,6 +70,7 @@ impl<'m> Lowering<'m> {
             let ty = self.ty(value.ty())?;
             let id = parameter(self, ty);
             self.out.name(id, &value.name());
+            self.describe_parameter(function, index, id);
             self.values.insert(value, id);
         }
         let mut given_local = None;
@@ -87,7 +88,13 @@ impl<'m> Lowering<'m> {
         let mut operands = vec![Operand::IdRef(result)];
         operands.extend(types.into_iter().map(Operand::IdRef));
         let ty = self.out.declare(Op::TypeFunction, None, operands);
-        let control = Operand::FunctionControl(FunctionControl::NONE);
+        let is_apart = function.has_function_attribute("noinline");
+        let control = if is_apart && !is_entry {
+            FunctionControl::DONT_INLINE
+        } else {
+            FunctionControl::NONE
+        };
+        let control = Operand::FunctionControl(control);
         let define = vec![control, Operand::IdRef(ty)];
         lowered.def = Some(Instruction::new(Op::Function, Some(result), Some(id), define));
         lowered.end = Some(Instruction::new(Op::FunctionEnd, None, None, Vec::new()));
@@ -95,6 +102,26 @@ impl<'m> Lowering<'m> {
         self.body(function, copies, given_local, &mut lowered)?;
         self.out.module.functions.push(lowered);
         Ok(())
+    }
+
+    /// What LLVM knows of a pointer that is a parameter.
+    fn describe_parameter(&mut self, function: Value<'m>, index: u32, id: Word) {
+        let attribute = |name| function.enum_attribute(index + 1, schism_llvm::enum_kind(name));
+        let known = [
+            ("noalias", FunctionParameterAttribute::NoAlias),
+            ("readonly", FunctionParameterAttribute::NoWrite),
+            ("readnone", FunctionParameterAttribute::NoReadWrite),
+        ];
+        for (name, ours) in known {
+            if attribute(name).is_some() {
+                let ours = vec![Operand::FunctionParameterAttribute(ours)];
+                self.out.decorate(id, Decoration::FuncParamAttr, ours);
+            }
+        }
+        if let Some(align) = attribute("align") {
+            let align = vec![Operand::LiteralBit32(align.value() as u32)];
+            self.out.decorate(id, Decoration::Alignment, align);
+        }
     }
 
     fn body(

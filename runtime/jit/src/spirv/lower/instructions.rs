@@ -276,6 +276,11 @@ impl<'m> Lowering<'m> {
         if is_wide(from) || is_wide(to) {
             return self.wide_resize(it, opcode);
         }
+        if opcode == Opcode::ZExt
+            && let Some(number) = self.extended_register(it)?
+        {
+            return Ok(number);
+        }
         let ty = self.ty(to)?;
         if is_bit(from) {
             let bit = self.value(it.operand(0))?;

@@ -100,13 +100,22 @@ pub fn lower<'m>(
 ) -> Lowered<Binary> {
     let mut lowering = Lowering::new(module.handle(), entry);
     lowering.local_align = local_align;
-    let has = |function: &Value| Lowering::is_sub_group_operation(&function.name());
-    let operations = lowering.source.functions().into_iter().filter(has);
-    lowering.sub_groups = operations.into_iter().any(Value::is_used);
-    lowering.in_line = lowering.sub_groups && dimensions > 1;
+    lowering.sub_groups = has_sub_groups(module);
+    lowering.in_line = is_in_line(module, dimensions);
     let takes_local = lowering.module()?;
     let sub_groups = lowering.sub_groups;
     Ok(Binary { words: lowering.out.finish(), takes_local, sub_groups })
+}
+
+/// Whether a kernel with a range of so many dimensions is launched in one.
+pub fn is_in_line(module: &impl AsModule, dimensions: u32) -> bool {
+    dimensions > 1 && has_sub_groups(module)
+}
+
+fn has_sub_groups(module: &impl AsModule) -> bool {
+    let functions = module.handle().functions().into_iter();
+    let mut operations = functions.filter(|it| Lowering::is_sub_group_operation(&it.name()));
+    operations.any(Value::is_used)
 }
 
 /// A value of each kind that a function has, by its value in LLVM.
