@@ -19,6 +19,8 @@ pub struct Line {
     clock: String,
     bytes: f64,
     pub median: f64,
+    /// The shortest run.
+    pub min: f64,
     first: f64,
     bits: String,
     sum: f64,
@@ -42,6 +44,7 @@ impl Line {
             clock: text("clock")?,
             bytes: number("bytes")?,
             median: number("median")?,
+            min: number("min")?,
             first: number("first")?,
             bits: text("bits")?,
             sum: number("sum")?,

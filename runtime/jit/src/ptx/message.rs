@@ -59,8 +59,12 @@ pub const PRINTS: &str = "schism.print";
 /// (`schism_passes::frontend::lower_unwind`).
 const END: &str = "schism.end";
 
-/// What the functions are called that write messages of plain values.
+/// What the functions are called that write messages of plain values, and that return whether to
+/// call them again: never.
 const WRITE: &str = "schism.write";
+
+/// What the state of a message buffer never is.
+const NO_STATE: i32 = -1;
 
 /// Adds the code that copies messages, if the module declares it.
 pub fn link<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
@@ -241,7 +245,8 @@ pub enum Writing {
     InPlace,
     /// In a function that is never inlined, for compilers that compute several work-items in the
     /// lanes of vectors: they compute what is in the function that panics for all lanes, and its
-    /// atomic access for one lane after the other.
+    /// atomic access for one lane after the other. The call is in a loop that is never repeated,
+    /// which they do not know: a loop that no lane enters they skip, and other code they do not.
     Called,
 }
 
@@ -301,21 +306,25 @@ impl Shaped {
         let Self { name, words } = self;
         let all = site_parameters(options.base, *words);
         let writer = format!("{WRITE}.{words}");
+        let is_called = writing == Writing::Called;
+        let repeated = if is_called { "%again" } else { "false" };
         writeln!(
             o,
             "define void @{name}({all}) alwaysinline cold noreturn nounwind {{
-               call void @{writer}({all})
+             start:
+               br label %write
+             write:
+               %again = call i1 @{writer}({all})
+               br i1 {repeated}, label %write, label %written
+             written:
                call void @llvm.nvvm.exit()
                unreachable
              }}"
         )?;
-        let inlining = match writing {
-            Writing::InPlace => "alwaysinline",
-            Writing::Called => "noinline",
-        };
+        let inlining = if is_called { "noinline" } else { "alwaysinline" };
         writeln!(
             o,
-            "define internal void @{writer}({all}) {inlining} cold nounwind {{
+            "define internal i1 @{writer}({all}) {inlining} cold nounwind {{
                %state = getelementptr inbounds i8, ptr %messages, i64 {}
                %claim = cmpxchg ptr %state, i32 {GPU_STATE_FREE}, i32 {GPU_STATE_CLAIMED} syncscope(\"device\") monotonic monotonic
                %won = extractvalue {{ i32, i1 }} %claim, 1
@@ -378,7 +387,9 @@ impl Shaped {
             "  store atomic i32 {GPU_STATE_COMPLETE}, ptr %state syncscope(\"device\") release, align 4
                br label %end
              end:
-               ret void
+               %state.before = extractvalue {{ i32, i1 }} %claim, 0
+               %again = icmp eq i32 %state.before, {NO_STATE}
+               ret i1 %again
              }}"
         )
     }

@@ -2,7 +2,7 @@
 
 use rspirv::dr::Operand;
 use rspirv::spirv::{MemoryAccess, Op, Word};
-use schism_llvm::{Type, TypeKind, Value, enum_kind};
+use schism_llvm::{Opcode, Type, TypeKind, Value, enum_kind};
 
 use super::types::{held_in, is_bit, is_whole, storage_class};
 use super::wide::is_wide;
@@ -64,6 +64,12 @@ impl<'m> Lowering<'m> {
             }
         }
         Ok((offset, terms))
+    }
+
+    /// Whether an instruction computes an address at a constant distance from another.
+    pub fn is_displacement(&self, it: Value<'m>) -> Lowered<bool> {
+        let is_address = it.opcode() == Some(Opcode::GetElementPtr);
+        Ok(is_address && it.ty().kind() == TypeKind::Pointer && self.gep_terms(it)?.1.is_empty())
     }
 
     /// An address computed of another one and indices.

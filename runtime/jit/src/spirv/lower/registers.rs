@@ -163,7 +163,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// One number of a variable in which the device leaves three.
-    fn axis_of(&mut self, builtin: BuiltIn, axis: u32) -> Lowered<Word> {
+    pub fn axis_of(&mut self, builtin: BuiltIn, axis: u32) -> Lowered<Word> {
         let long = self.int(64);
         let three = self.vector(long, 3)?;
         let variable = self.input(builtin, three);
