@@ -101,7 +101,7 @@ pub(crate) struct ClPending {
     /// Of the last of its commands.
     event: RawEvent,
     /// Kept until it has ended.
-    _kernel: Arc<ClKernel>,
+    kernel: Arc<ClKernel>,
     buffer: Option<MessageBuffer>,
     timed: bool,
     name: KernelName,
@@ -245,7 +245,7 @@ pub(super) unsafe fn launch(
     Ok(ClPending {
         context: Arc::clone(context),
         event,
-        _kernel: kernel,
+        kernel,
         buffer,
         timed: desc.timed,
         name: raw.lazy_name(),
@@ -398,7 +398,8 @@ impl ClPending {
     /// Waits for the end of the last command, and so of all before it.
     fn wait_for_event(&self) -> Result<(), DriverError> {
         // SAFETY: the event is the driver's.
-        let code = unsafe { (self.context.api().wait)(1, &raw const self.event) };
+        let wait = || unsafe { (self.context.api().wait)(1, &raw const self.event) };
+        let code = if self.kernel.needs_stack { driver::on_large_stack(wait) } else { wait() };
         driver::check(code, symbol::wait)
     }
 
