@@ -314,6 +314,54 @@ fn a_panic_is_written_by_a_function_that_is_not_inlined() {
 }
 
 #[test]
+fn vectors_of_bits_are_numbers_in_memory() {
+    build(kernel(
+        "",
+        "%vector = load <16 x i32>, ptr %from, align 4
+         %bits = icmp sgt <16 x i32> %vector, zeroinitializer
+         store <16 x i1> %bits, ptr %to, align 2
+         %again = load <16 x i1>, ptr %to, align 2
+         %number = bitcast <16 x i1> %again to i16
+         %sum = add i16 %number, 5
+         %back = bitcast i16 %sum to <16 x i1>
+         %numbers = zext <16 x i1> %back to <16 x i32>
+         store <16 x i32> %numbers, ptr %to, align 4",
+    ));
+}
+
+#[test]
+fn comparisons_of_three_results_are_lowered() {
+    for ty in ["i8", "i32", "i64"] {
+        for kind in ["scmp", "ucmp"] {
+            build(kernel(
+                &format!("declare i8 @llvm.{kind}.i8.{ty}({ty}, {ty})"),
+                &format!(
+                    "%a = load {ty}, ptr %from, align 1
+                     %b = load {ty}, ptr %to, align 1
+                     %order = call i8 @llvm.{kind}.i8.{ty}({ty} %a, {ty} %b)
+                     store i8 %order, ptr %to, align 1"
+                ),
+            ));
+        }
+    }
+}
+
+#[test]
+fn bytes_by_value_are_in_a_structure() {
+    let params = vec![param(0, 8, PARAM_POINTER), param(8, 20, PARAM_BYTES)];
+    let text = "define void @k(ptr %to, ptr byval([20 x i8]) align 4 %bytes) {
+          %at = getelementptr inbounds i8, ptr %bytes, i64 16
+          %value = load i32, ptr %at, align 4
+          store i32 %value, ptr %to, align 4
+          ret void
+        }";
+    let code = build(Source::new(text, "k", params));
+    /// `OpTypeStruct`.
+    const STRUCTURE: u16 = 30;
+    assert_eq!(count(&code, STRUCTURE), 1, "{}", code.text());
+}
+
+#[test]
 fn how_often_a_sum_is_added_to_is_hidden() {
     let sum = |ty: &str, add: &str, zero: &str| {
         kernel(

@@ -120,6 +120,9 @@ impl<'m> Lowering<'m> {
             _ => {}
         }
         let is_number = |ty: Type<'m>| is_whole(ty) && bits_of(ty).is_ok();
+        if matches!(kind, "scmp" | "ucmp") {
+            return self.three_way(it, kind == "scmp");
+        }
         if !is_number(ty) && !matches!(kind, "smax" | "smin" | "umax" | "umin" | "abs" | "ctpop") {
             return refuse(format!("`llvm.{name}`"));
         }
@@ -181,6 +184,31 @@ impl<'m> Lowering<'m> {
         let (left, right) = (self.value(left)?, self.value(right)?);
         let wins = self.emit_of(relation, bool, &sides);
         Ok(self.emit_of(Op::Select, own, &[wins, left, right]))
+    }
+
+    /// `llvm.scmp` and `llvm.ucmp`: -1, 0 or 1, as the first number is less, the same or greater.
+    fn three_way(&mut self, it: Value<'m>, is_signed: bool) -> Lowered<Word> {
+        let (to, from) = (it.ty(), it.operand(0).ty());
+        if bits_of(from)? == 1 || bits_of(to)? == 1 || to.is_vector() {
+            return refuse(format!("a comparison of `{}`", from.text()));
+        }
+        let [left, right] = [it.operand(0), it.operand(1)];
+        let sides = if is_signed {
+            [self.signed(left)?, self.signed(right)?]
+        } else {
+            [self.value(left)?, self.value(right)?]
+        };
+        let (bool, own) = (self.bool(), self.ty(to)?);
+        let (less, greater) = match is_signed {
+            true => (Op::SLessThan, Op::SGreaterThan),
+            false => (Op::ULessThan, Op::UGreaterThan),
+        };
+        let less = self.emit_of(less, bool, &sides);
+        let greater = self.emit_of(greater, bool, &sides);
+        let minus = self.number_like(to, u64::MAX >> (64 - bits_of(to)?))?;
+        let (zero, one) = (self.number_like(to, 0)?, self.number_like(to, 1)?);
+        let other = self.emit_of(Op::Select, own, &[greater, one, zero]);
+        Ok(self.emit_of(Op::Select, own, &[less, minus, other]))
     }
 
     /// `llvm.minimum` and `llvm.maximum`: a NaN wins, and -0 is less than 0.

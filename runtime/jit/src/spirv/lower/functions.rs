@@ -56,6 +56,8 @@ impl<'m> Lowering<'m> {
             if let Some(size) = function.byval_size(index) {
                 let byte = self.int(8);
                 let bytes = self.array(byte, size)?;
+                // A driver takes arrays for addresses.
+                let bytes = self.structure(&[bytes]);
                 let ty = self.pointer_to(StorageClass::Function, bytes);
                 let id = parameter(self, ty);
                 let by_value = FunctionParameterAttribute::ByVal;

@@ -4,6 +4,7 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{MemoryAccess, Op, Word};
 use schism_llvm::{Opcode, Type, TypeKind, Value, enum_kind};
 
+use super::instructions::is_bits;
 use super::types::{held_in, is_bit, is_whole, storage_class};
 use super::wide::is_wide;
 use super::{Lowered, Lowering, refuse};
@@ -192,6 +193,10 @@ impl<'m> Lowering<'m> {
         if has_pieces(ty) {
             return self.load_pieces(pointer, space, ty, (align, is_volatile));
         }
+        if let Some(number) = number_for(ty) {
+            let number = self.load_from(pointer, space, number, align, is_volatile)?;
+            return self.bits_of_number(number, number_for(ty).unwrap_or(ty), ty);
+        }
         let is_one_bit = is_bit(ty) && !ty.is_vector();
         let pointee = if is_one_bit { self.int(8) } else { self.in_memory(ty)? };
         let pointer = self.typed(pointer, space, pointee)?;
@@ -245,6 +250,10 @@ impl<'m> Lowering<'m> {
         }
         if has_pieces(ty) {
             return self.store_pieces(pointer, space, value, ty, (align, is_volatile));
+        }
+        if let Some(number) = number_for(ty) {
+            let value = self.number_of_bits(value, ty.vector_size(), number)?;
+            return self.store_to(pointer, space, value, number, align, is_volatile);
         }
         let pointee = if is_bit(ty) && !ty.is_vector() {
             value = self.bit_as_number(value, 8);
@@ -366,6 +375,12 @@ impl<'m> Lowering<'m> {
         self.emit_void(Op::CopyMemorySized, operands);
         Ok(())
     }
+}
+
+/// The number that memory holds a vector of bits as.
+fn number_for(ty: Type<'_>) -> Option<Type<'_>> {
+    let has_bytes = is_bits(ty) && ty.vector_size().is_multiple_of(8);
+    has_bytes.then(|| ty.context().int_type(ty.vector_size()))
 }
 
 /// Whether memory holds an integer as several numbers, or as one with bits that are 0.
