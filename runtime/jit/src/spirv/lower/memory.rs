@@ -215,7 +215,8 @@ impl<'m> Lowering<'m> {
         let pointer = self.value(address)?;
         let id = self.value(value)?;
         let align = u64::from(it.alignment());
-        self.store_to(pointer, space, id, value.ty(), align, it.is_volatile())
+        let is_fill = may_be_private(space) && repeats_a_byte(value);
+        self.store_to(pointer, space, id, value.ty(), align, it.is_volatile() || is_fill)
     }
 
     fn store_to(
@@ -381,6 +382,34 @@ impl<'m> Lowering<'m> {
 fn number_for(ty: Type<'_>) -> Option<Type<'_>> {
     let has_bytes = is_bits(ty) && ty.vector_size().is_multiple_of(8);
     has_bytes.then(|| ty.context().int_type(ty.vector_size()))
+}
+
+/// Whether a work-item's own memory may have an address space.
+fn may_be_private(space: u32) -> bool {
+    matches!(space, 0 | 5)
+}
+
+/// Whether a constant has the same bytes everywhere. Drivers join stores of such values beside each
+/// other to one fill, and Intel's loses fills of a work-item's own memory where it computes several
+/// work-items in the lanes of vectors. What is volatile it does not join.
+fn repeats_a_byte(value: Value<'_>) -> bool {
+    let repeats =
+        |bits: u64, bytes: u32| (1..bytes).all(|byte| (bits >> (8 * byte)) as u8 == bits as u8);
+    if value.is_zero() {
+        return true;
+    }
+    let ty = value.ty();
+    match (ty.kind(), value.float_bits()) {
+        (TypeKind::Integer, _) if value.is_constant_int() && ty.int_width() <= 64 => {
+            repeats(value.zext_value(), ty.int_width() / 8)
+        }
+        (TypeKind::Half, Some(bits)) => repeats(bits, 2),
+        (TypeKind::Float, Some(bits)) => repeats(bits, 4),
+        (TypeKind::Double, Some(bits)) => repeats(bits, 8),
+        // Elements of aggregates become stores of their own.
+        (TypeKind::Vector | TypeKind::Array | TypeKind::Struct, _) => value.is_a_constant(),
+        _ => false,
+    }
 }
 
 /// Whether memory holds an integer as several numbers, or as one with bits that are 0.
