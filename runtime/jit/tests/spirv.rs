@@ -331,7 +331,7 @@ fn vectors_of_bits_are_numbers_in_memory() {
 
 #[test]
 fn comparisons_of_three_results_are_lowered() {
-    for ty in ["i8", "i32", "i64"] {
+    for ty in ["i8", "i32", "i64", "i128"] {
         for kind in ["scmp", "ucmp"] {
             build(kernel(
                 &format!("declare i8 @llvm.{kind}.i8.{ty}({ty}, {ty})"),
