@@ -347,6 +347,21 @@ fn comparisons_of_three_results_are_lowered() {
 }
 
 #[test]
+fn variables_of_functions_that_are_not_inlined_are_in_memory() {
+    build(kernel(
+        "@table = private constant [4 x i64] [i64 3, i64 1, i64 4, i64 1], align 8
+         define internal i64 @look(i64 %i) noinline optnone {
+           %at = getelementptr [4 x i64], ptr @table, i64 0, i64 %i
+           %value = load i64, ptr %at, align 8
+           ret i64 %value
+         }",
+        "%i = and i64 %x, 3
+         %value = call i64 @look(i64 %i)
+         store i64 %value, ptr %to, align 8",
+    ));
+}
+
+#[test]
 fn bytes_by_value_are_in_a_structure() {
     let params = vec![param(0, 8, PARAM_POINTER), param(8, 20, PARAM_BYTES)];
     let text = "define void @k(ptr %to, ptr byval([20 x i8]) align 4 %bytes) {
