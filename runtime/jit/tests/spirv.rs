@@ -330,6 +330,23 @@ fn vectors_of_bits_are_numbers_in_memory() {
 }
 
 #[test]
+fn classes_of_numbers_are_ranges_of_their_bits() {
+    for (ty, name) in [("half", "f16"), ("float", "f32"), ("double", "f64")] {
+        for classes in [1, 3, 240, 516, 1023] {
+            build(kernel(
+                &format!("declare i1 @llvm.is.fpclass.{name}({ty}, i32)"),
+                &format!(
+                    "%a = load {ty}, ptr %from, align 2
+                     %is = call i1 @llvm.is.fpclass.{name}({ty} %a, i32 {classes})
+                     %byte = zext i1 %is to i8
+                     store i8 %byte, ptr %to, align 1"
+                ),
+            ));
+        }
+    }
+}
+
+#[test]
 fn comparisons_of_three_results_are_lowered() {
     for ty in ["i8", "i32", "i64", "i128"] {
         for kind in ["scmp", "ucmp"] {

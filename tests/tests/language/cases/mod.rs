@@ -177,6 +177,23 @@ where
     agrees_on(&Device::all(), f);
 }
 
+/// The same but on OpenCL's devices, for kernels that format text: there everything is inlined into
+/// one function, for which LLVM takes minutes.
+pub fn agrees_where_text_is_formatted<T>(f: impl Fn(Input) -> T + Send + Sync + Copy + Capture)
+where
+    T: Element + PartialEq + Debug + Default,
+{
+    let mut devices = Device::all();
+    devices.retain(|device| {
+        let has = device.kind() != DeviceKind::OpenCl;
+        if !has {
+            println!("skipped on {device}: code that formats takes minutes there");
+        }
+        has
+    });
+    agrees_on(&devices, f);
+}
+
 /// The same on the devices that call the host's mathematics library; others differ in the last
 /// bits.
 pub fn agrees_with_the_library<T>(f: impl Fn(Input) -> T + Send + Sync + Copy + Capture)
