@@ -43,6 +43,8 @@ fn find() -> Result<Vec<ClDevice>, String> {
     let code = unsafe { (api.platform_ids)(most, platforms.as_mut_ptr(), &raw mut count) };
     driver::check(code, symbol::platform_ids).map_err(|error| error.to_string())?;
     platforms.truncate(count as usize);
+    // A loader with a broken driver may have one that is none.
+    platforms.retain(|platform| *platform != RawPlatform::NULL);
     let mut found = Vec::new();
     let mut left_out = Vec::new();
     for platform in platforms {
