@@ -187,7 +187,7 @@ where
     devices.retain(|device| {
         let has = device.kind() != DeviceKind::OpenCl;
         if !has {
-            println!("skipped on {device}: code that formats takes minutes there");
+            eprintln!("skipped on {device}: code that formats takes minutes there");
         }
         has
     });
@@ -223,7 +223,7 @@ where
             match ran {
                 Ok(()) => {}
                 Err(error) if is_beyond(device, &error) => {
-                    println!("skipped on {device}: {error}");
+                    eprintln!("skipped on {device}: {error}");
                     continue 'devices;
                 }
                 Err(error) => panic!("no panic: {error:?}"),
