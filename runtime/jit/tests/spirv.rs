@@ -314,6 +314,20 @@ fn a_panic_is_written_by_a_function_that_is_not_inlined() {
 }
 
 #[test]
+fn integers_of_more_than_64_bits_are_two_numbers_in_memory() {
+    for bits in [65, 72, 96, 100, 127, 128] {
+        build(kernel(
+            "",
+            &format!(
+                "%value = load i{bits}, ptr %from, align 4
+                 %sum = add i{bits} %value, 3
+                 store i{bits} %sum, ptr %to, align 8"
+            ),
+        ));
+    }
+}
+
+#[test]
 fn vectors_of_bits_are_numbers_in_memory() {
     build(kernel(
         "",

@@ -190,6 +190,18 @@ impl<'m> Lowering<'m> {
             }
             return self.of_halves(ty, halves[0], halves[1]);
         }
+        if let Some((low, high)) = halves_of(ty) {
+            let first = self.load_from(pointer, space, low, align, is_volatile)?;
+            let at = self.at_offset(pointer, space, 8)?;
+            let rest = self.load_from(at, space, high, align_at(align, 8), is_volatile)?;
+            let long = self.int(64);
+            let rest = match high.int_width() {
+                1 => self.bit_as_number(rest, 64),
+                bits if held_in(bits)? == 64 => rest,
+                _ => self.emit_of(Op::UConvert, long, &[rest]),
+            };
+            return self.of_halves(ty, first, rest);
+        }
         if has_pieces(ty) {
             return self.load_pieces(pointer, space, ty, (align, is_volatile));
         }
@@ -248,6 +260,20 @@ impl<'m> Lowering<'m> {
                 self.emit_void(Op::Store, operands);
             }
             return Ok(());
+        }
+        if let Some((low, high)) = halves_of(ty) {
+            let [first, rest] = self.wide_to_memory(value);
+            self.store_to(pointer, space, first, low, align, is_volatile)?;
+            let at = self.at_offset(pointer, space, 8)?;
+            let rest = match high.int_width() {
+                1 => self.number_as_bit(rest, 64),
+                bits if held_in(bits)? == 64 => rest,
+                _ => {
+                    let own = self.ty(high)?;
+                    self.emit_of(Op::UConvert, own, &[rest])
+                }
+            };
+            return self.store_to(at, space, rest, high, align_at(align, 8), is_volatile);
         }
         if has_pieces(ty) {
             return self.store_pieces(pointer, space, value, ty, (align, is_volatile));
@@ -376,6 +402,12 @@ impl<'m> Lowering<'m> {
         self.emit_void(Op::CopyMemorySized, operands);
         Ok(())
     }
+}
+
+/// The lower 64 bits of an integer of 65 to 127, and the others.
+fn halves_of(ty: Type<'_>) -> Option<(Type<'_>, Type<'_>)> {
+    let is_odd = is_wide(ty) && ty.int_width() < 128;
+    is_odd.then(|| (ty.context().int_type(64), ty.context().int_type(ty.int_width() - 64)))
 }
 
 /// The number that memory holds a vector of bits as.
