@@ -2,7 +2,7 @@
 
 use std::sync::Once;
 
-use schism::{Device, DeviceKind};
+use schism::{Device, DeviceKind, LaunchError};
 
 /// All devices. If there is no GPU, the first call in a process says so and why: where tests print
 /// to nobody, on standard error itself, since a test that ran on fewer devices passes all the same.
@@ -23,6 +23,28 @@ pub fn has_recursion(device: &Device) -> bool {
     let has = device.kind() != DeviceKind::OpenCl;
     if !has {
         println!("skipped on {device}: OpenCL has no recursion");
+    }
+    has
+}
+
+/// Whether a device has not what a kernel needs, as the error of its launch says: OpenCL has no
+/// recursion. Where that is so, it is printed.
+#[must_use]
+pub fn is_beyond(device: &Device, error: &LaunchError) -> bool {
+    let text = error.to_string();
+    let is_beyond = device.kind() == DeviceKind::OpenCl && text.contains("uses recursion (`");
+    if is_beyond {
+        println!("skipped on {device}: {text}");
+    }
+    is_beyond
+}
+
+/// Whether kernels can read a clock on a device. Where they cannot, that is printed.
+#[must_use]
+pub fn has_clocks(device: &Device) -> bool {
+    let has = device.kind() != DeviceKind::OpenCl;
+    if !has {
+        println!("skipped on {device}: OpenCL has no clock");
     }
     has
 }

@@ -62,4 +62,5 @@ pub mod random_ir;
 pub mod random_lanes;
 pub mod random_loops;
 pub mod skip;
+pub mod spirv;
 pub mod sub_groups;

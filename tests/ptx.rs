@@ -1,5 +1,5 @@
 //! All kernels of a program as PTX, assembled for real processors where NVIDIA's assembler is
-//! found; and as code objects of AMD's GPUs, see [`amdgcn`].
+//! found; as code objects of AMD's GPUs, see [`amdgcn`]; and as SPIR-V, see [`spirv`].
 //!
 //! `ptxas` comes with CUDA, or with the package `nvidia-cuda-nvcc` of PyPI. It is looked for in
 //! `SCHISM_PTXAS` (the file), in the `PATH`, in `CUDA_HOME` and in `/usr/local/cuda`. No GPU is
@@ -19,7 +19,7 @@ use schism_jit::{JitError, PtxCode, PtxOptions, Request, compile_ptx};
 use schism_jit_abi::Param;
 
 use crate::container::records_of;
-use crate::{amdgcn, skip};
+use crate::{amdgcn, skip, spirv};
 
 /// The processors that kernels are lowered to and assembled for.
 pub const PROCESSORS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_100"];
@@ -48,6 +48,10 @@ pub struct Outcome {
     pub not_for_amd: Vec<String>,
     /// Code objects that were not linked, because there is no linker, and why there is none.
     pub no_linker: Vec<String>,
+    /// Modules of SPIR-V.
+    pub modules: usize,
+    /// Kernels that OpenCL's devices cannot run, and why.
+    pub not_for_opencl: Vec<String>,
     /// What could not be lowered or assembled, and why.
     pub failures: Vec<String>,
 }
@@ -121,7 +125,7 @@ impl Passed {
         }
         let assembler = assembler();
         let changed = assembler.as_ref().and_then(|path| path.metadata().ok()?.modified().ok());
-        (assembler, changed, everything()).hash(&mut hasher);
+        (assembler, changed, everything(), spirv::validator()).hash(&mut hasher);
         Self(own.with_file_name("ptx-passed").join(format!("{:016x}", hasher.finish())))
     }
 
@@ -158,6 +162,11 @@ fn judge(outcome: &Outcome, lacking: &[&str]) {
         amdgcn::PROCESSORS.len(),
         outcome.not_for_amd.len()
     );
+    println!(
+        "{} modules of SPIR-V, {} not possible",
+        outcome.modules,
+        outcome.not_for_opencl.len()
+    );
     if let Some(first) = outcome.no_linker.first() {
         println!("skipped: {} code objects are not linked: {first}", outcome.no_linker.len());
     }
@@ -183,8 +192,8 @@ fn kernels_of(path: &Path) -> Outcome {
             }
         }
     }
-    let assembler = assembler();
-    let assembler = assembler.as_deref();
+    let (assembler, validator) = (assembler(), spirv::validator());
+    let (assembler, validator) = (assembler.as_deref(), validator.as_deref());
     let name = path.file_name().expect("a program has a name").to_string_lossy();
     let name = format!("{name}-{}", std::process::id());
     let folder = &std::env::temp_dir().join("schism-ptx").join(name);
@@ -207,12 +216,25 @@ fn kernels_of(path: &Path) -> Outcome {
                     } else {
                         job.run_amd(&amd_processors_of(index, work.len()))
                     };
+                    // Where everything is inlined LLVM takes minutes for these, too.
+                    let is_large = job.is_large_for_amd.get() && !everything();
+                    let of_opencl = (!is_large).then(|| job.run_opencl(validator));
                     if start.elapsed() > SLOW {
                         println!("{} took {:.1?}", kernel.name, start.elapsed());
                     }
                     let mut outcome = outcome.lock().expect("no thread panicked");
                     outcome.assembled += assembled;
                     outcome.failures.extend(failures);
+                    match of_opencl {
+                        None => {}
+                        Some(Ok(())) => outcome.modules += 1,
+                        Some(Err(text))
+                            if spirv::LACKING.iter().any(|lack| text.contains(lack)) =>
+                        {
+                            outcome.not_for_opencl.push(text);
+                        }
+                        Some(Err(text)) => outcome.failures.push(text),
+                    }
                     for result in of_amd {
                         match result {
                             Ok(()) => outcome.code_objects += 1,
@@ -295,6 +317,14 @@ impl Job<'_> {
             lowered.map_err(|words| format!("{} for {processor}: {words}", self.kernel.name))
         };
         processors.iter().map(lower).collect()
+    }
+
+    /// The result for OpenCL's devices.
+    fn run_opencl(&self, validator: Option<&Path>) -> Result<(), String> {
+        let named = |words| format!("{} for OpenCL: {words}", self.kernel.name);
+        let local_align = self.kernel.groups.map_or(0, |groups| groups.local_align);
+        let module = spirv::lower(self.request(), local_align).map_err(named)?;
+        validator.map_or(Ok(()), |tool| spirv::validate(tool, &module).map_err(named))
     }
 
     fn for_processor(&self, processor: &str) -> Result<bool, String> {

@@ -7,6 +7,7 @@
 //! gives the same module.
 
 mod gpu;
+pub mod spirv;
 
 use std::ffi::{CString, c_void};
 use std::fmt::Write;

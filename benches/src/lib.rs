@@ -2,7 +2,9 @@
 
 pub mod algorithms;
 pub mod cpu;
+pub mod gpu;
 pub mod items;
+pub mod opencl;
 
 use schism_examples::blur::Blur;
 use schism_examples::picture::Pixel;

@@ -224,6 +224,9 @@ impl Devices {
                 Target::Amdgcn(_) => {
                     line("hip", format!("AMD GPUs with this processor ({target}){partly}"));
                 }
+                Target::Spirv => {
+                    line("opencl", format!("devices whose drivers take SPIR-V{partly}"));
+                }
             }
         }
         if self.jit {
@@ -279,6 +282,11 @@ fn collect(
     }
     if devices.aot.keys().any(|target| matches!(target, Target::Amdgcn(_))) {
         text.push_str("AMD GPUs need HIP, libamdhip64.so, which comes with the system\n");
+    }
+    if devices.aot.contains_key(&Target::Spirv) {
+        text.push_str(
+            "OpenCL's devices need its loader, libOpenCL.so.1, which comes with the system\n",
+        );
     }
     Ok(text + &devices.text())
 }

@@ -6,7 +6,7 @@
 //! | variant | what it serves |
 //! |---|---|
 //! | `plain` | launches that begin at zero, with less than 2³¹ work-items in each dimension on a GPU |
-//! | `general` | any size, sub-grids, values of specialization constants; on the CPU only for kernels with such constants |
+//! | `general` | any size, sub-grids, values of specialization constants; on the CPU only for kernels with such constants, in SPIR-V without them |
 //! | `offset`, `general-offset` | the same for launches with an offset, for kernels that read it |
 //!
 //! Stage 2 is the library that `SCHISM_JIT` names. It runs on the LLVM that this process has
@@ -209,6 +209,8 @@ fn forms(
         Target::Host(_) if host_mathematics => (0, constants, 0),
         Target::Host(_) => (0, constants, FLAG_PORTABLE_MATH),
         Target::Ptx(_) | Target::Amdgcn(_) => (ASSUME_INDEX_32, constants | FLAG_BASE, 0),
+        // Of a program that a driver has built nobody can set a variable.
+        Target::Spirv => (0, FLAG_BASE, 0),
     };
     let form = |name, flags, assumptions| Form { name, flags: flags | always, assumptions };
     let forms = [
@@ -250,6 +252,7 @@ impl PassContext<'_> {
             Target::Amdgcn(processor) => {
                 stage2.compile_amdgcn(wanted, processor.as_str(), assumptions)
             }
+            Target::Spirv => stage2.compile_spirv(wanted),
         }
     }
 

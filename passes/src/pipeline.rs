@@ -250,6 +250,7 @@ pub static SPIRV: &[Step] = &[
     Step::Target("end-work-items"),
     Step::Target("forget-unwinding"),
     Step::Target("expand-wide-integers"),
+    Step::Target("plain-group-accesses"),
     Step::Target("expand-atomics"),
     Step::Target("expand-fills"),
     Step::Target("compare-addresses"),

@@ -1,6 +1,7 @@
 //! Kernels that reach statics which refer to each other in circles, and to themselves; and one that
 //! reaches none.
 
+use schism::DeviceKind;
 use schism::prelude::*;
 
 struct Node {
@@ -69,6 +70,10 @@ fn compare(name: &str, found: &[u32], f: fn(u32) -> u32) {
 
 fn main() -> Result<(), schism::Error> {
     for device in Device::all() {
+        // SPIR-V has no variables that contain their own address.
+        if device.kind() == DeviceKind::OpenCl {
+            continue;
+        }
         println!("on {device}");
         let queue = Queue::on(&device)?;
         let mut out = Buffer::filled(&queue, 1000, 0_u32)?;

@@ -5,6 +5,8 @@
 //!
 //! | word | meaning |
 //! |---|---|
+//! | `no-platforms`, `null-platform` | the loader finds no driver; it gives one that is none |
+//! | `two-platforms` | there are two platforms of the same name, with the same devices |
 //! | `no-device` | the platform has no device |
 //! | `no-spirv` | the device takes no SPIR-V |
 //! | `no-memory` | host and device share none |
@@ -14,6 +16,7 @@
 //! | `no-sub-groups` | no sub-groups of 32 work-items |
 //! | `small` | groups of 16 work-items, local memory of 1 KiB |
 //! | `build` | no program can be built |
+//! | `gone` | the device vanishes with the first launch: that launch ends with an error, and nothing works afterwards |
 //! | `context`, `queue`, `allocation`, `kernel`, `launch`, `wait` | that call fails |
 
 #![allow(non_snake_case, clippy::missing_safety_doc)]
@@ -21,6 +24,7 @@
 use std::alloc::{Layout, alloc_zeroed};
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 type Code = i32;
 /// A handle, of which nobody asks more than whether it is null.
@@ -28,9 +32,14 @@ type Handle = *mut c_void;
 
 const SUCCESS: Code = 0;
 const DEVICE_NOT_FOUND: Code = -1;
+const DEVICE_NOT_AVAILABLE: Code = -2;
+const EXECUTION_FAILED: Code = -14;
 const OUT_OF_RESOURCES: Code = -5;
 const BUILD_FAILED: Code = -11;
 const INVALID_VALUE: Code = -30;
+
+/// Whether the device has vanished.
+static IS_GONE: AtomicBool = AtomicBool::new(false);
 
 fn is_set(word: &str) -> bool {
     let words = std::env::var("FAKE_OPENCL").unwrap_or_default();
@@ -71,9 +80,17 @@ unsafe fn answer(bytes: &[u8], room: usize, value: *mut c_void, size: *mut usize
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clGetPlatformIDs(_: u32, ids: *mut Handle, all: *mut u32) -> Code {
+    if is_set("no-platforms") {
+        // What loaders say without drivers.
+        return -1001;
+    }
+    let both = is_set("two-platforms");
     unsafe {
-        ids.write(handle(16));
-        all.write(1);
+        ids.write(if is_set("null-platform") { null_mut() } else { handle(16) });
+        if both {
+            ids.add(1).write(handle(17));
+        }
+        all.write(1 + u32::from(both));
     }
     SUCCESS
 }
@@ -327,15 +344,19 @@ pub unsafe extern "C" fn clEnqueueNDRangeKernel(
     _: *const Handle,
     event: *mut Handle,
 ) -> Code {
+    if IS_GONE.load(Relaxed) {
+        return DEVICE_NOT_AVAILABLE;
+    }
     if !is_set("launch") {
         unsafe { event.write(handle(128)) };
     }
+    IS_GONE.store(is_set("gone"), Relaxed);
     result("launch")
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clWaitForEvents(_: u32, _: *const Handle) -> Code {
-    result("wait")
+    if IS_GONE.load(Relaxed) { EXECUTION_FAILED } else { result("wait") }
 }
 
 #[unsafe(no_mangle)]
@@ -346,7 +367,8 @@ pub unsafe extern "C" fn clGetEventInfo(
     value: *mut c_void,
     size: *mut usize,
 ) -> Code {
-    unsafe { answer(&0_u32.to_le_bytes(), room, value, size) }
+    let status = if IS_GONE.load(Relaxed) { OUT_OF_RESOURCES } else { 0 };
+    unsafe { answer(&status.to_le_bytes(), room, value, size) }
 }
 
 #[unsafe(no_mangle)]

@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use schism::LaunchError;
+use schism::{DeviceKind, LaunchError};
 use schism::prelude::*;
 
 /// The memory of a work-item.
@@ -119,18 +119,21 @@ fn main() {
             o[0] = v[x];
         });
         case!("in a function", |o, v, x| set(o, v, x));
-        case!("in a recursive function", |o, v, x| {
-            o[2] = deep(o, v, x, x);
-        });
-        case!("before a recursive function", |o, v, x| {
-            o[0] = 8;
-            let mut own = [0; 40];
-            o[0] = deep(&mut own, v, x, x);
-        });
-        case!("before a recursive function that reads", |o, v, x| {
-            o[0] = 8;
-            o[0] = element(v, x - 7);
-        });
+        // OpenCL has no recursion.
+        if device.kind() != DeviceKind::OpenCl {
+            case!("in a recursive function", |o, v, x| {
+                o[2] = deep(o, v, x, x);
+            });
+            case!("before a recursive function", |o, v, x| {
+                o[0] = 8;
+                let mut own = [0; 40];
+                o[0] = deep(&mut own, v, x, x);
+            });
+            case!("before a recursive function that reads", |o, v, x| {
+                o[0] = 8;
+                o[0] = element(v, x - 7);
+            });
+        }
         case!("through a pointer", |o, v, x| {
             let f: fn(&mut Memory, &[u32], usize) = if x > 100 { |o, _, _| o[0] = 1 } else { set };
             o[1] = 5;

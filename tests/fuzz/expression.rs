@@ -1,6 +1,6 @@
 //! Expressions of every type.
 
-use super::generator::Generator;
+use super::generator::{Generator, LIBRARY};
 use super::node::Node;
 use super::types::{AdtKind, BOOL, CHAR, Prim, Type, U8, U32, U64, USIZE};
 
@@ -395,7 +395,7 @@ impl Generator {
                 let (a, b) = self.binary_operand(ty, depth);
                 Node::expr(ty, &format!("({method})"), [a, b])
             }
-            78..92 if self.uses(10) => {
+            78..92 if self.uses(LIBRARY) => {
                 // The mathematics library. A compiler may know the result of a constant argument
                 // better.
                 let methods = [

@@ -1,6 +1,7 @@
 //! Code compiled ahead of time is in the program's containers, runs without stage 2, and gives the
 //! host's results.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -544,6 +545,92 @@ fn with_a_compiler_a_gpu_gets_what_it_asks_for() {
         said[1].contains("the driver refuses its code") && said[6].starts_with("range: sm_80"),
         "{said:?}"
     );
+}
+
+/// The program with code for one target of each kind, and the fake drivers beside it.
+fn for_all_kinds(lab: &Lab) -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let folder = lab.folder("aot-kinds");
+        for driver in ["crates/fake_cuda.rs", "crates/fake_hip.rs", "crates/fake_opencl.rs"] {
+            let mut compile = lab.rustc(Compiler::Stock, &folder);
+            compile.args(["--crate-type=cdylib", "-O"]);
+            text(compile.arg(source(driver)));
+        }
+        let mut compile = rustc(lab, &folder, ALL_KINDS);
+        text(compile.arg(source("crates/aot_kinds.rs")).args(["-o", "program"]));
+        folder.join("program")
+    })
+}
+
+const ALL_KINDS: &str = "host,ptx:sm_90,spirv,amdgcn:gfx90a";
+
+#[test]
+fn each_kernel_has_code_for_all_targets() {
+    let Some(lab) = lab() else { return };
+    let program = for_all_kinds(lab);
+    let container = containers(program).remove(0);
+    assert_eq!(container.kernels.len(), 2);
+    for kernel in &container.kernels {
+        let images = container.images.iter().filter(|image| kernel.images.contains(&image.name));
+        let targets = images.filter_map(|image| image.code.as_ref());
+        let targets: BTreeSet<_> = targets.map(|code| code.target.to_string()).collect();
+        let known = |part: &str| targets.iter().any(|target| target.starts_with(part));
+        assert!(
+            targets.len() == 4
+                && ["host:x86-64", "ptx:sm_90", "spirv", "amdgcn:gfx90a"].into_iter().all(known),
+            "{}: {targets:?}",
+            kernel.display_name
+        );
+    }
+    // Modules of SPIR-V begin with its number.
+    let spirv = container.images.iter().filter(|image| image.format == "spirv");
+    assert!(spirv.clone().all(|image| image.data.starts_with(&0x0723_0203_u32.to_le_bytes())));
+    let mut variants: Vec<_> = spirv.map(|image| &*image.variant).collect();
+    variants.sort_unstable();
+    assert_eq!(variants, ["general", "general", "plain", "plain"]);
+}
+
+#[test]
+fn each_device_takes_its_own_code() {
+    let Some(lab) = lab() else { return };
+    let program = for_all_kinds(lab);
+    let beside = |name: &str| program.with_file_name(name);
+    let run = |program: &Path, device: &str| {
+        // Without a compiler a kernel that runs is one that was made ahead of time.
+        let mut command = without_stage2(program);
+        command.env("SCHISM_DEVICE", device);
+        command.env("SCHISM_CUDA", beside("libfake_cuda.so")).env("FAKE_CUDA_CAPABILITY", "90");
+        command.env("SCHISM_HIP", beside("libfake_hip.so"));
+        command.env("SCHISM_OPENCL", beside("libfake_opencl.so"));
+        lines(&mut command).0
+    };
+    let kinds = [
+        ("cpu", "host"),
+        ("cuda:0", "ptx:sm_90"),
+        ("hip:0", "amdgcn:gfx90a"),
+        ("opencl:0", "spirv"),
+    ];
+    for (device, target) in kinds {
+        let said = run(program, device);
+        assert_eq!(said.first().map(String::as_str), Some(&*format!("{device} ok")), "{said:?}");
+        assert!(said[1].starts_with("made ahead of time, on "), "{said:?}");
+        // The same program with one target runs on that device alone.
+        let folder = lab.folder(&format!("aot-{target}"));
+        let mut compile = rustc(lab, &folder, target);
+        text(compile.arg(source("crates/aot_kinds.rs")).args(["-o", "program"]));
+        for (other, _) in kinds {
+            let said = run(&folder.join("program"), other);
+            assert_eq!(said[0] == format!("{other} ok"), device == other, "{target}: {said:?}");
+        }
+    }
+    // Where a program has no code for a device, and there is no compiler, that is said.
+    let [none, ..] = programs(lab);
+    let mut command = without_stage2(none);
+    command.env("SCHISM_OPENCL", beside("libfake_opencl.so")).env("SCHISM_DEVICE", "opencl:0");
+    let (said, _) = lines(&mut command);
+    assert!(said[0].starts_with("no compiler: the device `opencl:0`"), "{said:?}");
+    assert!(said[0].contains("--targets"), "{said:?}");
 }
 
 #[test]

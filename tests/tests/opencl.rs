@@ -131,12 +131,62 @@ fn what_a_device_lacks_fails_by_name() {
             expect(&["launch", kind], faults, "opencl:0", part);
         }
     }
+    let limit = "16384 bytes";
+    expect(&["launch", "local-memory"], "small", "opencl:0", limit);
     expect(&["launch", "plain"], "small", "opencl:0", "ok");
     expect(&["launch", "groups"], "small", "opencl:0", "16");
 }
 
 #[test]
+fn what_opencl_lacks_fails_by_name() {
+    expect(&["launch", "clock"], "", "opencl:0", "uses a clock, which the opencl device does not");
+    expect(&["launch", "time"], "", "opencl:0", "uses a clock, which the opencl device does not");
+    expect(&["launch", "recursion"], "", "opencl:0", "uses recursion (`");
+    for kind in ["clock", "time", "recursion"] {
+        expect(&["launch", kind], "", "cpu", "ok");
+    }
+}
+
+#[test]
+fn platforms_of_one_name_are_told_apart_by_numbers() {
+    let all = r#"["opencl:0", "opencl:1", "opencl:2", "opencl:3"]"#;
+    expect(&["names"], "two-platforms", "cpu", all);
+    for (name, device) in [("opencl:fakes", "opencl:0"), ("opencl:3", "opencl:3")] {
+        expect(&["device"], "two-platforms", name, device);
+        expect(&["launch", "plain"], "two-platforms", name, "ok");
+    }
+    expect(&["device"], "two-platforms", "opencl:4", "opencl:3 (Paper Two of Fakes, 1.0 1.0)");
+}
+
+#[test]
+fn a_loader_without_a_good_driver_has_no_device() {
+    for faults in ["no-platforms", "null-platform"] {
+        expect(&["names"], faults, "cpu", "[]");
+        expect(&["launch", "plain"], faults, "cpu", "ok");
+        expect(&["device"], faults, "opencl:0", "the device `opencl:0` was asked for, but");
+    }
+    expect(&["device"], "no-platforms", "opencl:0", "clGetPlatformIDs");
+}
+
+#[test]
+fn a_device_that_vanishes_is_an_error_each_time() {
+    let Some(said) = on_fake(&["launch", "twice"], "gone", "opencl:0") else { return };
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(lines.len() == 2 && lines[0].contains("clWaitForEvents"), "{said}");
+    assert!(lines[1].contains("clEnqueueNDRangeKernel"), "{said}");
+    assert!(lines[1].contains("CL_DEVICE_NOT_AVAILABLE"), "{said}");
+}
+
+#[test]
 fn failures_of_a_driver_are_errors() {
+    for (call, name) in [
+        ("context", "clCreateContext"),
+        ("queue", "clCreateCommandQueueWithProperties"),
+        ("allocation", "has no room for a buffer"),
+        ("program", "clCreateProgramWithIL"),
+    ] {
+        expect(&["launch", "plain"], call, "opencl:0", name);
+    }
     expect(&["launch", "plain"], "build", "opencl:0", "CL_BUILD_PROGRAM_FAILURE");
     expect(&["launch", "plain"], "build", "opencl:0", "paper jam in line 7");
     for (call, name) in [

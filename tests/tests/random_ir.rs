@@ -14,6 +14,19 @@ fn random_modules_do_after_the_passes_what_they_did_before() {
 }
 
 #[test]
+fn random_modules_become_valid_spirv() {
+    let validator = schism_tests::spirv::validator();
+    let mut modules = 0;
+    for seed in 0..100 {
+        match random_ir::spirv::check(seed, validator.as_deref()) {
+            Ok(lowered) => modules += lowered,
+            Err(failure) => panic!("{failure}"),
+        }
+    }
+    assert!(modules >= 100, "{modules} modules of 100 seeds");
+}
+
+#[test]
 fn a_wrong_result_would_be_seen() {
     let mut seen = 0;
     for seed in 0..20 {

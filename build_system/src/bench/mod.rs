@@ -10,6 +10,7 @@ mod compile;
 mod cpu;
 mod gpu;
 mod launch;
+mod opencl;
 mod pack;
 mod resident;
 mod stdpar;
@@ -53,6 +54,11 @@ pub const SUBJECTS: &[Subject] = &[
         name: "launch",
         summary: "first launches of kernels, compiled and found on disk",
         run: launch::run,
+    },
+    Subject {
+        name: "opencl",
+        summary: "kernels on OpenCL's driver for processors beside OpenCL C (`bench opencl --help`)",
+        run: opencl::run,
     },
     Subject {
         name: "stdpar",

@@ -140,6 +140,7 @@ fn help_for_a_verb_shows_schisms_own_options_before_cargos() {
         ("setup --help", "get everything ready"),
         ("help emit", "--kernel NAME"),
         ("bench gpu --help", "--clock device|host"),
+        ("bench opencl --help", "--lowering [KERNEL]"),
     ] {
         let own = said(words);
         assert!(own.contains(option) && !own.contains("doctor"), "{words}: {own}");

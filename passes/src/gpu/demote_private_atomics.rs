@@ -83,7 +83,7 @@ fn is_local(address: Value<'_>) -> bool {
 }
 
 /// Takes the ordering from a load or a store.
-pub(crate) fn make_plain(access: Value<'_>) {
+pub fn make_plain(access: Value<'_>) {
     let plain = AtomicOrdering::NotAtomic;
     if access.ordering() != plain {
         access.set_single_thread(false);

@@ -38,7 +38,7 @@
 //! ```
 //! becomes two blocks, each with its own addition.
 //!
-//! The fence orders nothing that matters: it keeps a panic's block a block. Without it the code
+//! The fence orders nothing that matters, and is there for NVIDIA's GPUs: it keeps a panic's block a block. Without it the code
 //! generator goes to `%panic` right from the check, and prepares what `%panic` takes in front of
 //! it; and NVIDIA's assembler makes of the short block instructions with a condition, which take
 //! their time in a loop that never panics.
@@ -52,11 +52,20 @@ use crate::spec::builtins;
 
 /// Runs the pass over a module.
 pub fn run(module: &Module<'_>) {
-    run_raw(module.handle());
+    run_raw(module.handle(), Fences::Yes);
+}
+
+/// Whether there is a fence in front of each branch to the common block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fences {
+    /// There is.
+    Yes,
+    /// There is none.
+    No,
 }
 
 /// Runs the pass over a module.
-pub fn run_raw(module: ModuleRef<'_>) {
+pub fn run_raw(module: ModuleRef<'_>, fences: Fences) {
     for function in module.functions() {
         for panic in panics(function) {
             take_apart(function, panic);
@@ -66,7 +75,7 @@ pub fn run_raw(module: ModuleRef<'_>) {
             sink_operands(panic.call);
         }
         if calls.len() > 1 {
-            join(function, &calls);
+            join(function, &calls, fences);
         }
     }
 }
@@ -162,7 +171,7 @@ pub(crate) fn words_of(function: &str) -> Option<u32> {
     function.strip_prefix(builtins::PANIC_SITE)?.strip_prefix('.')?.parse().ok()
 }
 
-fn join<'m>(function: Value<'m>, calls: &[Panic<'m>]) {
+fn join<'m>(function: Value<'m>, calls: &[Panic<'m>], fences: Fences) {
     let Some(widest) = calls.iter().max_by_key(|panic| panic.words).copied() else { return };
     let ty = widest.callee.value_type();
     let context = function.ty().context();
@@ -201,7 +210,9 @@ fn join<'m>(function: Value<'m>, calls: &[Panic<'m>]) {
         panic.call.cut_block();
         block.end().erase();
         builder.position_at_end(block);
-        builder.fence(ordering, block_wide);
+        if fences == Fences::Yes {
+            builder.fence(ordering, block_wide);
+        }
         builder.br(joined);
     }
 }

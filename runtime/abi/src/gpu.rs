@@ -125,6 +125,8 @@ pub const NARROW: u64 = 1 << 31;
 pub const ASSUME_INDEX_32: u32 = 1;
 /// The range is a multiple of the block in each dimension: every work-item of a block is inside.
 pub const ASSUME_DIVISIBLE: u32 = 2;
+/// With [`TARGET_SPIRV`]: one thread of the device computes all work-items of a group.
+pub const ASSUME_GROUP_ON_THREAD: u32 = 4;
 
 /// A kernel for a GPU's driver: a text, SPIR-V's little-endian words, or a code object.
 ///

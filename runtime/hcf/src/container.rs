@@ -132,6 +132,7 @@ impl Code {
             Target::Host(_) => "elf",
             Target::Ptx(_) => "ptx",
             Target::Amdgcn(_) => "amdgcn",
+            Target::Spirv => "spirv",
         }
     }
 }

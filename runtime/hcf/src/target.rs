@@ -26,6 +26,8 @@ pub enum Target {
     Ptx(Processor),
     /// AMD GPUs, as code objects for one processor.
     Amdgcn(AmdProcessor),
+    /// OpenCL's devices, as SPIR-V, which their drivers compile.
+    Spirv,
 }
 
 /// A level of x86-64 processors, as the psABI defines them. Each includes the ones before.
@@ -168,7 +170,7 @@ pub enum TargetError {
     /// Its kind is unknown.
     #[error(
         "there is no target `{0}`; a target is `host`, `host:LEVEL` such as `host:x86-64-v3`, `ptx:PROCESSOR` such as `ptx:sm_80`, \
-         or `amdgcn:PROCESSOR` such as `amdgcn:gfx90a`"
+         `amdgcn:PROCESSOR` such as `amdgcn:gfx90a`, or `spirv`"
     )]
     Kind(String),
     /// The processor is unknown.
@@ -230,6 +232,7 @@ impl FromStr for Target {
             Some(("ptx", processor)) => processor.parse().map(Self::Ptx),
             Some(("amdgcn", processor)) => processor.parse().map(Self::Amdgcn),
             Some(("host", level)) => level.parse().map(Self::Host),
+            None if text == "spirv" => Ok(Self::Spirv),
             _ => Err(TargetError::Kind(text.to_owned())),
         }
     }
@@ -264,6 +267,7 @@ impl fmt::Display for Target {
             Self::Host(level) => write!(f, "host:{level}"),
             Self::Ptx(processor) => write!(f, "ptx:{processor}"),
             Self::Amdgcn(processor) => write!(f, "amdgcn:{processor}"),
+            Self::Spirv => f.write_str("spirv"),
         }
     }
 }
@@ -355,6 +359,8 @@ mod tests {
         for name in AMD_PROCESSORS {
             assert_eq!(name.parse::<AmdProcessor>().unwrap().to_string(), name);
         }
+        assert_eq!("spirv".parse(), Ok(Target::Spirv));
+        assert_eq!(Target::Spirv.to_string(), "spirv");
         for level in Level::ALL {
             assert_eq!(Target::Host(level).to_string().parse(), Ok(Target::Host(level)));
         }
@@ -381,6 +387,8 @@ mod tests {
             ("spirv:1.6", "no target `spirv:1.6`"),
             ("host:haswell", "no level `haswell`"),
             ("host,host", "`host` is named twice"),
+            ("spirv,spirv", "`spirv` is named twice"),
+            ("spirv:", "no target `spirv:`"),
             ("ptx:sm_80,host,ptx:sm_80", "`ptx:sm_80` is named twice"),
         ] {
             let error = text.parse::<Targets>().unwrap_err().to_string();
@@ -394,11 +402,11 @@ mod tests {
 
     #[test]
     fn order_makes_no_difference() {
-        let one = "amdgcn:gfx90a,ptx:sm_90,host,ptx:sm_80,host:x86-64-v4";
-        let other = "host:x86-64-v4,ptx:sm_80,amdgcn:gfx90a,ptx:sm_90,host";
+        let one = "spirv,amdgcn:gfx90a,ptx:sm_90,host,ptx:sm_80,host:x86-64-v4";
+        let other = "host:x86-64-v4,ptx:sm_80,amdgcn:gfx90a,spirv,ptx:sm_90,host";
         let [one, other] = [one, other].map(|text| text.parse::<Targets>().unwrap());
         assert_eq!(one, other);
-        assert_eq!(one.to_string(), "host,host:x86-64-v4,ptx:sm_80,ptx:sm_90,amdgcn:gfx90a");
+        assert_eq!(one.to_string(), "host,host:x86-64-v4,ptx:sm_80,ptx:sm_90,amdgcn:gfx90a,spirv");
     }
 
     #[test]

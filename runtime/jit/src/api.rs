@@ -214,6 +214,7 @@ unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions)
         aligned: request.aligned,
         narrow: request.narrow,
         libdevice: Libdevice(libdevice.to_vec()),
+        global_ids: false,
     };
     Ok((common, options))
 }

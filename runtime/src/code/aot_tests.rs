@@ -28,6 +28,7 @@ fn image(target: &str, form: &str, flags: u32, assumptions: u32) -> Image {
                 format!("//\n// Made by\n\n.version {version}\n.target {processor}\n").into_bytes()
             }
             Target::Host(_) | Target::Amdgcn(_) => b"\x7fELF".to_vec(),
+            Target::Spirv => 0x0723_0203_u32.to_le_bytes().to_vec(),
         },
         ..Image::default()
     }

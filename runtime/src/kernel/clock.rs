@@ -11,7 +11,7 @@ unsafe extern "C" {
 /// NVIDIA GPU it counts clock cycles of the multiprocessor (`%clock64`), on an AMD GPU those of the
 /// compute unit, or ticks of a slower clock where these are not counted. The difference of two
 /// readings in one work-item is the time between them. Readings of work-items on other processors
-/// have another origin.
+/// have another origin. OpenCL has no clock: its devices refuse kernels that read one.
 ///
 /// Compilers may move computations past a reading, as they may on the host.
 ///
@@ -42,8 +42,7 @@ pub fn device_clock() -> u64 {
 ///
 /// The resolution depends on the device: the host devices use the system's monotonic clock; the
 /// timer of an NVIDIA GPU (`%globaltimer`) advances once a microsecond or less often, that of an AMD
-/// GPU every few tens of nanoseconds. For short
-/// times see [`device_clock`].
+/// GPU every few tens of nanoseconds. For short times see [`device_clock`]. OpenCL has no clock.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {

@@ -27,9 +27,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             serve(|name| library.open(name))?;
         }
         ["opencl", library, source] => {
-            let device = opencl::Device::load(library, &std::fs::read_to_string(source)?)?;
+            let device = opencl::load(library, &std::fs::read_to_string(source)?)?;
             println!("{}", device.name());
-            serve(|name| device.open(name))?;
+            serve(|name| opencl::open(device, name))?;
         }
         ["limits"] => limits::print(),
         _ => return Err("cpu_peers rayon | ispc LIBRARY | opencl LIBRARY SOURCE | limits".into()),

@@ -11,7 +11,6 @@
 mod black_scholes;
 mod breadth;
 mod copies;
-mod data;
 mod histogram;
 mod launch;
 mod mandelbrot;
@@ -20,7 +19,6 @@ mod nbody;
 mod real;
 mod reduction;
 mod scan;
-mod settings;
 mod sgemm;
 mod spmv;
 mod stencil;
@@ -30,6 +28,7 @@ mod transpose;
 use std::error::Error;
 
 use schism::Queue;
+use schism_bench::gpu::{data, settings};
 
 use crate::measure::Bench;
 use crate::settings::{Settings, Suite};

@@ -5,7 +5,7 @@
 //! | key | value |
 //! |---|---|
 //! | `kernel`, `type`, `size` | the measurement |
-//! | `variant` | `precise`, `relaxed`, `specialised` (precise, and sizes are constants); the baselines say `nofma`, `fma` |
+//! | `variant` | `precise`, `relaxed`, `specialised` (precise, and sizes are constants); the baselines say `nofma`, `fma`, `opencl` |
 //! | `bytes` | the minimum that a run must read and write; 0 if memory is not the limit |
 //! | `clock` | `device` or `host` |
 //! | `median`, `min`, `p95` | seconds of a run, over `runs` timed ones after [`WARM_UP`] others |
@@ -169,7 +169,9 @@ impl Bench {
             Clock::Device => self.queue.with_timing(),
             Clock::Host => self.queue.clone(),
         };
-        variants.iter().filter(move |_| wanted).map(move |&variant| {
+        let one = self.settings.precise;
+        let wanted = move |variant: &&Variant| wanted && (!one || **variant == Variant::Precise);
+        variants.iter().filter(wanted).map(move |&variant| {
             let math = match variant {
                 Variant::Relaxed => Math::Relaxed,
                 Variant::Precise | Variant::Specialised => Math::Precise,

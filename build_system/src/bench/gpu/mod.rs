@@ -17,7 +17,7 @@ pub mod baseline;
 mod options;
 mod pack;
 mod record;
-mod table;
+pub mod table;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

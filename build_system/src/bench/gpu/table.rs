@@ -13,12 +13,14 @@ const NEAR: f64 = 1e-2;
 #[derive(Clone, Debug)]
 pub struct Line {
     /// Kernel and type.
-    name: (String, String),
-    size: String,
+    pub name: (String, String),
+    pub size: String,
     variant: String,
     clock: String,
     bytes: f64,
-    median: f64,
+    pub median: f64,
+    /// The shortest run.
+    pub min: f64,
     first: f64,
     bits: String,
     sum: f64,
@@ -42,6 +44,7 @@ impl Line {
             clock: text("clock")?,
             bytes: number("bytes")?,
             median: number("median")?,
+            min: number("min")?,
             first: number("first")?,
             bits: text("bits")?,
             sum: number("sum")?,
@@ -67,7 +70,7 @@ const BY_MEMORY: [&str; 7] = ["copy_in", "copy_out", "copy", "mul", "add", "tria
 
 /// Whether results agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Agreement {
+pub enum Agreement {
     Bits,
     Near,
     Different,
@@ -297,7 +300,8 @@ impl Row {
     }
 }
 
-fn agreement(ours: &Line, theirs: &Line) -> Agreement {
+/// Whether the results of two measurements agree.
+pub fn agreement(ours: &Line, theirs: &Line) -> Agreement {
     if ours.bits == theirs.bits {
         Agreement::Bits
     } else if (ours.sum - theirs.sum).abs() <= NEAR * theirs.sum.abs().max(1.0) {
@@ -307,14 +311,16 @@ fn agreement(ours: &Line, theirs: &Line) -> Agreement {
     }
 }
 
-fn geometric_mean(values: &[f64]) -> Option<f64> {
+/// The geometric mean, if there is a value.
+pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
     }
     Some((values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
 }
 
-fn seconds(value: Option<f64>) -> String {
+/// A time for people.
+pub fn seconds(value: Option<f64>) -> String {
     match value {
         None => format!("{:>10}", "-"),
         Some(value) if value < 1e-3 => format!("{:>7.2} us", value * 1e6),

@@ -23,6 +23,9 @@ use crate::module::Module;
 use crate::{JitError, Request};
 use schism_llvm::{Context, Opcode, Value};
 
+/// LLVM's intrinsic for a work-item's place in the grid, where the device has it as a value.
+pub const THREAD_ID: &str = "llvm.spv.thread.id.i64";
+
 /// Passes values known in the entry only to functions that are not inlined into it.
 const KEEP: &str = "schism.keep";
 
@@ -240,6 +243,7 @@ fn text(
             writeln!(o, "declare i32 @llvm.nvvm.read.ptx.sreg.{name}.{axis}()")?;
         }
     }
+    writeln!(o, "declare i64 @{THREAD_ID}(i32)")?;
     writeln!(o, "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) convergent nounwind")?;
     if let Some(plain) = copied {
         message::bodies(o, groups, plain)?;
@@ -367,30 +371,42 @@ fn builtin_bodies(
         let range = format!("  %range = call i64 @{}()\n", HIDDEN[index]);
 
         // In groups, a sub-grid begins at a group, otherwise at a work-item.
-        let mut id = register("tid", "tid", axis) + &register("block", "ctaid", axis);
-        id += &block("size", index);
-        id += &base("base", index);
-        id += &match (small, groups) {
-            (true, true) => "  %base.32 = trunc i64 %base to i32
+        let id = if options.global_ids {
+            let unit =
+                if groups { block("size", index) } else { "  %size = add i64 1, 0\n".into() };
+            let limit = 1_u64 << 62;
+            format!(
+                "  %place = call range(i64 0, {limit}) i64 @{THREAD_ID}(i32 {index})\n{}{unit}  %first = mul nuw nsw i64 %base, %size
+                   %id = add nuw nsw i64 %place, %first\n",
+                base("base", index)
+            )
+        } else {
+            let mut id = register("tid", "tid", axis) + &register("block", "ctaid", axis);
+            id += &block("size", index);
+            id += &base("base", index);
+            id += &match (small, groups) {
+                (true, true) => "  %base.32 = trunc i64 %base to i32
                 %group.32 = add nuw i32 %block.32, %base.32
                 %first = mul nuw i32 %group.32, %size.32
                 %id.32 = add nuw i32 %first, %tid.32
                 %id = zext i32 %id.32 to i64\n"
-                .to_owned(),
-            (true, false) => "  %base.32 = trunc i64 %base to i32
+                    .to_owned(),
+                (true, false) => "  %base.32 = trunc i64 %base to i32
                 %first = mul nuw i32 %block.32, %size.32
                 %place = add nuw i32 %first, %tid.32
                 %id.32 = add nuw i32 %place, %base.32
                 %id = zext i32 %id.32 to i64\n"
-                .to_owned(),
-            (false, true) => "  %group = add nuw nsw i64 %block, %base
+                    .to_owned(),
+                (false, true) => "  %group = add nuw nsw i64 %block, %base
                 %first = mul nuw nsw i64 %group, %size
                 %id = add nuw nsw i64 %first, %tid\n"
-                .to_owned(),
-            (false, false) => "  %first = mul nuw nsw i64 %block, %size
+                    .to_owned(),
+                (false, false) => "  %first = mul nuw nsw i64 %block, %size
                 %place = add nuw nsw i64 %first, %tid
                 %id = add nuw nsw i64 %place, %base\n"
-                .to_owned(),
+                    .to_owned(),
+            };
+            id
         };
         define(GLOBAL_ID[index], id, "%id")?;
         define(LOCAL_ID[index], register("tid", "tid", axis), "%tid")?;

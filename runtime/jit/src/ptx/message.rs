@@ -42,6 +42,7 @@ use crate::image::{self, GLOBAL_ID, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SIT
 use crate::module::Module;
 use crate::{JitError, Request};
 use schism_llvm::{Context, Opcode, Value};
+use schism_passes::gpu::merge_panic_exits::Fences;
 
 /// The bitcode of `recorder.rs`.
 static RECORDER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder/recorder.bc"));
@@ -57,6 +58,13 @@ pub const PRINTS: &str = "schism.print";
 /// it may unwind, as far as LLVM knows, and so may everything that panics
 /// (`schism_passes::frontend::lower_unwind`).
 const END: &str = "schism.end";
+
+/// What the functions are called that write messages of plain values, and that return whether to
+/// call them again: never.
+const WRITE: &str = "schism.write";
+
+/// What the state of a message buffer never is.
+const NO_STATE: i32 = -1;
 
 /// Adds the code that copies messages, if the module declares it.
 pub fn link<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
@@ -230,15 +238,31 @@ impl Shaped {
     }
 }
 
-/// After optimisation: lowers panics with plain values to messages, and ends all that panic.
+/// Where the code is that writes the message of a panic with plain values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writing {
+    /// In the function that panics.
+    InPlace,
+    /// In a function that is never inlined, for compilers that compute several work-items in the
+    /// lanes of vectors: they compute what is in the function that panics for all lanes, and its
+    /// atomic access for one lane after the other. The call is in a loop that is never repeated,
+    /// which they do not know: a loop that no lane enters they skip, and other code they do not.
+    Called,
+}
+
+/// After optimisation: lowers panics with plain values to messages, and ends all that panic. Kernels
+/// with groups write where in its group a work-item is.
 pub fn leave<'c>(
     context: &'c Context,
     module: &Module<'c>,
     request: &Request,
     options: &PtxOptions,
-    groups: bool,
+    (groups, writing): (bool, Writing),
 ) -> Result<(), JitError> {
-    module.merge_panic_exits();
+    module.merge_panic_exits(match writing {
+        Writing::InPlace => Fences::Yes,
+        Writing::Called => Fences::No,
+    });
     let sites = with_words(module, PANIC_SITE);
     let ends = module.function(END).is_some();
     if sites.is_empty() && !ends {
@@ -256,7 +280,7 @@ pub fn leave<'c>(
         }
     }
     for site in &sites {
-        site.leave(&mut text, request, options, groups)
+        site.leave(&mut text, request, options, (groups, writing))
             .map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
     }
     let bodies = Module::from_text(context, &text).map_err(JitError::Internal)?;
@@ -276,14 +300,31 @@ impl Shaped {
         o: &mut String,
         request: &Request,
         options: &PtxOptions,
-        groups: bool,
+        (groups, writing): (bool, Writing),
     ) -> std::fmt::Result {
         const HEAD: usize = size_of::<GpuMessageBuffer>();
         let Self { name, words } = self;
         let all = site_parameters(options.base, *words);
+        let writer = format!("{WRITE}.{words}");
+        let is_called = writing == Writing::Called;
+        let repeated = if is_called { "%again" } else { "false" };
         writeln!(
             o,
             "define void @{name}({all}) alwaysinline cold noreturn nounwind {{
+             start:
+               br label %write
+             write:
+               %again = call i1 @{writer}({all})
+               br i1 {repeated}, label %write, label %written
+             written:
+               call void @llvm.nvvm.exit()
+               unreachable
+             }}"
+        )?;
+        let inlining = if is_called { "noinline" } else { "alwaysinline" };
+        writeln!(
+            o,
+            "define internal i1 @{writer}({all}) {inlining} cold nounwind {{
                %state = getelementptr inbounds i8, ptr %messages, i64 {}
                %claim = cmpxchg ptr %state, i32 {GPU_STATE_FREE}, i32 {GPU_STATE_CLAIMED} syncscope(\"device\") monotonic monotonic
                %won = extractvalue {{ i32, i1 }} %claim, 1
@@ -346,8 +387,9 @@ impl Shaped {
             "  store atomic i32 {GPU_STATE_COMPLETE}, ptr %state syncscope(\"device\") release, align 4
                br label %end
              end:
-               call void @llvm.nvvm.exit()
-               unreachable
+               %state.before = extractvalue {{ i32, i1 }} %claim, 0
+               %again = icmp eq i32 %state.before, {NO_STATE}
+               ret i1 %again
              }}"
         )
     }

@@ -51,7 +51,9 @@ use std::ffi::{CStr, CString};
 use std::fmt;
 use std::time::Instant;
 
-use schism_jit_abi::{PARAM_INTEGER, PARAM_POINTER};
+use schism_jit_abi::{
+    ASSUME_DIVISIBLE, ASSUME_GROUP_ON_THREAD, ASSUME_INDEX_32, PARAM_INTEGER, PARAM_POINTER,
+};
 use schism_passes::nvptx::circular_statics;
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
@@ -92,6 +94,17 @@ pub struct PtxOptions {
     pub narrow: u64,
     /// The vendor's mathematics, instead of the device library's.
     pub libdevice: Libdevice,
+    /// Whether a work-item's place in the grid is a value of the device's own: the intrinsic
+    /// `llvm.spv.thread.id`.
+    pub global_ids: bool,
+}
+
+impl PtxOptions {
+    /// The assumptions that there are for the target.
+    const fn known_assumptions(&self) -> u32 {
+        let of_opencl = if self.global_ids { ASSUME_GROUP_ON_THREAD } else { 0 };
+        ASSUME_INDEX_32 | ASSUME_DIVISIBLE | of_opencl
+    }
 }
 
 /// NVIDIA's mathematics library, as LLVM bitcode; empty, if it is not used.
@@ -171,12 +184,11 @@ fn parameter_bytes(request: &Request) -> u64 {
 
 /// Checks the options against the interface's rules.
 pub(crate) fn check(request: &Request, options: &PtxOptions) -> Result<(), JitError> {
-    use schism_jit_abi::{ASSUME_DIVISIBLE, ASSUME_INDEX_32};
     /// The maximum number of threads of a block, in total and in each dimension.
     const BLOCK: [u32; 4] = [1024, 1024, 1024, 64];
 
     let wrong = |reason: String| Err(JitError::InvalidRequest(reason));
-    if options.assumptions & !(ASSUME_INDEX_32 | ASSUME_DIVISIBLE) != 0 {
+    if options.assumptions & !options.known_assumptions() != 0 {
         return wrong("unknown assumptions".to_owned());
     }
     if options.local_align != 0

@@ -8,7 +8,8 @@ use schism_passes::spec::options::FastMath;
 use crate::JitError;
 use crate::clock::{self, Time};
 use crate::cpu::precise_math;
-use crate::ptx::{PtxOptions, atomics, code, entry, message, one_function};
+use crate::ptx::message::{self, Writing};
+use crate::ptx::{PtxOptions, atomics, code, entry, one_function};
 use crate::target::{Work, unknown_step};
 
 /// The state between steps.
@@ -68,7 +69,7 @@ pub(crate) fn run_common<'c>(
         "trim-parameters" => entry::trim(module, state.entry_mut()?)?,
         "expand-panics" => {
             let groups = state.entry()?.flags & GPU_GROUPS != 0;
-            message::leave(context, module, request, options, groups)?;
+            message::leave(context, module, request, options, (groups, Writing::InPlace))?;
         }
         "inline-all" => one_function::inline_all(module),
         "end-work-items" => one_function::end_work_items(module, &state.entry()?.name)?,

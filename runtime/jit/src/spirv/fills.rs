@@ -70,7 +70,10 @@ fn function_for(call: Value<'_>) -> Option<Function> {
     let volatile = || if args[3].as_unsigned() == Some(0) { "" } else { "volatile " };
     if name.starts_with("llvm.memset.") {
         let space = args[0].ty().address_space();
-        return Some(memset(space, bits(2), align(0).min(WORD), volatile()));
+        // Drivers make fills of such loops again. Of a work-item's own memory Intel's loses them
+        // where it computes several work-items in the lanes of vectors; of other memory they may be.
+        let volatile = if matches!(space, 0 | 5) { "volatile " } else { volatile() };
+        return Some(memset(space, bits(2), align(0).min(WORD), volatile));
     }
     if name.starts_with("llvm.memmove.") {
         let spaces = [args[0], args[1]].map(|arg| arg.ty().address_space());

@@ -17,13 +17,14 @@
 mod atomics;
 mod calls;
 mod fills;
+mod group_memory;
 mod lower;
 mod wide;
 
 use std::ffi::{CStr, CString};
 use std::time::Instant;
 
-use schism_jit_abi::{GPU_LOCAL, GPU_SUB_GROUPS};
+use schism_jit_abi::{ASSUME_GROUP_ON_THREAD, GPU_GROUPS, GPU_LOCAL, GPU_SUB_GROUPS};
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
 use schism_passes::spec::target::SPIRV_TRIPLE;
@@ -32,6 +33,7 @@ use schism_passes::spec::target_library::TargetLibraryInfo;
 use crate::devicelib;
 use crate::pause::{self, Pause};
 use crate::ptx::entry::Entry;
+use crate::ptx::message::{self, Writing};
 use crate::ptx::steps::{self, EntryState};
 use crate::ptx::{self, PtxOptions, arch};
 use crate::target::{Target, Work, lower as lower_kernel};
@@ -75,6 +77,7 @@ impl SpirvCode {
 /// Every variant of [`JitError`] documents when it occurs.
 pub fn compile_spirv(request: Request, options: PtxOptions) -> Result<SpirvCode, JitError> {
     let start = Instant::now();
+    let options = PtxOptions { global_ids: true, ..options };
     ptx::check(&request, &options)?;
     let kernel = request.kernel.clone();
     let target = Spirv { options };
@@ -122,7 +125,22 @@ impl Target for Spirv {
             "dispatch-calls" => calls::dispatch(context, module)?,
             "expand-wide-integers" => wide::expand(context, module)?,
             "expand-atomics" => atomics::expand(context, module)?,
+            "plain-group-accesses" => {
+                if self.options.assumptions & ASSUME_GROUP_ON_THREAD != 0 {
+                    group_memory::make_accesses_plain(module);
+                }
+            }
             "expand-fills" => fills::expand(context, module)?,
+            "expand-panics" => {
+                let groups = state.entry()?.flags & GPU_GROUPS != 0;
+                // There only the entry knows where a work-item is.
+                let writing = match lower::is_in_line(module, work.request.dimensions) {
+                    true => Writing::InPlace,
+                    false => Writing::Called,
+                };
+                let Work { request, .. } = *work;
+                message::leave(context, module, request, &self.options, (groups, writing))?;
+            }
             step => steps::run_common(step, work, &self.options, state, cx)?,
         }
         Ok(())

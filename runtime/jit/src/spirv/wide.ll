@@ -183,6 +183,22 @@ define i128 @schism.wide.umin(i128 %a, i128 %b) nounwind {
   ret i128 %result
 }
 
+define i128 @schism.wide.scmp(i128 %a, i128 %b) nounwind {
+  %less = icmp slt i128 %a, %b
+  %greater = icmp sgt i128 %a, %b
+  %other = select i1 %greater, i128 1, i128 0
+  %result = select i1 %less, i128 -1, i128 %other
+  ret i128 %result
+}
+
+define i128 @schism.wide.ucmp(i128 %a, i128 %b) nounwind {
+  %less = icmp ult i128 %a, %b
+  %greater = icmp ugt i128 %a, %b
+  %other = select i1 %greater, i128 1, i128 0
+  %result = select i1 %less, i128 -1, i128 %other
+  ret i128 %result
+}
+
 define { i128, i1 } @schism.wide.uadd.with.overflow(i128 %a, i128 %b) nounwind {
   %sum = add i128 %a, %b
   %lost = icmp ult i128 %sum, %a

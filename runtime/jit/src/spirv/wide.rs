@@ -94,6 +94,12 @@ impl Change {
                     name.ends_with(".sat").then_some(()).filter(|()| from.starts_with('f'))?;
                     Some(name)
                 })?;
+                // The type of the result follows, and all bits of it are in one of 128.
+                for kind in ["scmp", "ucmp"] {
+                    if name.strip_prefix(kind).is_some_and(|rest| rest.starts_with('.')) {
+                        return Self::new(kind, false);
+                    }
+                }
                 let known = name.starts_with("fpto");
                 if known {
                     return Self::new(format!("{name}.{}", float(it.operand(0).ty())?), false);

@@ -252,6 +252,8 @@ pub(super) mod number {
 
     pub(in crate::hal::opencl) const ALL_DEVICES: u64 = 0xFFFF_FFFF;
     pub(in crate::hal::opencl) const PLATFORM_NAME: u32 = 0x0902;
+    pub(in crate::hal::opencl) const DEVICE_TYPE: u32 = 0x1000;
+    pub(in crate::hal::opencl) const TYPE_CPU: u64 = 1 << 1;
     pub(in crate::hal::opencl) const DEVICE_COMPUTE_UNITS: u32 = 0x1002;
     pub(in crate::hal::opencl) const DEVICE_GROUP_SIZE: u32 = 0x1004;
     pub(in crate::hal::opencl) const DEVICE_FLOAT: u32 = 0x101B;
@@ -281,6 +283,7 @@ pub(super) mod number {
     pub(in crate::hal::opencl) const QUEUE_PROFILING: u64 = 1 << 1;
     pub(in crate::hal::opencl) const BUILD_LOG: u32 = 0x1183;
     pub(in crate::hal::opencl) const KERNEL_GROUP_SIZE: u32 = 0x11B0;
+    pub(in crate::hal::opencl) const KERNEL_PRIVATE_MEMORY: u32 = 0x11B4;
     pub(in crate::hal::opencl) const EVENT_STATUS: u32 = 0x11D3;
     pub(in crate::hal::opencl) const EVENT_COMPLETE: i32 = 0;
     pub(in crate::hal::opencl) const EVENT_BEGIN: u32 = 0x1282;

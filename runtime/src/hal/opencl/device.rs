@@ -3,8 +3,10 @@
 use std::alloc::Layout;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use crate::code::aot::{self, AotTarget};
 use crate::code::compiler::{self, About};
 use crate::error::{BufferError, DeviceError};
+use crate::hal::opencl::aot::SpirvTarget;
 use crate::hal::opencl::api::{RawDevice, RawPlatform, number, symbol};
 use crate::hal::opencl::context::Context;
 use crate::hal::opencl::driver;
@@ -41,6 +43,8 @@ fn find() -> Result<Vec<ClDevice>, String> {
     let code = unsafe { (api.platform_ids)(most, platforms.as_mut_ptr(), &raw mut count) };
     driver::check(code, symbol::platform_ids).map_err(|error| error.to_string())?;
     platforms.truncate(count as usize);
+    // A loader with a broken driver may have one that is none.
+    platforms.retain(|platform| *platform != RawPlatform::NULL);
     let mut found = Vec::new();
     let mut left_out = Vec::new();
     for platform in platforms {
@@ -106,7 +110,9 @@ impl Backend for OpenCl {
         let which = name.strip_prefix(DEVICES)?;
         let which = if which.is_empty() { "0" } else { which.strip_prefix(':')? };
         let find = || {
-            compiler::require(name)?;
+            if !aot::is_there(&SpirvTarget) {
+                compiler::require(name)?;
+            }
             let missing =
                 |reason: String| DeviceError::NoOpenCl { device: name.to_owned(), reason };
             let all = all().map_err(|reason| missing(reason.to_owned()))?;
@@ -134,8 +140,12 @@ impl DeviceOps for &'static ClDevice {
         let own = self.properties.description();
         match compiler {
             Some(compiler) => format!("{}, for {own}", compiler.version),
-            None => own,
+            None => format!("made ahead of time, on {own}"),
         }
+    }
+
+    fn aot_target(&self) -> Option<Box<dyn AotTarget>> {
+        Some(Box::new(SpirvTarget))
     }
 
     fn max_group_size(&self) -> usize {

@@ -157,3 +157,19 @@ pub(super) fn text_with(ask: impl Fn(usize, *mut c_void, *mut usize) -> ClResult
     }
     String::from_utf8_lossy(&bytes).trim_end_matches('\0').trim().to_owned()
 }
+
+/// Runs something of a driver where it has room: its compiler, whose recursions need more than a
+/// program's thread has for kernels with some thousand instructions; and waiting, where a driver for
+/// processors computes work-items.
+pub(super) fn on_large_stack<T: Send>(run: impl Fn() -> T + Send + Sync) -> T {
+    /// What is not touched costs nothing.
+    const STACK: usize = 256 << 20;
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("schism-opencl".to_owned());
+        match thread.stack_size(STACK).spawn_scoped(scope, &run) {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // Without another thread this one does it.
+            Err(_) => run(),
+        }
+    })
+}

@@ -1,16 +1,16 @@
 //! A kernel that stage 2 compiled to SPIR-V, built by the driver.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use schism_cache::Value;
-use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef, Target};
+use schism_hcf::{Addresses, Code, KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::{
-    BACKEND_FAILED, Bytes, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH, GPU_GROUPS, GPU_LOCAL,
-    GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GPU_SUB_GROUPS, GpuKernel, GpuRequest, OK, TARGET_SPIRV,
-    Text,
+    ASSUME_GROUP_ON_THREAD, BACKEND_FAILED, Bytes, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH,
+    GPU_GROUPS, GPU_LOCAL, GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GPU_SUB_GROUPS, GpuKernel,
+    GpuRequest, OK, TARGET_SPIRV, Text,
 };
 
 use crate::code::aot::{AotCode, AotTarget};
@@ -23,6 +23,7 @@ use crate::code::request::{Lists, take_text};
 use crate::code::variant::Variant;
 use crate::error::{DriverError, ImageError};
 use crate::hal::CodeLoader;
+use crate::hal::opencl::aot::SpirvTarget;
 use crate::hal::opencl::api::{RawKernel, RawProgram, number, symbol};
 use crate::hal::opencl::context::Context;
 use crate::hal::opencl::driver;
@@ -64,8 +65,15 @@ pub(crate) struct ClKernel {
     pub(super) local_memory: usize,
     /// Bytes that the argument has more because a driver puts it anywhere.
     pub(super) local_slack: usize,
+    /// Whether threads that compute work-items need a large stack, as those of processors may be
+    /// the ones that wait.
+    pub(super) needs_stack: bool,
     pub(super) version: Box<str>,
 }
+
+/// Bytes of memory for a work-item's own variables, of all those in one vector, that any thread's
+/// stack has room for.
+const USUAL_STACK: u64 = 64 << 10;
 
 /// Divisions and square roots are rounded correctly; nothing else may be relaxed.
 const CORRECT: &CStr = c"-cl-fp32-correctly-rounded-divide-sqrt";
@@ -101,12 +109,26 @@ impl ClKernel {
             let entry = CStr::from_bytes_until_nul(&found.value.bytes).ok()?;
             Some((flags, entry, found.value.bytes.get(entry.count_bytes() + 1..)?))
         };
-        let (needs, entry, code) = read().ok_or_else(|| disk_cache::damaged("SPIR-V"))?;
+        let code = read().ok_or_else(|| disk_cache::damaged("SPIR-V"))?;
+        let loaded = Self::of_code(context, code, flags, kernel, variant.to_string())?;
+        let bytes = code.2.len();
+        disk_cache::trace(kernel, context.name(), variant, &found, bytes, started);
+        Ok(loaded)
+    }
+
+    /// Has the driver build code: what it needs, its entry, and its bytes. `flags` are those of the
+    /// request that it was made by.
+    fn of_code(
+        context: &Arc<Context>,
+        (needs, entry, code): (u32, &CStr, &[u8]),
+        flags: u32,
+        kernel: &KernelRef<'_>,
+        version: String,
+    ) -> Result<Self, ImageError> {
         if let Some(what) = context.device.lacks(code) {
             return Err(ImageError::Lacks { what });
         }
         let program = build(context, code)?;
-        let bytes = code.len();
         // From here on the program is released with the kernel.
         let mut this = Self {
             context: Arc::clone(context),
@@ -123,13 +145,13 @@ impl ClKernel {
             local_slack: usize::try_from(kernel.groups.unwrap_or_default().local_align)
                 .map_or(usize::MAX, |align| align.saturating_sub(1))
                 .max(USUAL_SLACK),
-            version: variant.to_string().into(),
+            needs_stack: false,
+            version: version.into(),
         };
         this.find(entry).map_err(|source| ImageError::Driver {
             source: Box::new(source),
             log: String::new(),
         })?;
-        disk_cache::trace(kernel, context.name(), variant, &found, bytes, started);
         Ok(this)
     }
 
@@ -156,7 +178,19 @@ impl ClKernel {
             (api.kernel_group_info)(raw, context.device.raw, what, room, most, std::ptr::null_mut())
         };
         driver::check(code, symbol::kernel_group_info)?;
-        self.max_group = most.min(context.device.max_group).max(1);
+        let ask = |room: usize, value, size| {
+            // SAFETY: as above.
+            unsafe {
+                let what = number::KERNEL_PRIVATE_MEMORY;
+                (api.kernel_group_info)(raw, context.device.raw, what, room, value, size)
+            }
+        };
+        // A driver that does not say has no such need.
+        let mut private = 0_u64;
+        let told = ask(size_of::<u64>(), (&raw mut private).cast(), std::ptr::null_mut());
+        let has_much = told == number::SUCCESS && private > USUAL_STACK;
+        self.needs_stack = context.device.is_cpu && has_much;
+        self.max_group = most.min(context.device.max_items).max(1);
         Ok(())
     }
 
@@ -248,7 +282,8 @@ fn compile(
         isa: 0,
         arch: Bytes::EMPTY,
         group: [0; 3],
-        assumptions: 0,
+        // OpenCL does not say it, but drivers for processors compute group after group.
+        assumptions: if context.device.is_cpu { ASSUME_GROUP_ON_THREAD } else { 0 },
         local_align: kernel.groups.unwrap_or_default().local_align,
         aligned: 0,
         narrow: 0,
@@ -292,12 +327,12 @@ fn build(context: &Context, code: &[u8]) -> Result<RawProgram, ImageError> {
     driver::check(result, symbol::program_create).map_err(failed)?;
     let device = context.device.raw;
     let options = if context.device.divides_correctly { CORRECT } else { c"" };
-    // SAFETY: program and device belong together; the options end with a NUL; this returns when the
-    // program is built.
-    let result = unsafe {
+    let result = driver::on_large_stack(|| {
         let null = std::ptr::null_mut();
-        (api.program_build)(program, 1, &raw const device, options.as_ptr(), null, null)
-    };
+        // SAFETY: program and device belong together; the options end with a NUL; this returns when
+        // the program is built.
+        unsafe { (api.program_build)(program, 1, &raw const device, options.as_ptr(), null, null) }
+    });
     if let Err(error) = driver::check(result, symbol::program_build) {
         let log = driver::text_with(|room, value, size| {
             // SAFETY: program and device belong together; there is as much room as is said.
@@ -313,19 +348,6 @@ fn build(context: &Context, code: &[u8]) -> Result<RawProgram, ImageError> {
     let micros = started.elapsed().as_micros() as u64;
     tracing::debug!(device = context.name(), micros, "the driver took the code");
     Ok(program)
-}
-
-/// No AOT code runs on devices of OpenCL.
-struct NoAotCode;
-
-impl AotTarget for NoAotCode {
-    fn runs(&self, _: Target) -> bool {
-        false
-    }
-
-    fn name(&self) -> String {
-        "spirv".to_owned()
-    }
 }
 
 impl CodeLoader for Arc<Context> {
@@ -346,17 +368,20 @@ impl CodeLoader for Arc<Context> {
     }
 
     fn aot_target(&self) -> Box<dyn AotTarget> {
-        Box::new(NoAotCode)
+        Box::new(SpirvTarget)
     }
 
     fn load(
         &self,
-        _: &AotCode<'_, '_>,
-        _: &KernelRef<'_>,
+        aot_code: &AotCode<'_, '_>,
+        kernel: &KernelRef<'_>,
         _: &Variant,
     ) -> Result<ClKernel, ImageError> {
-        let reason = "AOT code for a device of OpenCL, of which there is none".to_owned();
-        Err(ImageError::Mismatch { reason })
+        let Code { entry, needs, flags, .. } = aot_code.code;
+        let nul = |_| ImageError::Mismatch { reason: "a NUL in its SPIR-V".to_owned() };
+        let entry = CString::new(entry.as_bytes()).map_err(nul)?;
+        let code = (*needs, &*entry, aot_code.image.data);
+        ClKernel::of_code(self, code, *flags, kernel, aot_code.version())
     }
 
     fn compile(

@@ -14,13 +14,16 @@ use crate::hal::opencl::api::{RawEvent, RawKernel, RawQueue, number, symbol};
 use crate::hal::opencl::context::Context;
 use crate::hal::opencl::driver;
 use crate::hal::opencl::kernel::{ClKernel, FlattenedKind, FlattenedParameter};
-use crate::hal::opencl::properties::USUAL_SLACK;
+use crate::hal::opencl::properties::{Properties, USUAL_SLACK};
 use crate::kernel::print;
 use crate::launch::desc::LaunchDesc;
 use crate::util::warn_once;
 
 /// Work-items of a group, where the launch does not choose.
 const GROUP: usize = 256;
+
+/// Groups for each unit of a processor, so that units whose groups end early get others.
+const GROUPS_OF_UNIT: usize = 8;
 
 /// The limits of groups and of grids that code from stage 2 counts on, in each dimension.
 const MOST_IN_GROUP: [usize; 3] = [1024, 1024, 64];
@@ -36,16 +39,19 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    pub(super) fn of(launch: &LaunchDesc<'_>, most: usize) -> Self {
+    pub(super) fn of(launch: &LaunchDesc<'_>, device: &Properties) -> Self {
         let range = launch.range.xyz;
         let chosen = launch.groups.as_ref().map(|groups| groups.local.xyz);
         let group = chosen.unwrap_or_else(|| {
+            let items = match launch.block_size {
+                Some(items) => items.clamp(1, device.max_group),
+                None => usual_group(range, device),
+            };
             // Powers of two.
-            let items = launch.block_size.unwrap_or(GROUP).clamp(1, most);
             let mut left = 1 << items.ilog2();
             std::array::from_fn(|axis| {
-                let own = range[axis].max(1).next_power_of_two().min(left);
-                let own = own.min(MOST_IN_GROUP[axis]);
+                let most = if axis == 0 { left } else { MOST_IN_GROUP[axis] };
+                let own = range[axis].max(1).next_power_of_two().min(left).min(most);
                 left /= own;
                 own
             })
@@ -56,7 +62,7 @@ impl Grid {
 
     /// Whether code can have such groups.
     pub(super) fn group_fits(&self) -> bool {
-        (0..3).all(|axis| self.group[axis] <= MOST_IN_GROUP[axis])
+        !self.chosen || (0..3).all(|axis| self.group[axis] <= MOST_IN_GROUP[axis])
     }
 
     /// Whether it needs several sub-grids.
@@ -76,6 +82,18 @@ impl Grid {
     }
 }
 
+/// Work-items of a group where nobody chooses: as many as there may be on a processor, which takes
+/// one group after the other and has some work to do for each, but enough groups for its units.
+fn usual_group(range: [usize; 3], device: &Properties) -> usize {
+    let usual = GROUP.min(device.max_items);
+    if !device.is_cpu {
+        return usual;
+    }
+    let items = range.iter().fold(1, |items: usize, side| items.saturating_mul(*side));
+    let even = items / device.compute_units.max(1).saturating_mul(GROUPS_OF_UNIT);
+    even.clamp(usual, device.max_items)
+}
+
 /// A launch that is in its queue, or has ended.
 #[derive(Debug)]
 pub(crate) struct ClPending {
@@ -83,7 +101,7 @@ pub(crate) struct ClPending {
     /// Of the last of its commands.
     event: RawEvent,
     /// Kept until it has ended.
-    _kernel: Arc<ClKernel>,
+    kernel: Arc<ClKernel>,
     buffer: Option<MessageBuffer>,
     timed: bool,
     name: KernelName,
@@ -227,7 +245,7 @@ pub(super) unsafe fn launch(
     Ok(ClPending {
         context: Arc::clone(context),
         event,
-        _kernel: kernel,
+        kernel,
         buffer,
         timed: desc.timed,
         name: raw.lazy_name(),
@@ -380,7 +398,8 @@ impl ClPending {
     /// Waits for the end of the last command, and so of all before it.
     fn wait_for_event(&self) -> Result<(), DriverError> {
         // SAFETY: the event is the driver's.
-        let code = unsafe { (self.context.api().wait)(1, &raw const self.event) };
+        let wait = || unsafe { (self.context.api().wait)(1, &raw const self.event) };
+        let code = if self.kernel.needs_stack { driver::on_large_stack(wait) } else { wait() };
         driver::check(code, symbol::wait)
     }
 

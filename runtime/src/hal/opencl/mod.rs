@@ -2,6 +2,7 @@
 //!
 //! | file | concern |
 //! |---|---|
+//! | `aot` | which code that was made ahead of time runs here |
 //! | `api` | the table of OpenCL's functions |
 //! | `driver` | opens the loader; errors |
 //! | `properties` | properties of a device |
@@ -16,6 +17,7 @@
 //!
 //! A device is used only if `SCHISM_DEVICE` or the program names it.
 
+mod aot;
 mod api;
 mod context;
 mod device;

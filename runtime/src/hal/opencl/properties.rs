@@ -30,6 +30,10 @@ pub(crate) struct Properties {
     platform_name: String,
     pub(super) version: String,
     pub(super) max_group: usize,
+    /// The most work-items that are together where the launch does not choose.
+    pub(super) max_items: usize,
+    /// Whether it is a processor.
+    pub(super) is_cpu: bool,
     /// Without what a kernel's memory takes more because a driver puts it anywhere.
     pub(super) local_memory: usize,
     pub(super) compute_units: usize,
@@ -73,6 +77,7 @@ impl Properties {
         let svm = mask(number::DEVICE_SVM);
         let shared = shared_memory(driver, platform, svm, mask)
             .ok_or_else(|| lacks("memory that host and device share (clSharedMemAllocINTEL, clHostMemAllocINTEL, or fine-grained clSVMAlloc)"))?;
+        let max_items = ask(number::DEVICE_GROUP_SIZE, 8)?;
         let extensions = text(number::DEVICE_EXTENSIONS);
         let has = |name: &str| extensions.split_ascii_whitespace().any(|it| it == name);
         let sub_groups = [
@@ -89,9 +94,14 @@ impl Properties {
                 && sizes.contains(&schism_jit_abi::SUB_GROUP_SIZE),
         };
         Ok(Self {
-            max_group: ask(number::DEVICE_GROUP_SIZE, 8)?.clamp(1, MOST_IN_GROUP) as usize,
+            max_group: max_items.clamp(1, MOST_IN_GROUP) as usize,
+            max_items: max_items.max(1) as usize,
+            is_cpu: mask(number::DEVICE_TYPE) & number::TYPE_CPU != 0,
+            // Rounded down, so that it is a number of elements of any type.
             local_memory: (ask(number::DEVICE_LOCAL_MEMORY, 8)? as usize)
-                .saturating_sub(USUAL_SLACK),
+                .saturating_sub(USUAL_SLACK)
+                / DYNAMIC_ALIGN
+                * DYNAMIC_ALIGN,
             compute_units: ask(number::DEVICE_COMPUTE_UNITS, 4)? as usize,
             divides_correctly: mask(number::DEVICE_FLOAT) & number::FLOAT_DIVIDES_CORRECTLY != 0,
             sees_host: svm & number::SVM_FINE_GRAIN_SYSTEM != 0

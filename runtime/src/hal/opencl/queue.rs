@@ -101,7 +101,7 @@ impl QueueOps for ClQueue {
             return Err(LaunchError::Forked { reason });
         }
         let no_fork = NoForkGuard::enter();
-        let grid = Grid::of(launch, context.device.max_group);
+        let grid = Grid::of(launch, context.device);
         if !grid.group_fits() {
             return Err(self.group_too_large(launch, context.device.max_group));
         }

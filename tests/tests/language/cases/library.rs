@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Case, Input, agrees, case};
+use super::{Case, Input, agrees, agrees_where_text_is_formatted, case};
 
 pub const CASES: &[Case] = &[
     case("`sort_unstable`, `sort_unstable_by_key`, `select_nth_unstable`", sorting),
@@ -117,7 +117,7 @@ fn spelt(input: &mut Input, text: &mut Text, spoilt: bool) {
 }
 
 fn parse_integers() {
-    agrees(|mut input| {
+    agrees_where_text_is_formatted(|mut input| {
         let mut text = Text::new();
         let spoilt = input.index % 3 == 0;
         spelt(&mut input, &mut text, spoilt);
@@ -140,7 +140,7 @@ fn parse_floats() {
         "inf",
         "1.7976931348623157e308",
     ];
-    agrees(|mut input| {
+    agrees_where_text_is_formatted(|mut input| {
         let mut text = Text::new();
         let _ = write!(text, "{:e}", input.unit() * 1e5);
         let text = std::str::from_utf8(&text.bytes[..text.length]).unwrap_or("");
@@ -155,7 +155,7 @@ fn parse_floats() {
 }
 
 fn format_integers() {
-    agrees(|mut input| {
+    agrees_where_text_is_formatted(|mut input| {
         let (a, b) = (input.bits(), input.bits() as i16);
         (
             formatted!("{a} {b:+} {:>8}|{:<6}|{:^7}|", a % 1000, b, 5),
@@ -168,7 +168,7 @@ fn format_integers() {
 }
 
 fn format_floats() {
-    agrees(|mut input| {
+    agrees_where_text_is_formatted(|mut input| {
         let x = input.unit() * 10_f64.powi(input.below(30) as i32 - 15);
         (
             formatted!("{x} {:.3} {:e} {x:?}", x, x as f32),
@@ -191,7 +191,7 @@ fn format_debug() {
         Unit,
         Tuple(u8, char),
     }
-    agrees(|mut input| {
+    agrees_where_text_is_formatted(|mut input| {
         let point = Point { x: input.bits() as i32, y: (input.index % 2 == 0).then_some(4) };
         let kind = if input.index % 3 == 0 { Kind::Unit } else { Kind::Tuple(3, 'ä') };
         (
@@ -297,7 +297,7 @@ fn bounds() {
 
 fn addresses() {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-    agrees(|mut input| {
+    agrees_where_text_is_formatted(|mut input| {
         let four = Ipv4Addr::from_bits(input.bits() as u32);
         let six = Ipv6Addr::from_bits(u128::from(input.bits()) << 64);
         let address = if input.index % 2 == 0 { IpAddr::V4(four) } else { IpAddr::V6(six) };

@@ -159,12 +159,39 @@ impl Input {
     }
 }
 
+/// Whether a device has not what a kernel needs: OpenCL has no recursion, which is also in sorting
+/// and in formatting, and stage 2 makes no numbers of 256 bits for it, which LLVM makes of divisions
+/// of such of 128.
+fn is_beyond(device: &Device, error: &schism::LaunchError) -> bool {
+    let text = error.to_string();
+    let lacks = |what: &str| text.contains(&format!("uses {what}"));
+    device.kind() == DeviceKind::OpenCl
+        && (lacks("recursion (`") || lacks("an integer of 256 bits,"))
+}
+
 /// Runs `f` for each work-item on every device, with every length, and compares.
 pub fn agrees<T>(f: impl Fn(Input) -> T + Send + Sync + Copy + Capture)
 where
     T: Element + PartialEq + Debug + Default,
 {
     agrees_on(&Device::all(), f);
+}
+
+/// The same but on OpenCL's devices, for kernels that format text: there everything is inlined into
+/// one function, for which LLVM takes minutes.
+pub fn agrees_where_text_is_formatted<T>(f: impl Fn(Input) -> T + Send + Sync + Copy + Capture)
+where
+    T: Element + PartialEq + Debug + Default,
+{
+    let mut devices = Device::all();
+    devices.retain(|device| {
+        let has = device.kind() != DeviceKind::OpenCl;
+        if !has {
+            eprintln!("skipped on {device}: code that formats takes minutes there");
+        }
+        has
+    });
+    agrees_on(&devices, f);
 }
 
 /// The same on the devices that call the host's mathematics library; others differ in the last
@@ -187,14 +214,20 @@ fn agrees_on<T>(devices: &[Device], f: impl Fn(Input) -> T + Send + Sync + Copy 
 where
     T: Element + PartialEq + Debug + Default,
 {
-    for device in devices {
+    'devices: for device in devices {
         let queue = Queue::on(device).expect("a device that is listed");
         for length in LENGTHS {
             let host: Vec<T> = (0..length).map(|i| f(Input::new(i))).collect();
             let mut out = Buffer::filled(&queue, length, T::default()).expect("memory");
-            queue
-                .for_each((0.., &mut out), move |(i, out)| *out = f(Input::new(i)))
-                .expect("no panic");
+            let ran = queue.for_each((0.., &mut out), move |(i, out)| *out = f(Input::new(i)));
+            match ran {
+                Ok(()) => {}
+                Err(error) if is_beyond(device, &error) => {
+                    eprintln!("skipped on {device}: {error}");
+                    continue 'devices;
+                }
+                Err(error) => panic!("no panic: {error:?}"),
+            }
             let found = out.to_vec();
             for (index, (found, host)) in found.iter().zip(&host).enumerate() {
                 assert_eq!(found, host, "item {index} of {length} on {device}");

@@ -61,7 +61,7 @@ impl<'m> Lowering<'m> {
             return self.sub_group_operation(it, &name);
         }
         if Self::is_register(&name) {
-            return self.register(&name);
+            return self.register(it, &name);
         }
         let Some(rest) = name.strip_prefix("llvm.") else {
             return refuse(format!("the function `{name}`"));
@@ -116,9 +116,14 @@ impl<'m> Lowering<'m> {
                 return Ok(self.emit_of(Op::FAdd, own, &[product, c?]));
             }
             "is" if rest.starts_with("constant") => return Ok(self.truth(false)),
+            "is" if rest.starts_with("fpclass") => return self.is_class(it),
+            "readcyclecounter" | "readsteadycounter" => return refuse("a clock"),
             _ => {}
         }
         let is_number = |ty: Type<'m>| is_whole(ty) && bits_of(ty).is_ok();
+        if matches!(kind, "scmp" | "ucmp") {
+            return self.three_way(it, kind == "scmp");
+        }
         if !is_number(ty) && !matches!(kind, "smax" | "smin" | "umax" | "umin" | "abs" | "ctpop") {
             return refuse(format!("`llvm.{name}`"));
         }
@@ -180,6 +185,90 @@ impl<'m> Lowering<'m> {
         let (left, right) = (self.value(left)?, self.value(right)?);
         let wins = self.emit_of(relation, bool, &sides);
         Ok(self.emit_of(Op::Select, own, &[wins, left, right]))
+    }
+
+    /// `llvm.is.fpclass`: whether a number is of one of some classes, by its bits.
+    fn is_class(&mut self, it: Value<'m>) -> Lowered<Word> {
+        let ty = it.operand(0).ty();
+        // Bits of the number: all, the sign, the exponent, the highest of the fraction.
+        let (bits, exponent, quiet): (u32, u64, u64) = match ty.kind() {
+            TypeKind::Half => (16, 0x7C00, 0x0200),
+            TypeKind::Float => (32, 0x7F80_0000, 0x0040_0000),
+            TypeKind::Double => (64, 0x7FF0_0000_0000_0000, 0x0008_0000_0000_0000),
+            _ => return refuse(format!("the class of `{}`", ty.text())),
+        };
+        let Some(classes) = it.operand(1).as_unsigned() else {
+            return refuse("classes of numbers that are not constant");
+        };
+        let (int, bool) = (self.int(bits), self.bool());
+        let value = self.value(it.operand(0))?;
+        let number = self.emit_of(Op::Bitcast, int, &[value]);
+        let least_normal = exponent & exponent.wrapping_neg();
+        // Without the sign, classes are ranges: each from its first number to before the next's.
+        let zero = (0, 1);
+        let subnormal = (1, least_normal);
+        let normal = (least_normal, exponent);
+        let infinite = (exponent, exponent + 1);
+        let signaling = (exponent + 1, exponent | quiet);
+        let quiet = (exponent | quiet, 1 << (bits - 1));
+        // LLVM's classes, in the order of their bits: which range, and which sign.
+        let known = [
+            (signaling, None),
+            (quiet, None),
+            (infinite, Some(true)),
+            (normal, Some(true)),
+            (subnormal, Some(true)),
+            (zero, Some(true)),
+            (zero, Some(false)),
+            (subnormal, Some(false)),
+            (normal, Some(false)),
+            (infinite, Some(false)),
+        ];
+        let sign = self.number(bits, 1 << (bits - 1));
+        let mask = self.number(bits, (1 << (bits - 1)) - 1);
+        let magnitude = self.emit_of(Op::BitwiseAnd, int, &[number, mask]);
+        let mut result = self.truth(false);
+        for (index, ((first, end), is_negative)) in known.into_iter().enumerate() {
+            if classes >> index & 1 == 0 {
+                continue;
+            }
+            let part = match is_negative {
+                None => magnitude,
+                Some(false) => number,
+                // A negative number without its sign; a positive one is beyond all ranges.
+                Some(true) => self.emit_of(Op::BitwiseXor, int, &[number, sign]),
+            };
+            let (first, size) = (self.number(bits, first), self.number(bits, end - first));
+            let distance = self.emit_of(Op::ISub, int, &[part, first]);
+            let inside = self.emit_of(Op::ULessThan, bool, &[distance, size]);
+            result = self.emit_of(Op::LogicalOr, bool, &[result, inside]);
+        }
+        Ok(result)
+    }
+
+    /// `llvm.scmp` and `llvm.ucmp`: -1, 0 or 1, as the first number is less, the same or greater.
+    fn three_way(&mut self, it: Value<'m>, is_signed: bool) -> Lowered<Word> {
+        let (to, from) = (it.ty(), it.operand(0).ty());
+        if bits_of(from)? == 1 || bits_of(to)? == 1 || to.is_vector() {
+            return refuse(format!("a comparison of `{}`", from.text()));
+        }
+        let [left, right] = [it.operand(0), it.operand(1)];
+        let sides = if is_signed {
+            [self.signed(left)?, self.signed(right)?]
+        } else {
+            [self.value(left)?, self.value(right)?]
+        };
+        let (bool, own) = (self.bool(), self.ty(to)?);
+        let (less, greater) = match is_signed {
+            true => (Op::SLessThan, Op::SGreaterThan),
+            false => (Op::ULessThan, Op::UGreaterThan),
+        };
+        let less = self.emit_of(less, bool, &sides);
+        let greater = self.emit_of(greater, bool, &sides);
+        let minus = self.number_like(to, u64::MAX >> (64 - bits_of(to)?))?;
+        let (zero, one) = (self.number_like(to, 0)?, self.number_like(to, 1)?);
+        let other = self.emit_of(Op::Select, own, &[greater, one, zero]);
+        Ok(self.emit_of(Op::Select, own, &[less, minus, other]))
     }
 
     /// `llvm.minimum` and `llvm.maximum`: a NaN wins, and -0 is less than 0.

@@ -10,7 +10,7 @@ use schism_llvm::{Block, Opcode, TypeKind, Value, ValueKind};
 use schism_passes::spec::builtins::DYNAMIC_ALIGN;
 
 use super::types::held_in;
-use super::{Lowered, Lowering, refuse};
+use super::{Lowered, Lowering, refuse, sums};
 
 impl<'m> Lowering<'m> {
     /// Lowers all functions with bodies.
@@ -34,6 +34,7 @@ impl<'m> Lowering<'m> {
         self.values.clear();
         self.blocks.clear();
         self.on_edges.clear();
+        self.displacements.clear();
         self.locals.clear();
         let result = function.value_type().return_type();
         if is_entry && result.kind() != TypeKind::Void {
@@ -55,6 +56,8 @@ impl<'m> Lowering<'m> {
             if let Some(size) = function.byval_size(index) {
                 let byte = self.int(8);
                 let bytes = self.array(byte, size)?;
+                // A driver takes arrays for addresses.
+                let bytes = self.structure(&[bytes]);
                 let ty = self.pointer_to(StorageClass::Function, bytes);
                 let id = parameter(self, ty);
                 let by_value = FunctionParameterAttribute::ByVal;
@@ -70,6 +73,7 @@ impl<'m> Lowering<'m> {
             let ty = self.ty(value.ty())?;
             let id = parameter(self, ty);
             self.out.name(id, &value.name());
+            self.describe_parameter(function, index, id);
             self.values.insert(value, id);
         }
         let mut given_local = None;
@@ -87,7 +91,13 @@ impl<'m> Lowering<'m> {
         let mut operands = vec![Operand::IdRef(result)];
         operands.extend(types.into_iter().map(Operand::IdRef));
         let ty = self.out.declare(Op::TypeFunction, None, operands);
-        let control = Operand::FunctionControl(FunctionControl::NONE);
+        let is_apart = function.has_function_attribute("noinline");
+        let control = if is_apart && !is_entry {
+            FunctionControl::DONT_INLINE
+        } else {
+            FunctionControl::NONE
+        };
+        let control = Operand::FunctionControl(control);
         let define = vec![control, Operand::IdRef(ty)];
         lowered.def = Some(Instruction::new(Op::Function, Some(result), Some(id), define));
         lowered.end = Some(Instruction::new(Op::FunctionEnd, None, None, Vec::new()));
@@ -95,6 +105,26 @@ impl<'m> Lowering<'m> {
         self.body(function, copies, given_local, &mut lowered)?;
         self.out.module.functions.push(lowered);
         Ok(())
+    }
+
+    /// What LLVM knows of a pointer that is a parameter.
+    fn describe_parameter(&mut self, function: Value<'m>, index: u32, id: Word) {
+        let attribute = |name| function.enum_attribute(index + 1, schism_llvm::enum_kind(name));
+        let known = [
+            ("noalias", FunctionParameterAttribute::NoAlias),
+            ("readonly", FunctionParameterAttribute::NoWrite),
+            ("readnone", FunctionParameterAttribute::NoReadWrite),
+        ];
+        for (name, ours) in known {
+            if attribute(name).is_some() {
+                let ours = vec![Operand::FunctionParameterAttribute(ours)];
+                self.out.decorate(id, Decoration::FuncParamAttr, ours);
+            }
+        }
+        if let Some(align) = attribute("align") {
+            let align = vec![Operand::LiteralBit32(align.value() as u32)];
+            self.out.decorate(id, Decoration::Alignment, align);
+        }
     }
 
     fn body(
@@ -109,10 +139,15 @@ impl<'m> Lowering<'m> {
             let label = self.out.fresh();
             self.blocks.insert(block, label);
         }
+        self.sums = sums::exits(&order);
+        self.hidden_false = None;
         let mut copies = copies.into_iter();
         let mut phis = Vec::new();
         for &block in &order {
             self.code.clear();
+            if !self.sums.is_empty() && self.hidden_false.is_none() {
+                self.hidden_false = Some(self.hidden_false()?);
+            }
             if let Some((local, id)) = given_local.take() {
                 let aligned = self.aligned_local(local, id)?;
                 self.values.insert(local, aligned);
@@ -145,6 +180,10 @@ impl<'m> Lowering<'m> {
                     }
                     self.emit_void(Op::Return, Vec::new());
                     break;
+                }
+                if self.is_displacement(instruction)? {
+                    self.displacements.insert(instruction);
+                    continue;
                 }
                 if let Some(id) = self.instruction(instruction)? {
                     self.values.insert(instruction, id);
@@ -195,12 +234,13 @@ impl<'m> Lowering<'m> {
         Ok(self.emit_of(Op::InBoundsPtrAccessChain, ty, &[given, ahead]))
     }
 
-    /// Emits what phis take over an edge and is no plain constant.
+    /// Emits what phis take over an edge and is neither a plain constant nor in a register.
     fn prepare_edges(&mut self, block: Block<'m>) -> Lowered<()> {
         for phi in block.successors().into_iter().flat_map(Block::phis) {
             let Some(value) = phi.incoming(block) else { continue };
-            if value.is_a_constant() && !Self::is_plain(value) {
-                let id = self.constant(value)?;
+            let is_expression = value.is_a_constant() && !Self::is_plain(value);
+            if is_expression || self.displacements.contains(&value) {
+                let id = self.value(value)?;
                 self.on_edges.insert((value, block), id);
             }
         }
@@ -217,7 +257,12 @@ impl<'m> Lowering<'m> {
                 None => self.emit_void(Op::Return, Vec::new()),
             },
             Some(Opcode::Br) if end.is_conditional() => {
-                let condition = self.value(end.condition())?;
+                let mut condition = self.value(end.condition())?;
+                if let Some(hidden) = self.hidden_false.filter(|_| self.sums.contains(&end.block()))
+                {
+                    let bool = self.bool();
+                    condition = self.emit_of(Op::LogicalNotEqual, bool, &[condition, hidden]);
+                }
                 let [yes, no] = [0, 1].map(|index| self.blocks[&end.successor(index)]);
                 if yes == no {
                     self.emit_void(Op::Branch, vec![Operand::IdRef(yes)]);
@@ -265,6 +310,9 @@ impl<'m> Lowering<'m> {
     pub fn value(&mut self, value: Value<'m>) -> Lowered<Word> {
         if let Some(&known) = self.values.get(&value) {
             return Ok(known);
+        }
+        if self.displacements.contains(&value) {
+            return self.gep(value);
         }
         if value.is_a_constant() {
             return self.constant(value);

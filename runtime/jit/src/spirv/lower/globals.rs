@@ -51,7 +51,7 @@ impl<'m> Lowering<'m> {
             return refuse(format!("`{name}`, a variable that contains its own address"));
         }
         open.push(global);
-        let class = storage_class(global.ty().address_space())?;
+        let class = storage_class(space_of(global))?;
         let size = self.layout.abi_size(global.value_type());
         let (ty, initialiser) = match global.initializer() {
             Some(value) if !value.is_undef() => {
@@ -236,7 +236,7 @@ impl<'m> Lowering<'m> {
         open: &mut Vec<Value<'m>>,
     ) -> Lowered<(Word, Word)> {
         let variable = self.global(global, open)?;
-        let own = self.pointer(global.ty().address_space())?;
+        let own = self.pointer(space_of(global))?;
         let generic = self.pointer(0)?;
         let mut address = self.operation(own, Op::Bitcast, &[variable]);
         if offset != 0 {
@@ -262,7 +262,21 @@ impl<'m> Lowering<'m> {
             };
         }
         let variable = self.global(global, &mut Vec::new())?;
-        let pointer = self.pointer(global.ty().address_space())?;
-        Ok(self.emit_of(Op::Bitcast, pointer, &[variable]))
+        let pointer = self.pointer(space_of(global))?;
+        let address = self.emit_of(Op::Bitcast, pointer, &[variable]);
+        if global.ty().address_space() != 0 {
+            return Ok(address);
+        }
+        let generic = self.pointer(0)?;
+        Ok(self.emit_of(Op::PtrCastToGeneric, generic, &[address]))
+    }
+}
+
+/// The address space that a variable is in. That of one which nobody has moved is the generic one,
+/// where no variable can be.
+fn space_of(global: Value<'_>) -> u32 {
+    match global.ty().address_space() {
+        0 => 1,
+        space => space,
     }
 }

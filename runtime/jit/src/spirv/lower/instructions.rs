@@ -276,6 +276,11 @@ impl<'m> Lowering<'m> {
         if is_wide(from) || is_wide(to) {
             return self.wide_resize(it, opcode);
         }
+        if opcode == Opcode::ZExt
+            && let Some(number) = self.extended_register(it)?
+        {
+            return Ok(number);
+        }
         let ty = self.ty(to)?;
         if is_bit(from) {
             let bit = self.value(it.operand(0))?;
@@ -383,6 +388,12 @@ impl<'m> Lowering<'m> {
                 Ok(self.emit_of(op, ty, &[value]))
             }
             _ if from == to => Ok(value),
+            _ if is_bits(from) && to.kind() == TypeKind::Integer => {
+                self.number_of_bits(value, from.vector_size(), to)
+            }
+            _ if is_bits(to) && from.kind() == TypeKind::Integer => {
+                self.bits_of_number(value, from, to)
+            }
             _ if is_all_bits(from) && is_all_bits(to) => {
                 let [own, other] = [self.ty(from)?, self.ty(to)?];
                 if own == other {
@@ -393,6 +404,34 @@ impl<'m> Lowering<'m> {
             }
             _ => refuse(format!("`{}` taken as `{}`", from.text(), to.text())),
         }
+    }
+
+    /// The elements of a vector of bits as the bits of a number, the first one the lowest.
+    pub fn number_of_bits(&mut self, bits: Word, count: u32, to: Type<'m>) -> Lowered<Word> {
+        let (bool, own) = (self.bool(), self.ty(to)?);
+        let zero = self.number_like(to, 0)?;
+        let mut sum = zero;
+        for index in 0..count {
+            let operands = vec![Operand::IdRef(bits), Operand::LiteralBit32(index)];
+            let bit = self.emit(Op::CompositeExtract, bool, operands);
+            let set = self.number_like(to, 1 << index)?;
+            let one = self.emit_of(Op::Select, own, &[bit, set, zero]);
+            sum = self.emit_of(Op::BitwiseOr, own, &[sum, one]);
+        }
+        Ok(sum)
+    }
+
+    /// The bits of a number as the elements of a vector.
+    pub fn bits_of_number(&mut self, number: Word, from: Type<'m>, to: Type<'m>) -> Lowered<Word> {
+        let (bool, own, wide) = (self.bool(), self.ty(to)?, self.ty(from)?);
+        let zero = self.number_like(from, 0)?;
+        let mut bits = Vec::new();
+        for index in 0..to.vector_size() {
+            let mask = self.number_like(from, 1 << index)?;
+            let one = self.emit_of(Op::BitwiseAnd, wide, &[number, mask]);
+            bits.push(self.emit_of(Op::INotEqual, bool, &[one, zero]));
+        }
+        Ok(self.emit_of(Op::CompositeConstruct, own, &bits))
     }
 
     /// An address as an integer of another width.
@@ -427,6 +466,11 @@ impl<'m> Lowering<'m> {
         operands.extend(indices);
         Ok(self.emit(Op::CompositeInsert, ty, operands))
     }
+}
+
+/// Whether a type is a vector of bits that a number can have.
+pub fn is_bits(ty: Type<'_>) -> bool {
+    ty.is_vector() && is_bit(ty) && ty.vector_size() <= 64
 }
 
 /// Whether a type of SPIR-V has the same bits.

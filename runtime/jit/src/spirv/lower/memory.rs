@@ -2,8 +2,9 @@
 
 use rspirv::dr::Operand;
 use rspirv::spirv::{MemoryAccess, Op, Word};
-use schism_llvm::{Type, TypeKind, Value, enum_kind};
+use schism_llvm::{Opcode, Type, TypeKind, Value, enum_kind};
 
+use super::instructions::is_bits;
 use super::types::{held_in, is_bit, is_whole, storage_class};
 use super::wide::is_wide;
 use super::{Lowered, Lowering, refuse};
@@ -64,6 +65,12 @@ impl<'m> Lowering<'m> {
             }
         }
         Ok((offset, terms))
+    }
+
+    /// Whether an instruction computes an address at a constant distance from another.
+    pub fn is_displacement(&self, it: Value<'m>) -> Lowered<bool> {
+        let is_address = it.opcode() == Some(Opcode::GetElementPtr);
+        Ok(is_address && it.ty().kind() == TypeKind::Pointer && self.gep_terms(it)?.1.is_empty())
     }
 
     /// An address computed of another one and indices.
@@ -183,8 +190,24 @@ impl<'m> Lowering<'m> {
             }
             return self.of_halves(ty, halves[0], halves[1]);
         }
+        if let Some((low, high)) = halves_of(ty) {
+            let first = self.load_from(pointer, space, low, align, is_volatile)?;
+            let at = self.at_offset(pointer, space, 8)?;
+            let rest = self.load_from(at, space, high, align_at(align, 8), is_volatile)?;
+            let long = self.int(64);
+            let rest = match high.int_width() {
+                1 => self.bit_as_number(rest, 64),
+                bits if held_in(bits)? == 64 => rest,
+                _ => self.emit_of(Op::UConvert, long, &[rest]),
+            };
+            return self.of_halves(ty, first, rest);
+        }
         if has_pieces(ty) {
             return self.load_pieces(pointer, space, ty, (align, is_volatile));
+        }
+        if let Some(number) = number_for(ty) {
+            let number = self.load_from(pointer, space, number, align, is_volatile)?;
+            return self.bits_of_number(number, number_for(ty).unwrap_or(ty), ty);
         }
         let is_one_bit = is_bit(ty) && !ty.is_vector();
         let pointee = if is_one_bit { self.int(8) } else { self.in_memory(ty)? };
@@ -204,7 +227,8 @@ impl<'m> Lowering<'m> {
         let pointer = self.value(address)?;
         let id = self.value(value)?;
         let align = u64::from(it.alignment());
-        self.store_to(pointer, space, id, value.ty(), align, it.is_volatile())
+        let is_fill = may_be_private(space) && repeats_a_byte(value);
+        self.store_to(pointer, space, id, value.ty(), align, it.is_volatile() || is_fill)
     }
 
     fn store_to(
@@ -237,8 +261,26 @@ impl<'m> Lowering<'m> {
             }
             return Ok(());
         }
+        if let Some((low, high)) = halves_of(ty) {
+            let [first, rest] = self.wide_to_memory(value);
+            self.store_to(pointer, space, first, low, align, is_volatile)?;
+            let at = self.at_offset(pointer, space, 8)?;
+            let rest = match high.int_width() {
+                1 => self.number_as_bit(rest, 64),
+                bits if held_in(bits)? == 64 => rest,
+                _ => {
+                    let own = self.ty(high)?;
+                    self.emit_of(Op::UConvert, own, &[rest])
+                }
+            };
+            return self.store_to(at, space, rest, high, align_at(align, 8), is_volatile);
+        }
         if has_pieces(ty) {
             return self.store_pieces(pointer, space, value, ty, (align, is_volatile));
+        }
+        if let Some(number) = number_for(ty) {
+            let value = self.number_of_bits(value, ty.vector_size(), number)?;
+            return self.store_to(pointer, space, value, number, align, is_volatile);
         }
         let pointee = if is_bit(ty) && !ty.is_vector() {
             value = self.bit_as_number(value, 8);
@@ -359,6 +401,46 @@ impl<'m> Lowering<'m> {
         operands.extend(Self::access(align, is_volatile));
         self.emit_void(Op::CopyMemorySized, operands);
         Ok(())
+    }
+}
+
+/// The lower 64 bits of an integer of 65 to 127, and the others.
+fn halves_of(ty: Type<'_>) -> Option<(Type<'_>, Type<'_>)> {
+    let is_odd = is_wide(ty) && ty.int_width() < 128;
+    is_odd.then(|| (ty.context().int_type(64), ty.context().int_type(ty.int_width() - 64)))
+}
+
+/// The number that memory holds a vector of bits as.
+fn number_for(ty: Type<'_>) -> Option<Type<'_>> {
+    let has_bytes = is_bits(ty) && ty.vector_size().is_multiple_of(8);
+    has_bytes.then(|| ty.context().int_type(ty.vector_size()))
+}
+
+/// Whether a work-item's own memory may have an address space.
+fn may_be_private(space: u32) -> bool {
+    matches!(space, 0 | 5)
+}
+
+/// Whether a constant has the same bytes everywhere. Drivers join stores of such values beside each
+/// other to one fill, and Intel's loses fills of a work-item's own memory where it computes several
+/// work-items in the lanes of vectors. What is volatile it does not join.
+fn repeats_a_byte(value: Value<'_>) -> bool {
+    let repeats =
+        |bits: u64, bytes: u32| (1..bytes).all(|byte| (bits >> (8 * byte)) as u8 == bits as u8);
+    if value.is_zero() {
+        return true;
+    }
+    let ty = value.ty();
+    match (ty.kind(), value.float_bits()) {
+        (TypeKind::Integer, _) if value.is_constant_int() && ty.int_width() <= 64 => {
+            repeats(value.zext_value(), ty.int_width() / 8)
+        }
+        (TypeKind::Half, Some(bits)) => repeats(bits, 2),
+        (TypeKind::Float, Some(bits)) => repeats(bits, 4),
+        (TypeKind::Double, Some(bits)) => repeats(bits, 8),
+        // Elements of aggregates become stores of their own.
+        (TypeKind::Vector | TypeKind::Array | TypeKind::Struct, _) => value.is_a_constant(),
+        _ => false,
     }
 }
 

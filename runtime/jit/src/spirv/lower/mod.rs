@@ -38,6 +38,7 @@
 //! | `registers` | where a work-item is, barriers |
 //! | `wide` | integers of more than 64 bits |
 //! | `sub_groups` | operations of sub-groups |
+//! | `sums` | loops whose order of operations drivers change |
 //!
 //! What cannot be lowered is [refused](Refusal) by its name.
 
@@ -52,10 +53,11 @@ mod memory;
 mod overflow;
 mod registers;
 mod sub_groups;
+mod sums;
 mod types;
 mod wide;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rspirv::dr::{Instruction, Operand};
 use rspirv::spirv::{
@@ -100,13 +102,22 @@ pub fn lower<'m>(
 ) -> Lowered<Binary> {
     let mut lowering = Lowering::new(module.handle(), entry);
     lowering.local_align = local_align;
-    let has = |function: &Value| Lowering::is_sub_group_operation(&function.name());
-    let operations = lowering.source.functions().into_iter().filter(has);
-    lowering.sub_groups = operations.into_iter().any(Value::is_used);
-    lowering.in_line = lowering.sub_groups && dimensions > 1;
+    lowering.sub_groups = has_sub_groups(module);
+    lowering.in_line = is_in_line(module, dimensions);
     let takes_local = lowering.module()?;
     let sub_groups = lowering.sub_groups;
     Ok(Binary { words: lowering.out.finish(), takes_local, sub_groups })
+}
+
+/// Whether a kernel with a range of so many dimensions is launched in one.
+pub fn is_in_line(module: &impl AsModule, dimensions: u32) -> bool {
+    dimensions > 1 && has_sub_groups(module)
+}
+
+fn has_sub_groups(module: &impl AsModule) -> bool {
+    let functions = module.handle().functions().into_iter();
+    let mut operations = functions.filter(|it| Lowering::is_sub_group_operation(&it.name()));
+    operations.any(Value::is_used)
 }
 
 /// A value of each kind that a function has, by its value in LLVM.
@@ -136,8 +147,15 @@ struct Lowering<'m> {
     function: Value<'m>,
     values: HashMap<Value<'m>, Word>,
     blocks: HashMap<Block<'m>, Word>,
-    /// Constants that a phi takes and that need instructions where control comes from.
+    /// What a phi takes and what needs instructions where control comes from.
     on_edges: HashMap<(Value<'m>, Block<'m>), Word>,
+    /// Addresses at a constant distance from others. They are computed where they are used: LLVM
+    /// computes them in front of loops, and where such a loop has barriers, drivers for processors
+    /// keep each of them in memory for each work-item.
+    displacements: HashSet<Value<'m>>,
+    /// Blocks that leave a loop which combines numbers, and what hides how often it runs.
+    sums: HashSet<Block<'m>>,
+    hidden_false: Option<Word>,
     locals: Vec<Instruction>,
     code: Vec<Instruction>,
 }
@@ -161,6 +179,9 @@ impl<'m> Lowering<'m> {
             values: HashMap::new(),
             blocks: HashMap::new(),
             on_edges: HashMap::new(),
+            displacements: HashSet::new(),
+            sums: HashSet::new(),
+            hidden_false: None,
             locals: Vec::new(),
             code: Vec::new(),
         }
@@ -194,6 +215,7 @@ impl<'m> Lowering<'m> {
         let mode =
             vec![Operand::IdRef(kernel), Operand::ExecutionMode(ExecutionMode::ContractionOff)];
         out.execution_modes.push(Instruction::new(Op::ExecutionMode, None, None, mode));
+        self.hint_scalar(kernel);
         self.require_sub_groups(kernel);
         let out = &mut self.out.module;
         let model = vec![
@@ -202,6 +224,25 @@ impl<'m> Lowering<'m> {
         ];
         out.memory_model = Some(Instruction::new(Op::MemoryModel, None, None, model));
         Ok(self.local.is_some())
+    }
+
+    /// Says of a kernel that calls code which is not to be optimised, such as that which copies the
+    /// values of messages, that it has vectors of its own. Drivers for processors then compute one
+    /// work-item after the other. Otherwise they make all of that code for all lanes of a vector,
+    /// which takes some 9 seconds for each kernel.
+    fn hint_scalar(&mut self, kernel: Word) {
+        /// Vectors of 4 integers of 32 bits.
+        const HINT: u32 = 4 << 16 | 2;
+        let mut functions = self.functions.keys();
+        if functions.any(|function| function.has_function_attribute("optnone")) {
+            let mode = vec![
+                Operand::IdRef(kernel),
+                Operand::ExecutionMode(ExecutionMode::VecTypeHint),
+                Operand::LiteralBit32(HINT),
+            ];
+            let out = &mut self.out.module;
+            out.execution_modes.push(Instruction::new(Op::ExecutionMode, None, None, mode));
+        }
     }
 
     /// Appends an instruction with a result.

@@ -18,7 +18,9 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{
     BuiltIn, Decoration, MemoryAccess, MemorySemantics, Op, Scope, StorageClass, Word,
 };
-use schism_llvm::Value;
+use schism_llvm::{TypeKind, Value};
+
+use crate::ptx::entry::THREAD_ID;
 
 use super::{Lowered, Lowering, refuse};
 
@@ -32,6 +34,14 @@ const EXIT: &str = "llvm.nvvm.exit";
 /// The parameters of an entry that is launched in one dimension: the sizes of its groups, and how
 /// many groups there are, each a 32-bit number for x, y and z.
 pub const SIZES: usize = 6;
+
+/// A number that the device has.
+enum Register {
+    /// Of 32 bits.
+    Word(Word),
+    /// Of 64 bits, and below 2³².
+    Long(Word),
+}
 
 impl<'m> Lowering<'m> {
     /// The variable in which the device leaves a value.
@@ -51,11 +61,55 @@ impl<'m> Lowering<'m> {
     }
 
     /// Lowers an intrinsic of this file; `None` for all others.
-    pub fn register(&mut self, name: &str) -> Lowered<Option<Word>> {
+    pub fn register(&mut self, it: Value<'m>, name: &str) -> Lowered<Option<Word>> {
         if name == BARRIER {
             self.barrier();
             return Ok(None);
         }
+        if name == THREAD_ID {
+            return self.global_id(it).map(Some);
+        }
+        let Some(long) = self.long_register(name)? else { return Ok(None) };
+        let word = self.int(32);
+        Ok(Some(match long {
+            Register::Word(number) => number,
+            Register::Long(number) => self.emit_of(Op::UConvert, word, &[number]),
+        }))
+    }
+
+    /// A special register that is extended to 64 bits, as the device has it: without ever being
+    /// less. Drivers know of such a number that it is another one for each work-item beside, and of
+    /// what was cut and extended again they do not.
+    pub fn extended_register(&mut self, it: Value<'m>) -> Lowered<Option<Word>> {
+        if it.ty().kind() != TypeKind::Integer || it.ty().int_width() != 64 {
+            return Ok(None);
+        }
+        let Some(callee) = it.operand(0).callee() else { return Ok(None) };
+        let name = callee.name();
+        match self.long_register(&name)? {
+            Some(Register::Long(number)) => Ok(Some(number)),
+            Some(Register::Word(_)) | None => Ok(None),
+        }
+    }
+
+    /// A work-item's place in the grid.
+    fn global_id(&mut self, it: Value<'m>) -> Lowered<Word> {
+        let Some(axis) = it.operand(0).as_unsigned() else { return refuse("an axis that varies") };
+        let axis = axis as u32;
+        let Some(sizes) = self.sizes else {
+            return self.axis_of(BuiltIn::GlobalInvocationId, axis);
+        };
+        let long = self.int(64);
+        let group = self.place_in_line(BuiltIn::WorkgroupId, axis, sizes)?;
+        let own = self.place_in_line(BuiltIn::LocalInvocationId, axis, sizes)?;
+        let [group, size, own] = [group, sizes[axis as usize], own]
+            .map(|number| self.emit_of(Op::UConvert, long, &[number]));
+        let first = self.emit_of(Op::IMul, long, &[group, size]);
+        Ok(self.emit_of(Op::IAdd, long, &[first, own]))
+    }
+
+    /// A special register by LLVM's name, as the device has it.
+    fn long_register(&mut self, name: &str) -> Lowered<Option<Register>> {
         let Some((register, axis)) =
             name.strip_prefix(REGISTER).and_then(|name| name.rsplit_once('.'))
         else {
@@ -74,9 +128,9 @@ impl<'m> Lowering<'m> {
             _ => 2,
         };
         if let Some(sizes) = self.sizes {
-            return self.place_in_line(builtin, axis, sizes).map(Some);
+            return Ok(Some(Register::Word(self.place_in_line(builtin, axis, sizes)?)));
         }
-        self.axis_of(builtin, axis).map(Some)
+        Ok(Some(Register::Long(self.axis_of(builtin, axis)?)))
     }
 
     /// A register of a launch in one dimension.
@@ -97,7 +151,8 @@ impl<'m> Lowering<'m> {
             _ => (builtin, [groups[0], groups[1]]),
         };
         let word = self.int(32);
-        let mut rest = self.axis_of(of_which, 0)?;
+        let all = self.axis_of(of_which, 0)?;
+        let mut rest = self.emit_of(Op::UConvert, word, &[all]);
         for &size in &sizes[..axis as usize] {
             rest = self.emit_of(Op::UDiv, word, &[rest, size]);
         }
@@ -108,8 +163,8 @@ impl<'m> Lowering<'m> {
     }
 
     /// One number of a variable in which the device leaves three.
-    fn axis_of(&mut self, builtin: BuiltIn, axis: u32) -> Lowered<Word> {
-        let (word, long) = (self.int(32), self.int(64));
+    pub fn axis_of(&mut self, builtin: BuiltIn, axis: u32) -> Lowered<Word> {
+        let long = self.int(64);
         let three = self.vector(long, 3)?;
         let variable = self.input(builtin, three);
         let operands = vec![
@@ -119,13 +174,12 @@ impl<'m> Lowering<'m> {
         ];
         let all = self.emit(Op::Load, three, operands);
         let operands = vec![Operand::IdRef(all), Operand::LiteralBit32(axis)];
-        let one = self.emit(Op::CompositeExtract, long, operands);
-        Ok(self.emit_of(Op::UConvert, word, &[one]))
+        Ok(self.emit(Op::CompositeExtract, long, operands))
     }
 
     /// Whether an intrinsic is one of this file.
     pub fn is_register(name: &str) -> bool {
-        name == BARRIER || name.starts_with(REGISTER)
+        name == BARRIER || name == THREAD_ID || name.starts_with(REGISTER)
     }
 
     fn barrier(&mut self) {

@@ -1,10 +1,13 @@
 //! The command line. The baseline takes the same options.
 
-use crate::Outcome;
+use std::error::Error;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const USAGE: &str = "\
-usage: gpu_schism [--small] [--suite S] [--elements N] [--runs N] [--only KERNEL,…] [--clock device|host] [--check]
+usage: gpu_schism [--small|--medium] [--suite S] [--elements N] [--runs N] [--only KERNEL,…] [--clock device|host] [--precise] [--check]
   --small       sizes for a look at whether everything works
+  --medium      sizes for a processor (not an option of CUDA's baseline)
   --suite S     tuned, the default: kernels that passes were measured with; breadth: kernels that none was made for;
                 all: both
   --elements N  elements of each vector of the stream kernels, a multiple of 256
@@ -12,7 +15,9 @@ usage: gpu_schism [--small] [--suite S] [--elements N] [--runs N] [--only KERNEL
   --only K,…    these kernels only
   --clock C     device, the default: how long each launch took, as the device says; host: from before a launch to
                 after the wait for it
-  --check       compare all results with the host's (not the baseline's option: this is about schism)";
+  --precise     each kernel as it is by default, and not in other variants (this and the next are not the baseline's options:
+                they are about schism)
+  --check       compare all results with the host's";
 
 /// The clock of the measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +39,21 @@ pub enum Suite {
     All,
 }
 
+/// How large problems are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scale {
+    /// For a GPU.
+    Full,
+    /// For a processor.
+    Medium,
+    /// For a test.
+    Small,
+}
+
 /// The options.
 #[derive(Debug)]
 pub struct Settings {
-    small: bool,
+    scale: Scale,
     suite: Suite,
     elements: Option<usize>,
     /// How often each kernel is timed.
@@ -45,6 +61,8 @@ pub struct Settings {
     only: Vec<String>,
     /// The clock of the measurements.
     pub clock: Clock,
+    /// Whether kernels are measured in one variant.
+    pub precise: bool,
     /// Whether results are compared with the host's.
     pub check: bool,
 }
@@ -52,13 +70,16 @@ pub struct Settings {
 impl Settings {
     /// Reads the command line.
     pub fn read(mut arguments: impl Iterator<Item = String>) -> Outcome<Self> {
-        let (mut small, mut elements, mut runs) = (false, None, 30);
+        let (mut scale, mut elements, mut runs) = (Scale::Full, None, 30);
+        let mut precise = false;
         let (mut only, mut clock, mut check) = (Vec::new(), Clock::Device, false);
         let mut suite = Suite::Tuned;
         while let Some(option) = arguments.next() {
             let mut value = || arguments.next().ok_or_else(|| format!("{option} needs a value"));
             match option.as_str() {
-                "--small" => small = true,
+                "--small" => scale = Scale::Small,
+                "--medium" => scale = Scale::Medium,
+                "--precise" => precise = true,
                 "--check" => check = true,
                 "--elements" => elements = Some(number(&value()?)?),
                 "--runs" => runs = number(&value()?)?,
@@ -84,12 +105,17 @@ impl Settings {
         if elements.is_some_and(|elements| elements % 256 != 0) {
             return Err("--elements takes a multiple of 256".into());
         }
-        Ok(Self { small, suite, elements, runs, only, clock, check })
+        Ok(Self { scale, suite, elements, runs, only, clock, precise, check })
     }
 
-    /// The size of a problem: one for GPUs, or a small one.
+    /// The size of a problem: one for GPUs, a small one, or one between them, which is a power of
+    /// two times the small one.
     pub const fn size(&self, full: usize, small: usize) -> usize {
-        if self.small { small } else { full }
+        match self.scale {
+            Scale::Full => full,
+            Scale::Medium => small << ((full / small).ilog2() / 2),
+            Scale::Small => small,
+        }
     }
 
     /// Elements of the stream kernels' vectors.
