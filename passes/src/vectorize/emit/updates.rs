@@ -17,33 +17,45 @@ use super::Emit;
 use crate::vectorize::region::Part;
 use crate::vectorize::shape::Shape;
 
+/// From one block to another.
+type Edge = (usize, usize);
+
+/// A way out of a block that is skipped, through a block without instructions or not.
+#[derive(Clone, Copy)]
+struct Way {
+    /// The edge whose mask says for which lanes.
+    mask: Edge,
+    /// The edge that phis know.
+    last: Edge,
+}
+
 /// A phi that a block updates.
 pub(super) struct Update<'m> {
     phi: Value<'m>,
     /// What it is where the block is skipped, in each lane.
     other: Value<'m>,
-    /// The edges that bring something else: one whose mask says for which lanes, the phi's own, and
-    /// the value.
-    edges: Vec<((usize, usize), (usize, usize), Value<'m>)>,
+    /// What the block's ways bring, if it is something else.
+    ways: Vec<(Way, Value<'m>)>,
 }
 
 impl<'m> Emit<'_, 'm> {
     /// The phis that a block updates, for code that is about to be made.
     pub(super) fn updates(&mut self, block: usize) -> Vec<Update<'m>> {
         let region = self.region;
-        // Where the block goes, through a block without instructions or not.
-        let mut ways: Vec<((usize, usize), (usize, usize))> = Vec::new();
+        let mut ways: Vec<Way> = Vec::new();
         for next in region.successors(block) {
             let is_empty = region.cfg.blocks[next].instructions().len() == 1
                 && region.cfg.predecessors[next] == [block]
                 && region.side_exits(next).is_empty();
-            match region.successors(next)[..] {
-                [behind] if is_empty => ways.push(((block, next), (next, behind))),
-                _ => ways.push(((block, next), (block, next))),
-            }
+            let mask = (block, next);
+            let last = match region.successors(next)[..] {
+                [behind] if is_empty => (next, behind),
+                _ => mask,
+            };
+            ways.push(Way { mask, last });
         }
         let mut updates = Vec::new();
-        let mut targets: Vec<usize> = ways.iter().map(|(_, edge)| edge.1).collect();
+        let mut targets: Vec<usize> = ways.iter().map(|way| way.last.1).collect();
         targets.sort_unstable();
         targets.dedup();
         for target in targets {
@@ -64,21 +76,16 @@ impl<'m> Emit<'_, 'm> {
     }
 
     /// The update of one phi, if there is nothing else that changes it.
-    fn update(
-        &mut self,
-        phi: Value<'m>,
-        target: usize,
-        ways: &[((usize, usize), (usize, usize))],
-    ) -> Option<Update<'m>> {
+    fn update(&mut self, phi: Value<'m>, target: usize, all: &[Way]) -> Option<Update<'m>> {
         let region = self.region;
-        let (mut old, mut edges) = (None, Vec::new());
+        let (mut old, mut ways) = (None, Vec::new());
         for (value, from) in phi.incoming_edges() {
             let edge = (region.cfg.index[&from], target);
             if value.is_undef() {
                 continue;
             }
-            if let Some(&(mask, _)) = ways.iter().find(|(_, own)| *own == edge) {
-                edges.push((mask, edge, value));
+            if let Some(way) = all.iter().find(|way| way.last == edge) {
+                ways.push((*way, value));
             } else if self.edge_value(edge, value).is_some()
                 || old.replace(value).is_some_and(|old| old != value)
             {
@@ -86,26 +93,24 @@ impl<'m> Emit<'_, 'm> {
             }
         }
         let old = old?;
-        edges.retain(|(_, _, value)| *value != old);
+        ways.retain(|(_, value)| *value != old);
         let is_there = !old.is_instruction()
             || !region.contains(region.cfg.block_of(old))
             || self.values.contains_key(&old);
-        let is_one =
-            |edge: (usize, usize)| ways.iter().filter(|(_, own)| *own == edge).count() == 1;
-        if edges.is_empty() || !is_there || !edges.iter().all(|(_, edge, _)| is_one(*edge)) {
+        if ways.is_empty() || !is_there {
             return None;
         }
         let other = self.vector(old);
-        Some(Update { phi, other, edges })
+        Some(Update { phi, other, ways })
     }
 
     /// Makes the updates, at the end of the code that is skipped.
     pub(super) fn apply_updates(&mut self, updates: Vec<Update<'m>>) {
-        for Update { phi, other, edges } in updates {
+        for Update { phi, other, ways } in updates {
             let mut value = other;
-            for (mask, edge, new) in edges {
-                let new = self.edge_vector(edge, new);
-                let mask = self.edge_masks[&mask];
+            for (way, new) in ways {
+                let new = self.edge_vector(way.last, new);
+                let mask = self.edge_masks[&way.mask];
                 value = if mask.is_full() {
                     new
                 } else {
