@@ -240,7 +240,19 @@ fn wide_numbers(queue: &Queue) {
         let number = (a as f64) + (b as i128 as f32) as f64;
         let back = number as u128 ^ u128::from(lost) ^ product;
         let ends = u128::from(sum.leading_zeros() + sum.count_ones() + back.trailing_zeros());
-        let all = sum ^ back.swap_bytes() ^ ends;
+        let chosen = match a >> 60 {
+            0 => 1_u128,
+            9 => 1 << 70,
+            0x1_0000_0000_0000_0000.. => sum,
+            other => other << 3,
+        };
+        let exact = match a {
+            0 => 5,
+            0x7F4A_7C15 => 6,
+            0x9E37_79B9_7F4A_7C15_0000_0000_0000_0001 => 7,
+            _ => u128::MAX,
+        };
+        let all = sum ^ back.swap_bytes() ^ ends ^ chosen ^ exact;
         [all as u64, (all >> 64) as u64]
     };
     let from = Buffer::from_slice(queue, &numbers).expect("memory");

@@ -596,6 +596,39 @@ fn calls_through_addresses_choose() {
 }
 
 #[test]
+fn choices_by_integers_of_128_bits() {
+    for bits in [65, 100, 128] {
+        let load = match bits {
+            128 => "%a = load i128, ptr %from, align 16".into(),
+            _ => {
+                format!("%wide = load i128, ptr %from, align 16\n%a = trunc i128 %wide to i{bits}")
+            }
+        };
+        build(kernel(
+            "",
+            &format!(
+                "{load}
+                 switch i{bits} %a, label %other [
+                   i{bits} 5, label %first
+                   i{bits} -1, label %second
+                   i{bits} 18446744073709551621, label %first
+                 ]
+               first:
+                 store i64 1, ptr %to
+                 br label %end
+               second:
+                 store i64 %n, ptr %to
+                 br label %end
+               other:
+                 store i64 %x, ptr %to
+                 br label %end
+               end:"
+            ),
+        ));
+    }
+}
+
+#[test]
 fn integers_of_128_bits_are_pairs() {
     for bits in [65, 100, 128] {
         let ty = format!("i{bits}");

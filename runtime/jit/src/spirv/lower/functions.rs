@@ -10,6 +10,7 @@ use schism_llvm::{Block, Opcode, TypeKind, Value, ValueKind};
 use schism_passes::spec::builtins::DYNAMIC_ALIGN;
 
 use super::types::held_in;
+use super::wide::is_wide;
 use super::{Lowered, Lowering, refuse, sums};
 
 impl<'m> Lowering<'m> {
@@ -284,6 +285,9 @@ impl<'m> Lowering<'m> {
 
     fn switch(&mut self, end: Value<'m>) -> Lowered<()> {
         let on = end.operand(0);
+        if is_wide(on.ty()) {
+            return self.wide_switch(end);
+        }
         let width = on.ty().int_width();
         let mut selector = self.value(on)?;
         let bits = held_in(width)?;

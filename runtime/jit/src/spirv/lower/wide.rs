@@ -234,6 +234,35 @@ impl<'m> Lowering<'m> {
         Ok(self.emit_of(Op::Select, bool, &[same, by_low, by_high]))
     }
 
+    /// A choice by a value, which `OpSwitch` has no literals for: by the number of the case it is, from 1.
+    pub fn wide_switch(&mut self, end: Value<'m>) -> Lowered<()> {
+        let on = self.value(end.operand(0))?;
+        let [low, high] = self.halves(on);
+        let (long, word, bool) = (self.int(HALF), self.int(32), self.bool());
+        let zero = self.number(HALF, 0);
+        let mut selector = self.number(32, 0);
+        let mut cases = Vec::new();
+        for ((case, block), number) in end.switch_cases().into_iter().zip(1..) {
+            let Some(words) = self.wide_words(case) else {
+                return refuse(format!("a constant of type `{}`", case.ty().text()));
+            };
+            let [a, b] = words.map(|word| self.number(HALF, word));
+            let low = self.emit_of(Op::BitwiseXor, long, &[low, a]);
+            let high = self.emit_of(Op::BitwiseXor, long, &[high, b]);
+            let both = self.emit_of(Op::BitwiseOr, long, &[low, high]);
+            let same = self.emit_of(Op::IEqual, bool, &[both, zero]);
+            let this = self.number(32, u64::from(number));
+            selector = self.emit_of(Op::Select, word, &[same, this, selector]);
+            cases.push(Operand::LiteralBit32(number));
+            cases.push(Operand::IdRef(self.blocks[&block]));
+        }
+        let other = self.blocks[&end.successor(0)];
+        let mut operands = vec![Operand::IdRef(selector), Operand::IdRef(other)];
+        operands.extend(cases);
+        self.emit_void(Op::Switch, operands);
+        Ok(())
+    }
+
     /// A cast between integers of which at least one is wide.
     pub fn wide_resize(&mut self, it: Value<'m>, opcode: Opcode) -> Lowered<Word> {
         let (from, to) = (it.operand(0).ty(), it.ty());
