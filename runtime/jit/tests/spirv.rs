@@ -361,6 +361,31 @@ fn classes_of_numbers_are_ranges_of_their_bits() {
 }
 
 #[test]
+fn reductions_of_integers_are_lowered_element_after_element() {
+    // `OpIAdd` and its like, and `OpSelect` behind a comparison.
+    for (kind, opcode) in [("add", 128), ("mul", 132), ("xor", 198), ("umax", 169), ("smin", 169)] {
+        for ty in ["i8", "i32", "i64"] {
+            let code = build(kernel(
+                &format!("declare {ty} @llvm.vector.reduce.{kind}.v4{ty}(<4 x {ty}>)"),
+                &format!(
+                    "%a = load <4 x {ty}>, ptr %from, align 8
+                     %all = call {ty} @llvm.vector.reduce.{kind}.v4{ty}(<4 x {ty}> %a)
+                     store {ty} %all, ptr %to, align 8"
+                ),
+            ));
+            assert!(count(&code, opcode) >= 3, "{kind} {ty}");
+        }
+    }
+    let text = refusal(kernel(
+        "declare float @llvm.vector.reduce.fadd.v4f32(float, <4 x float>)",
+        "%a = load <4 x float>, ptr %from, align 8
+         %all = call float @llvm.vector.reduce.fadd.v4f32(float 0.0, <4 x float> %a)
+         store float %all, ptr %to, align 8",
+    ));
+    assert!(text.contains("vector.reduce.fadd"), "{text}");
+}
+
+#[test]
 fn comparisons_of_three_results_are_lowered() {
     for ty in ["i8", "i32", "i64", "i128"] {
         for kind in ["scmp", "ucmp"] {

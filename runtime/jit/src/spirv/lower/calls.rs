@@ -118,6 +118,9 @@ impl<'m> Lowering<'m> {
             "is" if rest.starts_with("constant") => return Ok(self.truth(false)),
             "is" if rest.starts_with("fpclass") => return self.is_class(it),
             "readcyclecounter" | "readsteadycounter" => return refuse("a clock"),
+            "vector" if rest.starts_with("reduce.") => {
+                return self.reduction(it, rest.trim_start_matches("reduce."));
+            }
             _ => {}
         }
         let is_number = |ty: Type<'m>| is_whole(ty) && bits_of(ty).is_ok();

@@ -35,6 +35,7 @@
 //! | `atomics` | atomic accesses, fences |
 //! | `calls` | calls, LLVM's intrinsics |
 //! | `overflow` | intrinsics that tell whether a result fits, or make it fit |
+//! | `reductions` | reductions of vectors of integers |
 //! | `registers` | where a work-item is, barriers |
 //! | `wide` | integers of more than 64 bits |
 //! | `sub_groups` | operations of sub-groups |
@@ -51,6 +52,7 @@ mod globals;
 mod instructions;
 mod memory;
 mod overflow;
+mod reductions;
 mod registers;
 mod sub_groups;
 mod sums;
