@@ -38,10 +38,10 @@
 //! ```
 //! becomes two blocks, each with its own addition.
 //!
-//! The fence orders nothing that matters, and is there for NVIDIA's GPUs: it keeps a panic's block a block. Without it the code
-//! generator goes to `%panic` right from the check, and prepares what `%panic` takes in front of
-//! it; and NVIDIA's assembler makes of the short block instructions with a condition, which take
-//! their time in a loop that never panics.
+//! The fence orders nothing that matters, and is there for NVIDIA's GPUs: it keeps a panic's block a
+//! block. Without it the code generator goes to `%panic` right from the check, and prepares what
+//! `%panic` takes in front of it; and NVIDIA's assembler makes of the short block instructions with
+//! a condition, which take their time in a loop that never panics.
 
 use std::collections::HashSet;
 

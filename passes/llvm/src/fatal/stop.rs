@@ -7,7 +7,8 @@
 //! needs. So the handler parks it only if the interrupted instruction is LLVM's own, and is called
 //! again otherwise.
 //!
-//! LLVM's own mutexes protect its registries and timers. Destructors take none of them.
+//! A thread that the vectoriser holds has none of LLVM's own mutexes, which protect registries and
+//! timers.
 
 use std::ffi::{c_int, c_void};
 use std::mem::zeroed;
