@@ -8,7 +8,7 @@ use llvm_sys::target::{
     LLVMSizeOfTypeInBits, LLVMTargetDataRef,
 };
 
-use crate::Type;
+use crate::{Type, TypeKind, Value};
 
 /// The data layout of a module that lives at least for `'m`.
 #[derive(Clone, Copy, Debug)]
@@ -62,5 +62,30 @@ impl<'m> DataLayout<'m> {
         ty.field_type(field);
         // SAFETY: the layout is live, and the structure has the field and a size.
         unsafe { LLVMOffsetOfElement(self.0, ty.raw(), field) }
+    }
+
+    /// How many bytes an address is behind the one that a `getelementptr` computes it from; `None`
+    /// if that depends on anything, or is no 64-bit number.
+    ///
+    /// # Panics
+    /// If this is no `getelementptr`.
+    #[track_caller]
+    pub fn constant_offset(self, address: Value<'m>) -> Option<i64> {
+        let mut ty = address.gep_source_type();
+        let mut bytes = 0_i64;
+        for (at, index) in address.operands().skip(1).enumerate() {
+            if at > 0 {
+                if ty.kind() == TypeKind::Struct {
+                    let field = u32::try_from(index.as_unsigned()?).ok()?;
+                    bytes = bytes.checked_add_unsigned(self.offset_of(ty, field))?;
+                    ty = ty.field_type(field);
+                    continue;
+                }
+                ty = ty.element_type();
+            }
+            let size = i64::try_from(self.abi_size(ty)).ok()?;
+            bytes = bytes.checked_add(index.as_signed()?.checked_mul(size)?)?;
+        }
+        Some(bytes)
     }
 }

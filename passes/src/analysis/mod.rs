@@ -1,5 +1,6 @@
 //! What passes ask about code; nothing here changes it.
 
+pub mod addresses_passed;
 pub mod call_sites;
 pub(crate) mod callees;
 pub mod cold_paths;

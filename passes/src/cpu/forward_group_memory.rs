@@ -113,22 +113,7 @@ impl<'m> Addresses<'m> {
 
     /// The offset of an address that is computed of another one.
     fn offset_of(&self, address: Value<'m>, from: u64) -> Option<u64> {
-        let mut ty = address.gep_source_type();
-        let mut bytes = i64::try_from(from).ok()?;
-        for (at, index) in address.operands().skip(1).enumerate() {
-            if at > 0 {
-                if ty.kind() == TypeKind::Struct {
-                    let field = u32::try_from(index.as_unsigned()?).ok()?;
-                    bytes = bytes.checked_add_unsigned(self.layout.offset_of(ty, field))?;
-                    ty = ty.field_type(field);
-                    continue;
-                }
-                ty = ty.element_type();
-            }
-            let size = i64::try_from(self.layout.abi_size(ty)).ok()?;
-            bytes = bytes.checked_add(index.as_signed()?.checked_mul(size)?)?;
-        }
-        u64::try_from(bytes).ok()
+        from.checked_add_signed(self.layout.constant_offset(address)?)
     }
 
     /// The bytes of an access of a type.

@@ -150,6 +150,10 @@ pub struct GpuKernel {
     pub entry: Bytes,
     /// What the kernel needs and takes: a sum of `GPU_` constants.
     pub flags: u32,
+    /// With [`GPU_ADDRESSES`]: where the closure has them, in bytes. They live as long as the code.
+    pub addresses: *const u64,
+    /// How many there are.
+    pub addresses_len: usize,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
 }
@@ -172,6 +176,11 @@ pub const GPU_LOCAL: u32 = 32;
 /// is launched in one, and the entry takes, at the very end, the sizes of the groups and the numbers
 /// of groups: six `u32`, each three x first.
 pub const GPU_SUB_GROUPS: u32 = 64;
+
+/// The kernel reaches memory that the launch is not given for itself by known addresses in its
+/// closure only, see [`GpuKernel::addresses`]: it finds no address in memory, and computes none from
+/// numbers.
+pub const GPU_ADDRESSES: u32 = 128;
 
 /// Where kernels write messages: this header, then [`GpuMessageBuffer::panic_bytes`] for the
 /// message of the first work-item that panics, then [`GpuMessageBuffer::print_bytes`] for prints.

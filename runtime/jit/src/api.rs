@@ -145,12 +145,18 @@ unsafe extern "C" fn compile_gpu_c(
                 (code.bytes(), code.entry().to_bytes(), code.flags(), code.lower_micros)
             }
         };
+        let addresses: &[u64] = match &*code {
+            GpuCode::Ptx(code) => code.addresses(),
+            GpuCode::Spirv(_) | GpuCode::Amdgcn(_) => &[],
+        };
         let kernel = GpuKernel {
             code: Bytes::new(bytes),
             entry: Bytes::new(entry),
             flags,
+            addresses: addresses.as_ptr(),
+            addresses_len: addresses.len(),
             lower_micros,
-            // The code is on the heap and does not change, so both texts stay where they are.
+            // The code is on the heap and does not change, so all of this stays where it is.
             handle: Box::into_raw(code).cast(),
         };
         Ok(kernel)

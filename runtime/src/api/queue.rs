@@ -17,7 +17,7 @@ use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::offset::At;
 use crate::kernel::spec_const::SpecConst;
 use crate::launch::adaptivity::Adaptivity;
-use crate::launch::desc::{HostThreads, LaunchDesc};
+use crate::launch::desc::{HostAddresses, HostThreads, LaunchDesc};
 use crate::launch::elementwise::{ForEach, ForEachIn, ParallelFor};
 use crate::launch::erased::RawKernel;
 use crate::launch::failure;
@@ -494,17 +494,18 @@ impl Queue {
     /// these threads of the host.
     ///
     /// # Safety
-    /// As for [`submit`](Self::submit), inside a call of the backend's `with_host_memory`.
+    /// As for [`submit`](Self::submit), inside a call of the backend's `with_host_memory` unless
+    /// they are [`HostAddresses::Shared`].
     pub(crate) unsafe fn run_with_host_addresses(
         &self,
         kernel: &RawKernel,
         shape: &LaunchShape,
         dynamic: usize,
-        threads: HostThreads,
+        (host_addresses, threads): (HostAddresses, HostThreads),
     ) -> Result<(), LaunchError> {
         self.refuse_inside_kernels()?;
         let described = self.describe(kernel, shape, dynamic);
-        let launch = LaunchDesc { host_addresses: true, threads, ..described };
+        let launch = LaunchDesc { host_addresses, threads, ..described };
         // SAFETY: the caller's promises.
         unsafe { self.queue.run(&launch) }
     }
@@ -571,7 +572,7 @@ impl Queue {
         let (options, adaptivity, timed) = (self.options.as_ref(), self.adaptivity, self.timed);
         let (demanded, block_size) = (self.device.demanded(), self.block_size);
         let (range, groups) = (&shape.range, shape.groups(dynamic));
-        let host_addresses = false;
+        let host_addresses = HostAddresses::None;
         LaunchDesc {
             kernel,
             range,

@@ -5,6 +5,7 @@ use std::any::type_name;
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
+use std::thread::LocalKey;
 
 use crate::api::queue::Queue;
 use crate::code::captured;
@@ -16,9 +17,9 @@ use crate::kernel::group::local;
 use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::item::Item;
-use crate::launch::desc::HostThreads;
+use crate::launch::desc::{HostAddresses, HostThreads};
 use crate::launch::erased::RawKernel;
-use crate::launch::shape::LaunchRange;
+use crate::launch::shape::{LaunchRange, LaunchShape};
 use crate::util::trace;
 
 /// The functions behind the program's allocator.
@@ -114,7 +115,7 @@ pub fn prefer_host_mathematics() {
     crate::hal::host::math::prefer_host();
 }
 
-/// Calls `run` while the queue's device sees all of the program's memory: all [`run_unchecked`] on
+/// Calls `run` while the queue's device sees all of the program's memory: all [`run_on_threads`] on
 /// it has to be in such a call. Memory that is allocated inside `run` may be invisible.
 ///
 /// # Errors
@@ -135,15 +136,17 @@ pub fn with_host_memory<R>(queue: &Queue, run: impl FnOnce() -> R) -> Result<R, 
 /// [`LaunchError`].
 ///
 /// # Safety
-/// This is inside a call of [`with_host_memory`] with the same queue. Work-items may run at the
-/// same time, on other threads. What the addresses in the kernel refer to lives until this returns.
+/// Work-items may run at the same time, on other threads. What the addresses in the kernel refer to
+/// lives until this returns.
 pub unsafe fn run_unchecked<K: Kernel<1>>(
     queue: &Queue,
     kernel: &K,
     items: usize,
 ) -> Result<(), LaunchError> {
-    // SAFETY: the caller's promises.
-    unsafe { run_on_threads(queue, kernel, items, HostThreads::ANY) }
+    let shape = items.shape()?;
+    let raw = RawKernel::new::<K, 1>(kernel, type_name::<K>);
+    // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
+    unsafe { run_seen(queue, &raw, &shape, 0) }
 }
 
 /// As [`run_unchecked`], on these threads where the device is the host.
@@ -152,7 +155,7 @@ pub unsafe fn run_unchecked<K: Kernel<1>>(
 /// [`LaunchError`].
 ///
 /// # Safety
-/// As for [`run_unchecked`].
+/// As for [`run_unchecked`], inside a call of [`with_host_memory`] with the same queue.
 pub unsafe fn run_on_threads<K: Kernel<1>>(
     queue: &Queue,
     kernel: &K,
@@ -162,8 +165,9 @@ pub unsafe fn run_on_threads<K: Kernel<1>>(
     let shape = items.shape()?;
     let raw = RawKernel::new::<K, 1>(kernel, type_name::<K>);
     with_prefetched(queue, &raw, || {
+        let how = (HostAddresses::Visible, threads);
         // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
-        unsafe { queue.run_with_host_addresses(&raw, &shape, 0, threads) }
+        unsafe { queue.run_with_host_addresses(&raw, &shape, 0, how) }
     })
 }
 
@@ -183,10 +187,88 @@ pub unsafe fn run_in_groups<K: Kernel<1>>(
 ) -> Result<(), LaunchError> {
     let shape = NdRange::from_groups(groups, local)?.shape()?;
     let raw = RawKernel::new::<K, 1>(kernel, type_name::<K>);
-    with_prefetched(queue, &raw, || {
-        // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
-        unsafe { queue.run_with_host_addresses(&raw, &shape, memory, HostThreads::ANY) }
+    // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
+    unsafe { run_seen(queue, &raw, &shape, memory) }
+}
+
+/// Runs a kernel when the device sees the memory that it may use: the shared heap, if that is all,
+/// and otherwise all of the program's.
+///
+/// # Errors
+/// [`LaunchError`].
+///
+/// # Safety
+/// As for [`run_unchecked`]; the kernel is borrowed for the call.
+unsafe fn run_seen(
+    queue: &Queue,
+    raw: &RawKernel,
+    shape: &LaunchShape,
+    memory: usize,
+) -> Result<(), LaunchError> {
+    let run = |addresses| {
+        // SAFETY: the caller's promises.
+        unsafe { queue.run_with_host_addresses(raw, shape, memory, (addresses, HostThreads::ANY)) }
+    };
+    with_prefetched(queue, raw, || {
+        let name = raw.descriptor.addr();
+        if shared_heap::is_there() && Others::with(|others| others.may_do_without(name)) {
+            match run(HostAddresses::Shared) {
+                Err(LaunchError::HostMemory { .. }) => Others::with(|others| others.note(name)),
+                outcome => return outcome,
+            }
+        }
+        with_host_memory(queue, || run(HostAddresses::Visible)).flatten()
     })
+}
+
+/// Kernels that use memory outside of the shared heap: it is not tried each time whether they do.
+#[derive(Debug, Default)]
+struct Others {
+    /// Descriptors, each with how often it was so.
+    kernels: Vec<(usize, u8)>,
+}
+
+impl Others {
+    /// A kernel of which it was so often true is not tried again. The code for its first launches may
+    /// know less than what comes later.
+    const OFTEN: u8 = 8;
+
+    /// Kernels that are told apart.
+    const MOST: usize = 64;
+
+    fn with<R>(run: impl FnOnce(&mut Self) -> R) -> R {
+        thread_local! {
+            static OTHERS: RefCell<Others> = RefCell::default();
+        }
+        with_local(&OTHERS, run)
+    }
+
+    fn may_do_without(&self, kernel: usize) -> bool {
+        !self.kernels.contains(&(kernel, Self::OFTEN))
+    }
+
+    fn note(&mut self, kernel: usize) {
+        if let Some((_, times)) = self.kernels.iter_mut().find(|(other, _)| *other == kernel) {
+            *times = times.saturating_add(1).min(Self::OFTEN);
+            return;
+        }
+        if self.kernels.len() == Self::MOST {
+            self.kernels.clear();
+        }
+        self.kernels.push((kernel, 1));
+    }
+}
+
+/// Calls `run` with a thread's own value, or with a fresh one where the thread's is gone already.
+fn with_local<T: Default, R>(
+    local: &'static LocalKey<RefCell<T>>,
+    run: impl FnOnce(&mut T) -> R,
+) -> R {
+    // `run` cannot be moved into a closure that may not be called.
+    let mut run = Some(run);
+    let mut call = |value: &mut T| run.take().map(|run| run(value));
+    let done = local.try_with(|value| call(&mut value.borrow_mut())).ok().flatten();
+    done.or_else(|| call(&mut T::default())).expect("it is called once")
 }
 
 /// The running work-item of a launch by [`run_in_groups`], and its group's local memory, aligned to
@@ -357,11 +439,7 @@ impl Returns {
         thread_local! {
             static RETURNS: RefCell<Returns> = RefCell::default();
         }
-        // `run` cannot be moved into a closure that may not be called.
-        let mut run = Some(run);
-        let mut call = |returns: &mut Self| run.take().map(|run| run(returns));
-        let done = RETURNS.try_with(|returns| call(&mut returns.borrow_mut())).ok().flatten();
-        done.or_else(|| call(&mut Self::default())).expect("it is called once")
+        with_local(&RETURNS, run)
     }
 
     fn known(&mut self, key: Key) -> Option<&mut Known> {
@@ -461,7 +539,7 @@ pub fn warn(text: fmt::Arguments<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, Returns, Use};
+    use super::{Key, Others, Returns, Use};
 
     const fn key(kernel: usize, begin: usize) -> Key {
         Key { kernel, begin, size: 3 }
@@ -491,6 +569,21 @@ mod tests {
         // Nothing of it was there.
         returns.learn(key(1, 2), None);
         tried(&mut returns, key(1, 2));
+    }
+
+    #[test]
+    fn kernels_that_use_other_memory_are_not_tried_for_ever() {
+        let mut others = Others::default();
+        for _ in 0..Others::OFTEN {
+            assert!(others.may_do_without(1));
+            others.note(1);
+        }
+        others.note(1);
+        assert!(!others.may_do_without(1) && others.may_do_without(2));
+        for kernel in 0..2 * Others::MOST {
+            others.note(kernel);
+        }
+        assert!(others.kernels.len() <= Others::MOST);
     }
 
     #[test]

@@ -23,10 +23,22 @@ pub(crate) struct LaunchDesc<'a> {
     pub(crate) timed: bool,
     /// The user chose the device: no other code runs in place of that device's.
     pub(crate) demanded: bool,
-    /// Addresses of the host's in the closure are used as they are.
-    pub(crate) host_addresses: bool,
+    pub(crate) host_addresses: HostAddresses,
     /// Which threads run it, if the device is the host.
     pub(crate) threads: HostThreads,
+}
+
+/// Whether addresses of the host's in a closure are used as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HostAddresses {
+    /// Addresses in the closure are the device's, or stand for them.
+    None,
+    /// The device sees all of the program's memory as long as the launch runs.
+    Visible,
+    /// Where the kernel is known to use nothing but memory that host and device share anyway.
+    /// Otherwise the launch fails with [`LaunchError::HostMemory`](crate::LaunchError::HostMemory),
+    /// and nothing has run.
+    Shared,
 }
 
 /// Which threads of the host run a launch.

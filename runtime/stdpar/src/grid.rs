@@ -569,7 +569,7 @@ where
         unsafe { Copied::of(self.producer, self.consumer, self.len, self.shape) }
     }
 
-    /// Runs the pipeline as a kernel, while the device sees all of the program's memory.
+    /// Runs the pipeline as a kernel.
     ///
     /// # Errors
     /// [`Failed`]. Unless that says otherwise, producer and consumer are used up.

@@ -136,8 +136,7 @@ where
                     refuse(run, names, descriptor, UNKNOWN_RESULT);
                     return (with_rayon(len, producer, consumer), Place::Refused);
                 };
-                let launched = with_host_memory(&queue, || launch.run(&queue));
-                return match launched.unwrap_or_else(|error| Err(grid::Failed::NotBegun(error))) {
+                return match launch.run(&queue) {
                     Ok(result) => {
                         run.end_on_device(names.0, launch.pieces(), &queue);
                         (result, Place::Kernel)

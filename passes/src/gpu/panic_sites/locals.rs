@@ -21,7 +21,8 @@ pub(super) fn uses<'m>(module: ModuleRef<'m>, alloca: Value<'m>) -> Option<Uses<
         for user in address.users() {
             match user.opcode()? {
                 Opcode::GetElementPtr => {
-                    open.push((user, offset_of(module, user)?.checked_add(offset)?));
+                    let behind = module.data_layout().constant_offset(user)?;
+                    open.push((user, u64::try_from(behind).ok()?.checked_add(offset)?));
                 }
                 Opcode::Load if !user.is_volatile() => found.is_read = true,
                 Opcode::Store if !user.is_volatile() => {
@@ -56,41 +57,13 @@ pub(super) fn local_of<'m>(module: ModuleRef<'m>, address: Value<'m>) -> Option<
         match address.opcode()? {
             Opcode::Alloca => return Some((address, offset)),
             Opcode::GetElementPtr => {
-                offset = offset.checked_add(offset_of(module, address)?)?;
+                let behind = module.data_layout().constant_offset(address)?;
+                offset = offset.checked_add(u64::try_from(behind).ok()?)?;
                 address = address.operand(0);
             }
             _ => return None,
         }
     }
-}
-
-/// How many bytes an address is behind the one that it is computed from, if that is always the
-/// same.
-fn offset_of<'m>(module: ModuleRef<'m>, gep: Value<'m>) -> Option<u64> {
-    let layout = module.data_layout();
-    let mut ty = gep.gep_source_type();
-    let mut offset = 0_u64;
-    for index in 1..gep.num_operands() {
-        let value = gep.operand(index);
-        if !value.is_constant_int() {
-            return None;
-        }
-        let value = u64::try_from(value.sext_value()).ok()?;
-        if index > 1 {
-            match ty.kind() {
-                TypeKind::Array => ty = ty.element_type(),
-                TypeKind::Struct => {
-                    let field = u32::try_from(value).ok()?;
-                    offset = offset.checked_add(layout.offset_of(ty, field))?;
-                    ty = ty.field_type(field);
-                    continue;
-                }
-                _ => return None,
-            }
-        }
-        offset = offset.checked_add(value.checked_mul(layout.abi_size(ty))?)?;
-    }
-    Some(offset)
 }
 
 /// Whether an address is that of a constant, or a number; whichever it is of several.

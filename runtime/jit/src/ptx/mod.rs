@@ -52,8 +52,10 @@ use std::fmt;
 use std::time::Instant;
 
 use schism_jit_abi::{
-    ASSUME_DIVISIBLE, ASSUME_GROUP_ON_THREAD, ASSUME_INDEX_32, PARAM_INTEGER, PARAM_POINTER,
+    ASSUME_DIVISIBLE, ASSUME_GROUP_ON_THREAD, ASSUME_INDEX_32, GPU_ADDRESSES, PARAM_INTEGER,
+    PARAM_POINTER,
 };
+use schism_passes::analysis::addresses_passed::{self, Place};
 use schism_passes::nvptx::circular_statics;
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
@@ -124,6 +126,7 @@ pub struct PtxCode {
     text: CString,
     entry: CString,
     flags: u32,
+    addresses: Vec<u64>,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
 }
@@ -145,6 +148,13 @@ impl PtxCode {
     #[must_use]
     pub fn flags(&self) -> u32 {
         self.flags
+    }
+
+    /// With [`GPU_ADDRESSES`] among the flags: where the closure has the addresses by which the
+    /// kernel reaches memory, in bytes.
+    #[must_use]
+    pub fn addresses(&self) -> &[u64] {
+        &self.addresses
     }
 }
 
@@ -283,6 +293,8 @@ impl Target for Ptx {
         let Work { context, module, machine, request, dump, .. } = *work;
         let entry = state.into_entry()?;
         unresolved(module, request)?;
+        let addresses = addresses(module, &entry.name, request);
+        let known = if addresses.is_some() { GPU_ADDRESSES } else { 0 };
         let text =
             machine.emit(module, FileKind::Assembly).map_err(|reason| work.failed(reason))?;
         let text = circular_statics::joined(&String::from_utf8_lossy(&text));
@@ -295,10 +307,20 @@ impl Target for Ptx {
         Ok(PtxCode {
             text: CString::new(text).map_err(internal)?,
             entry: CString::new(entry.name).map_err(internal)?,
-            flags: entry.flags,
+            flags: entry.flags | known,
+            addresses: addresses.unwrap_or_default(),
             lower_micros: 0,
         })
     }
+}
+
+/// Where the closure has the addresses by which the kernel reaches memory; `None` if it may find
+/// others.
+fn addresses(module: &Module<'_>, entry: &str, request: &Request) -> Option<Vec<u64>> {
+    let places = addresses_passed::of(module.function(entry)?)?;
+    // Behind these are the parameters of the launch itself.
+    let of_closure = |(index, byte): Place| Some(request.params.get(index as usize)?.offset + byte);
+    Some(places.into_iter().filter_map(of_closure).collect())
 }
 
 /// Refuses a module that calls undefined functions: a GPU has no libraries to find them in.

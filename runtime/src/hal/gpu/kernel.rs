@@ -11,11 +11,12 @@ use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::code::{OPEN_CONSTANT, TICK};
 use schism_jit_abi::{
     ASSUME_DIVISIBLE, ASSUME_INDEX_32, Bytes, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH,
-    GPU_GROUPS, GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GpuKernel, GpuRequest, OK, Text,
+    GPU_ADDRESSES, GPU_GROUPS, GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GpuKernel, GpuRequest, OK, Text,
 };
 
 use crate::code::aot::{self, AotCode, AotTarget};
 use crate::code::assumptions::FlattenedParameters;
+use crate::code::captured;
 use crate::code::compiler::stage2;
 use crate::code::disk_cache;
 use crate::code::imports::Linked;
@@ -26,6 +27,7 @@ use crate::error::{DriverError, ImageError};
 use crate::hal::CodeLoader;
 use crate::hal::gpu::api::{RawFunction, RawModule, number, symbol};
 use crate::hal::gpu::context::Context;
+use crate::hal::gpu::launch::LARGEST_DANGLING;
 
 /// A part of the closure that becomes a parameter.
 #[derive(Clone, Debug)]
@@ -54,6 +56,9 @@ pub(crate) struct LoadedKernel {
     pub(super) function: RawFunction,
     /// A sum of `GPU_` constants of the interface.
     flags: u32,
+    /// Where the closure has all addresses by which the kernel reaches memory, in bytes, if that is
+    /// known.
+    addresses: Option<Box<[usize]>>,
     /// Whether the kernel takes the launch's offset.
     pub(super) offset: bool,
     /// Whether the kernel takes the first id of the sub-grid.
@@ -132,7 +137,8 @@ impl LoadedKernel {
             return Err(nul());
         }
         let bytes = [data, b"\0"].concat();
-        let code = CachedCode { flags: aot_code.code.needs, entry: &entry, bytes: &bytes };
+        let flags = aot_code.code.needs;
+        let code = CachedCode { flags, addresses: None, entry: &entry, bytes: &bytes };
         let loaded =
             Self::of_code(context, &code, aot_code.code.flags, kernel, aot_code.version())?;
         for (index, value) in aot::values(kernel, variant) {
@@ -168,6 +174,7 @@ impl LoadedKernel {
             _kept: kept,
             function: RawFunction(std::ptr::null_mut()),
             flags: code.flags,
+            addresses: code.addresses.as_deref().map(Box::from),
             offset: flags & FLAG_OFFSET != 0,
             base: flags & FLAG_BASE != 0,
             flattened: flattened.collect(),
@@ -254,6 +261,20 @@ impl LoadedKernel {
         self.flags & GPU_PRINT != 0
     }
 
+    /// Whether all memory that the kernel of a closure uses is behind addresses that are `good`,
+    /// as far as that is known. Small ones are nobody's: those of empty slices.
+    ///
+    /// # Safety
+    /// The closure is of the type that the kernel is compiled for.
+    pub(super) unsafe fn uses_only(&self, closure: *const u8, good: fn(usize) -> bool) -> bool {
+        let is_good = |place: &usize| {
+            // SAFETY: the closure has an address there.
+            let address = unsafe { captured::word(closure.add(*place)) };
+            address < LARGEST_DANGLING || good(address)
+        };
+        self.addresses.as_ref().is_some_and(|places| places.iter().all(is_good))
+    }
+
     /// Allows a block to have that much shared memory.
     pub(super) fn allow_shared_memory(&self, bytes: u32) -> Result<(), DriverError> {
         let allowed = self.shared_memory.load(Ordering::Relaxed);
@@ -326,11 +347,13 @@ impl CodeLoader for Arc<Context> {
     }
 }
 
-/// The cached form of a kernel that stage 2 compiled: the flags, then the entry's name and the
-/// code, with a NUL after each.
+/// The cached form of a kernel that stage 2 compiled: the flags and the addresses, then the entry's
+/// name and the code, with a NUL after each.
 struct CachedCode<'a> {
     /// A sum of `GPU_` constants of the interface.
     flags: u32,
+    /// Where the closure has addresses, with [`GPU_ADDRESSES`].
+    addresses: Option<Vec<usize>>,
     entry: &'a CStr,
     /// The code, and the NUL.
     bytes: &'a [u8],
@@ -339,10 +362,17 @@ struct CachedCode<'a> {
 impl<'a> CachedCode<'a> {
     fn new(format: &'static str, value: &'a Value) -> Result<Self, ImageError> {
         let read = || {
-            let flags = u32::from_le_bytes(<[u8; 4]>::try_from(&*value.meta).ok()?);
+            let (flags, places) = value.meta.split_first_chunk::<4>()?;
+            let flags = u32::from_le_bytes(*flags);
+            let (places, rest) = places.as_chunks::<8>();
+            let is_whole = rest.is_empty() && (flags & GPU_ADDRESSES != 0 || places.is_empty());
+            let place = |bytes: &[u8; 8]| usize::try_from(u64::from_le_bytes(*bytes)).ok();
+            let places: Vec<usize> = places.iter().map(place).collect::<Option<_>>()?;
+            let addresses = (flags & GPU_ADDRESSES != 0).then_some(places);
             let entry = CStr::from_bytes_until_nul(&value.bytes).ok()?;
             let bytes = value.bytes.get(entry.count_bytes() + 1..)?;
-            bytes.ends_with(b"\0").then_some(Self { flags, entry, bytes })
+            let is_whole = is_whole && bytes.ends_with(b"\0");
+            is_whole.then_some(Self { flags, addresses, entry, bytes })
         };
         read().ok_or_else(|| disk_cache::damaged(format))
     }
@@ -423,9 +453,15 @@ fn compile(
     tracing::debug!(
         kernel = %kernel.display_name, device = context.gpu.name, micros = made.lower_micros, code_bytes = text.len(), "lowered"
     );
+    let mut meta = made.flags.to_le_bytes().to_vec();
+    if made.flags & GPU_ADDRESSES != 0 {
+        // SAFETY: the numbers live until the handle is released.
+        let places = unsafe { std::slice::from_raw_parts(made.addresses, made.addresses_len) };
+        meta.extend(places.iter().flat_map(|place| place.to_le_bytes()));
+    }
     // SAFETY: released once, and nothing of it is used later.
     unsafe { (stage2.api.release_gpu)(made.handle) };
-    Ok(Value { meta: made.flags.to_le_bytes().to_vec(), bytes })
+    Ok(Value { meta, bytes })
 }
 
 /// Loads the code into the driver, which compiles a text for its device; returns what the driver

@@ -24,7 +24,7 @@ use crate::hal::gpu::stream::{Stream, Timer};
 use crate::hal::messages::{MessageBuffer, Messages, PRINT_BYTES};
 use crate::kernel::print;
 use crate::launch::adaptivity::Adaptivity;
-use crate::launch::desc::LaunchDesc;
+use crate::launch::desc::{HostAddresses, LaunchDesc};
 use crate::launch::erased::RawKernel;
 use crate::launch::range::Extent;
 use crate::util::warn_once;
@@ -61,7 +61,7 @@ const BLOCK: usize = 256;
 const MOST_PARAMETERS: usize = 48;
 
 /// Dangling addresses of empty buffers are below: small, and aligned.
-const LARGEST_DANGLING: usize = 1 << 16;
+pub(super) const LARGEST_DANGLING: usize = 1 << 16;
 
 impl Shape {
     pub(super) fn of(launch: &LaunchDesc<'_>) -> Self {
@@ -75,7 +75,7 @@ impl Shape {
             group,
             block_size: launch.block_size,
             dynamic,
-            host_addresses: launch.host_addresses,
+            host_addresses: launch.host_addresses != HostAddresses::None,
         }
     }
 

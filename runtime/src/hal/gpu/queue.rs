@@ -4,6 +4,7 @@ use std::alloc::Layout;
 use std::sync::Arc;
 
 use crate::code::requirements::LaunchRequirements;
+use crate::data::shared_heap;
 use crate::error::{BufferError, LaunchError};
 use crate::hal::gpu::api::DevicePtr;
 use crate::hal::gpu::context::Context;
@@ -14,7 +15,7 @@ use crate::hal::gpu::memory::GpuMemory;
 use crate::hal::gpu::page_table;
 use crate::hal::gpu::stream::Stream;
 use crate::hal::{QueueOps, SharedRange, TaskQueue};
-use crate::launch::desc::LaunchDesc;
+use crate::launch::desc::{HostAddresses, LaunchDesc};
 use crate::launch::erased::NativeBody;
 use crate::util::fork::NoForkGuard;
 
@@ -43,6 +44,14 @@ impl GpuQueue {
             limit: self.max_group_size().min(most as usize),
             device: self.device_name().to_owned(),
         }
+    }
+}
+
+impl GpuQueue {
+    #[cold]
+    fn not_shared(&self) -> LaunchError {
+        let reason = "its kernel may use memory that is not shared with the device".to_owned();
+        LaunchError::HostMemory { device: self.device_name().to_owned(), reason }
     }
 }
 
@@ -127,6 +136,13 @@ impl QueueOps for GpuQueue {
         plan: LaunchPlan,
     ) -> Result<Option<GpuPending>, LaunchError> {
         let LaunchPlan { shape, grid, .. } = &plan;
+        if desc.host_addresses == HostAddresses::Shared {
+            let closure = desc.kernel.closure.cast();
+            // SAFETY: the code is this kernel's.
+            if !unsafe { code.uses_only(closure, shared_heap::is_in_arena) } {
+                return Err(self.not_shared());
+            }
+        }
         // SAFETY: the caller's promises; the code is this kernel's.
         unsafe { launch::launch(&self.stream, code, desc.kernel, shape, grid, desc.timed) }
             .map(Some)

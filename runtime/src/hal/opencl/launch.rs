@@ -16,7 +16,7 @@ use crate::hal::opencl::driver;
 use crate::hal::opencl::kernel::{ClKernel, FlattenedKind, FlattenedParameter};
 use crate::hal::opencl::properties::{Properties, USUAL_SLACK};
 use crate::kernel::print;
-use crate::launch::desc::LaunchDesc;
+use crate::launch::desc::{HostAddresses, LaunchDesc};
 use crate::util::warn_once;
 
 /// Work-items of a group, where the launch does not choose.
@@ -134,8 +134,9 @@ pub(super) unsafe fn launch(
     for parameter in &kernel.flattened {
         // SAFETY: flattened parameters lie in the closure.
         let place = unsafe { raw.closure.cast::<u8>().add(parameter.offset) };
+        let uses_hosts = desc.host_addresses != HostAddresses::None;
         // SAFETY: the parameter is of the kernel's type.
-        let good = desc.host_addresses || unsafe { is_known(context, parameter, place) };
+        let good = uses_hosts || unsafe { is_known(context, parameter, place) };
         if !good {
             return Err(LaunchError::ForeignBuffer {
                 kernel: raw.name(),
