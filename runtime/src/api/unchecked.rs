@@ -212,7 +212,9 @@ unsafe fn run_seen(
     with_prefetched(queue, raw, || {
         let name = raw.descriptor.addr();
         if shared_heap::is_there() && Others::with(|others| others.may_do_without(name)) {
-            match run(HostAddresses::Shared) {
+            let mut outcome = Ok(());
+            queue.backend().with_shared_memory(&mut || outcome = run(HostAddresses::Shared));
+            match outcome {
                 Err(LaunchError::HostMemory { .. }) => Others::with(|others| others.note(name)),
                 outcome => return outcome,
             }

@@ -176,6 +176,10 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.with_host_memory(run),)* }
             }
 
+            pub(crate) fn with_shared_memory(&self, run: &mut dyn FnMut()) {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.with_shared_memory(run),)* }
+            }
+
             pub(crate) fn reserve_shared(&self, bytes: usize) -> Option<usize> {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.reserve_shared(bytes),)* }
             }

@@ -238,6 +238,12 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
         Ok(())
     }
 
+    /// Calls `run`, which runs launches whose kernels use no other memory of the host's than what is
+    /// [shared](Self::reserve_shared).
+    fn with_shared_memory(&self, run: &mut dyn FnMut()) {
+        run();
+    }
+
     /// Reserves addresses that host and device share, for as long as the process runs: the memory
     /// behind them moves to where it is used. `None` where all memory is shared, or none.
     fn reserve_shared(&self, _bytes: usize) -> Option<usize> {

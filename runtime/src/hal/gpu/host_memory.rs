@@ -59,7 +59,7 @@ const MOST_ENDS: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct HostMemory {
     state: Mutex<State>,
-    /// Launches that rely on what is registered, as readers.
+    /// Launches that may rely on what is registered, or run while something is, as readers.
     launches: RwLock<()>,
     /// Managed memory that is not on the host.
     away: Mutex<Away>,
@@ -126,6 +126,14 @@ pub(super) fn with_all(
     Ok(())
 }
 
+/// Runs a launch whose kernel uses memory that is shared with the device anyway. Nothing is
+/// unregistered meanwhile.
+pub(super) fn with_shared(memory: &HostMemory, run: &mut dyn FnMut()) {
+    let running = memory.launches.read().unwrap_or_else(PoisonError::into_inner);
+    run();
+    drop(running);
+}
+
 /// Reserves managed memory: the host and the device see it at the same address. It is never freed,
 /// and takes no physical memory before it is used.
 pub(super) fn reserve(context: &Handle, bytes: usize) -> Option<usize> {
@@ -156,6 +164,7 @@ pub(super) fn prefetch(context: &Handle, stream: RawStream, address: usize, byte
 /// What is registered until this is dropped.
 struct ForLaunch<'a> {
     context: &'a Handle,
+    memory: &'a HostMemory,
     /// Where the ranges begin.
     begins: Vec<usize>,
 }
@@ -186,6 +195,10 @@ impl HostMemory {
 
 impl Drop for ForLaunch<'_> {
     fn drop(&mut self) {
+        if self.begins.is_empty() {
+            return;
+        }
+        let _none_runs = self.memory.launches.write().unwrap_or_else(PoisonError::into_inner);
         self.begins.iter().for_each(|begin| unregister(self.context, *begin));
     }
 }
@@ -195,7 +208,7 @@ impl State {
     fn register_all<'a>(
         &mut self,
         context: &'a Handle,
-        memory: &HostMemory,
+        memory: &'a HostMemory,
     ) -> Result<ForLaunch<'a>, String> {
         let unusable = |error: DriverError| error.to_string();
         context.check_usable().map_err(unusable)?;
@@ -203,7 +216,7 @@ impl State {
         let now = mapping_log::now();
         let gone = self.forget_gone(context, memory);
         self.settle();
-        let mut for_launch = ForLaunch { context, begins: Vec::new() };
+        let mut for_launch = ForLaunch { context, memory, begins: Vec::new() };
         let has_grown = || self.ends.iter().any(|end| !page_table::is_free(*end));
         if now.is_some() && now == self.complete && !gone && !has_grown() {
             return Ok(for_launch);

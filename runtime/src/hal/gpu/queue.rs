@@ -180,6 +180,10 @@ impl QueueOps for GpuQueue {
         host_memory::with_all(context, &context.host_memory, run)
     }
 
+    fn with_shared_memory(&self, run: &mut dyn FnMut()) {
+        host_memory::with_shared(&self.stream.context.host_memory, run);
+    }
+
     fn reserve_shared(&self, bytes: usize) -> Option<usize> {
         host_memory::reserve(&self.stream.context, bytes)
     }
