@@ -24,14 +24,16 @@
 //!
 //! What an index is at most is computed from what it is clamped to: sums and products of numbers
 //! below 2^31 do not wrap. That is one comparison for all neighbours of a stencil, and it is the same
-//! for all work-items. Where it does not hold, everything is checked as before.
+//! for all work-items. Where it does not hold, everything is checked as before. Where all hold, indices
+//! of less than 31 bits are computed in 32 ([`halves`](super::halves)).
 
 use std::collections::{HashMap, HashSet};
 
 use inkwell::module::Module;
-use schism_llvm::{AsModule, Block, Builder, IntPredicate, Opcode, TypeKind, Value};
+use schism_llvm::{AsModule, Block, Builder, IntPredicate, Opcode, Value};
 
 use crate::analysis::cold_paths::panics_anyway;
+use crate::bounds::halves::{HALF, Halves, is_long, range};
 use crate::bounds::merge_checks::is_arithmetic;
 use crate::ir::cfg::Cfg;
 
@@ -135,8 +137,8 @@ fn checks(condition: Value<'_>) -> Vec<Value<'_>> {
     checks
 }
 
-/// What the index of a check is at most, and the length that it must be less than.
-fn bound_of(check: Value<'_>) -> Option<(Bound<'_>, Value<'_>)> {
+/// The index of a check, of 64 bits, and the length that it must be less than.
+fn compared(check: Value<'_>) -> Option<(Value<'_>, Value<'_>)> {
     if check.opcode() != Some(Opcode::ICmp) {
         return None;
     }
@@ -145,9 +147,13 @@ fn bound_of(check: Value<'_>) -> Option<(Bound<'_>, Value<'_>)> {
         IntPredicate::UGT => (check.operand(1), check.operand(0)),
         _ => return None,
     };
-    let ty = index.ty();
-    let is_wide = ty.kind() == TypeKind::Integer && ty.int_width() == 64;
-    if !is_wide || is_uniform(index) {
+    is_long(index).then_some((index, len))
+}
+
+/// What the index of a check is at most, and the length that it must be less than.
+fn bound_of(check: Value<'_>) -> Option<(Bound<'_>, Value<'_>)> {
+    let (index, len) = compared(check)?;
+    if is_uniform(index) {
         return None;
     }
     Some((most(index)?, len))
@@ -202,6 +208,12 @@ fn most(value: Value<'_>) -> Option<Bound<'_>> {
             let product = [&a[..], &b[..]].concat();
             (product.len() <= FACTORS).then(|| vec![product])
         }
+        // Zero instead is no more.
+        Opcode::Select => match [1, 2].map(|arm| operands[arm].as_unsigned() == Some(0)) {
+            [true, false] => most(operands[2]),
+            [false, true] => most(operands[1]),
+            _ => None,
+        },
         // What is divided by something is no more than before.
         Opcode::LShr | Opcode::UDiv => most(operands[0]),
         _ => None,
@@ -302,6 +314,7 @@ fn apply<'m>(cfg: &Cfg<'m>, end: Value<'m>, guards: &Guards<'m>) {
     builder.position_before(end);
     builder.cond_br(fit, go, slow);
     let condition = end.condition();
+    let compared: Vec<_> = guards.all.iter().filter_map(|check| compared(*check)).collect();
     end.erase();
     checked.forget_edge(block);
     // Comparisons that are left would be found, and used in the place of the new ones.
@@ -325,7 +338,48 @@ fn apply<'m>(cfg: &Cfg<'m>, end: Value<'m>, guards: &Guards<'m>) {
     }
     let ahead = cfg.index[&go];
     if cfg.predecessors[ahead].len() == 1 {
+        shorten(cfg, ahead, &compared);
         sink(cfg, block, ahead);
+    }
+}
+
+/// Has indices be computed in 32 bits where they are known to be less than a length of 31.
+fn shorten<'m>(cfg: &Cfg<'m>, ahead: usize, compared: &[(Value<'m>, Value<'m>)]) {
+    let go = cfg.blocks[ahead];
+    let mut halves = Halves::new(go.function());
+    let is_short = |len| range(len).is_some_and(|(low, high)| low >= 0 && high < HALF);
+    let first = go.instructions().into_iter().find(|one| one.opcode() != Some(Opcode::Phi));
+    let builder = Builder::before(first.expect("a block has an end"));
+    let mut done = HashSet::new();
+    for &(index, len) in compared {
+        let is_one = index.is_instruction()
+            && !matches!(index.opcode(), Some(Opcode::ZExt | Opcode::Phi))
+            && is_short(len)
+            && done.insert(index);
+        if !is_one {
+            continue;
+        }
+        let is_ahead = |user: Value<'m>, operand| {
+            let at = user.used_at(operand);
+            cfg.index.get(&at).is_some_and(|&at| cfg.dominates(ahead, at))
+        };
+        let mut wide = None;
+        for user in index.users() {
+            for operand in 0..user.num_operands() {
+                if user.operand(operand) == index && is_ahead(user, operand) {
+                    let wide = *wide.get_or_insert_with(|| {
+                        let half = halves.low_of_all(index);
+                        let wide = builder.zext(half, index.ty());
+                        // An extension of a constant is a constant.
+                        if wide.opcode() == Some(Opcode::ZExt) {
+                            wide.set_nneg(true);
+                        }
+                        wide
+                    });
+                    user.set_operand(operand, wide);
+                }
+            }
+        }
     }
 }
 

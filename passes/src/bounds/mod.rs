@@ -2,6 +2,7 @@
 
 pub mod clamped_checks;
 mod conditions;
+mod halves;
 pub mod loop_versioning;
 pub mod merge_checks;
 pub mod narrow_checks;

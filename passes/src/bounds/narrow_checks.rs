@@ -1,5 +1,5 @@
-//! Compares indices with lengths below 2^31 in 32 bits. Runs in stage 2 after optimisation, for
-//! GPUs.
+//! Compares indices with lengths below 2^31 in 32 bits, and clamps them there. Runs in stage 2 after
+//! optimisation, for GPUs.
 //!
 //! Before:
 //! ```llvm
@@ -38,6 +38,9 @@
 //! A GPU has 32-bit registers: a 64-bit addition or comparison takes two instructions, and so does
 //! an address with a 64-bit index; with a 32-bit index it takes one.
 //!
+//! **Minima and maxima** of numbers that fit are those of their lower halves ([`halves`](super::halves)):
+//! a GPU has an instruction for 32 bits, and takes four for 64.
+//!
 //! **Why it is sound.** The first check says that `%a` is below 2^31. A value that differs from it
 //! by at most 2^31 is between -2^31 and 2^32: if it is negative, its lower 32 bits are 2^31 or
 //! more, and so out of bounds as well. If the first check fails, the others do not matter. Where
@@ -52,12 +55,10 @@ use std::collections::{HashMap, HashSet};
 use inkwell::module::Module;
 use schism_llvm::{AsModule, Block, Builder, IntPredicate, ModuleRef, Opcode, TypeKind, Value};
 
-/// How deep sums are looked into.
-const DEPTH: usize = 4;
+use crate::bounds::halves::{FULL, HALF, Halves, Range, is_long, range};
 
-/// 2^31 and 2^32.
-const HALF: i128 = 1 << 31;
-const FULL: i128 = 1 << 32;
+/// How many sums a value may be away from another one.
+const STEPS: usize = 4;
 
 /// Runs the pass over a module.
 pub fn run(module: &Module<'_>) {
@@ -68,8 +69,11 @@ pub fn run(module: &Module<'_>) {
 pub fn run_raw(module: ModuleRef<'_>) {
     for function in module.functions().into_iter().filter(|it| !it.blocks().is_empty()) {
         let builder = Builder::new(module.context());
-        let (made, checks) = (HashMap::new(), HashMap::new());
-        let mut narrow = Narrow { function, builder, made, checks };
+        let (halves, checks) = (Halves::new(function), HashMap::new());
+        let mut narrow = Narrow { builder, halves, checks };
+        for instruction in function.instructions() {
+            narrow.halves.clamp(instruction);
+        }
         for instruction in function.instructions() {
             narrow.compare_small(instruction);
         }
@@ -86,52 +90,22 @@ pub fn run_raw(module: ModuleRef<'_>) {
     }
 }
 
-/// The least and the largest number that a value can be, as one with a sign.
-type Range = (i128, i128);
-
-/// What a number of 64 bits can be at most, if that is known.
-fn range(value: Value<'_>, depth: usize) -> Option<Range> {
-    if value.is_constant_int() {
-        let number = i128::from(value.sext_value());
-        return Some((number, number));
-    }
-    match value.opcode()? {
-        Opcode::ZExt => {
-            let width = value.operand(0).ty().int_width();
-            let width = if value.is_nneg() { width - 1 } else { width };
-            (width <= 32).then(|| (0, (1 << width) - 1))
-        }
-        opcode @ (Opcode::Add | Opcode::Sub) if depth > 0 => {
-            let a = range(value.operand(0), depth - 1)?;
-            let b = range(value.operand(1), depth - 1)?;
-            // Each part is small (2^32 at most) or a constant, so a sum that is in 63 bits did
-            // not wrap.
-            let (low, high) = match opcode {
-                Opcode::Add => (a.0 + b.0, a.1 + b.1),
-                _ => (a.0 - b.1, a.1 - b.0),
-            };
-            (low > -(1 << 62) && high < 1 << 62).then_some((low, high))
-        }
-        _ => None,
-    }
-}
-
 /// A value, and those that it is some way from: each with how far it can be.
 fn bases(value: Value<'_>) -> Vec<(Value<'_>, Range)> {
     let mut all = vec![(value, (0, 0))];
-    while all.len() < DEPTH {
+    while all.len() < STEPS {
         let (at, (low, high)) = all[all.len() - 1];
         let next = match at.opcode() {
             Some(Opcode::Add) => {
                 let (a, b) = (at.operand(0), at.operand(1));
-                match (range(a, DEPTH), range(b, DEPTH)) {
+                match (range(a), range(b)) {
                     (_, Some(far)) => Some((a, (low + far.0, high + far.1))),
                     (Some(far), None) => Some((b, (low + far.0, high + far.1))),
                     (None, None) => None,
                 }
             }
             Some(Opcode::Sub) => {
-                range(at.operand(1), DEPTH).map(|far| (at.operand(0), (low - far.1, high - far.0)))
+                range(at.operand(1)).map(|far| (at.operand(0), (low - far.1, high - far.0)))
             }
             _ => None,
         };
@@ -154,13 +128,8 @@ fn check(condition: Value<'_>) -> Option<Check<'_>> {
         return None;
     }
     let [index, length] = [condition.operand(0), condition.operand(1)];
-    let (low, high) = range(length, DEPTH).filter(|_| is_long(index))?;
+    let (low, high) = range(length).filter(|_| is_long(index))?;
     (low >= 0 && high < HALF).then_some(Check { index, length })
-}
-
-fn is_long(value: Value<'_>) -> bool {
-    let ty = value.ty();
-    ty.kind() == TypeKind::Integer && ty.int_width() == 64
 }
 
 /// The two conditions that a condition joins: if the first does not hold, the second does not
@@ -184,9 +153,8 @@ fn joined(condition: Value<'_>) -> Option<[Value<'_>; 2]> {
 
 /// What there is of values in 32 bits.
 struct Narrow<'m> {
-    function: Value<'m>,
     builder: Builder<'m>,
-    made: HashMap<Value<'m>, Value<'m>>,
+    halves: Halves<'m>,
     /// What conditions of 32 bits check.
     checks: HashMap<Value<'m>, Check<'m>>,
 }
@@ -206,68 +174,6 @@ impl<'m> Narrow<'m> {
         all
     }
 
-    /// The lower 32 bits of a number of 64 that is there anyway.
-    fn lower_half(&mut self, value: Value<'m>) -> Value<'m> {
-        let is_sum = matches!(value.opcode(), Some(Opcode::Add | Opcode::Sub));
-        if !is_sum || self.made.contains_key(&value) {
-            return self.low(value);
-        }
-        self.stand_behind(value);
-        let ty = value.ty().context().int_type(32);
-        let half = self.builder.trunc(value, ty);
-        self.made.insert(value, half);
-        half
-    }
-
-    /// The lower 32 bits of a number of 64, computed right behind it.
-    fn low(&mut self, value: Value<'m>) -> Value<'m> {
-        if let Some(&made) = self.made.get(&value) {
-            return made;
-        }
-        let context = value.ty().context();
-        let ty = context.int_type(32);
-        if value.is_constant_int() {
-            return ty.const_int(value.zext_value() & 0xFFFF_FFFF, false);
-        }
-        let made = match value.opcode() {
-            Some(Opcode::ZExt) => {
-                let narrow = value.operand(0);
-                match narrow.ty().int_width() {
-                    32 => narrow,
-                    _ => {
-                        self.stand_behind(value);
-                        self.builder.int_cast(narrow, ty, false)
-                    }
-                }
-            }
-            Some(opcode @ (Opcode::Add | Opcode::Sub)) => {
-                let a = self.low(value.operand(0));
-                let b = self.low(value.operand(1));
-                self.stand_behind(value);
-                self.builder.binary(opcode, a, b)
-            }
-            _ => {
-                self.stand_behind(value);
-                self.builder.trunc(value, ty)
-            }
-        };
-        self.made.insert(value, made);
-        made
-    }
-
-    /// Lets what is built come behind a value.
-    fn stand_behind(&self, value: Value<'m>) {
-        let mut place = match value.opcode() {
-            Some(_) => value.next(),
-            // Of parameters and constants.
-            None => self.function.entry().first(),
-        };
-        while let Some(at) = place.filter(|at| at.opcode() == Some(Opcode::Phi)) {
-            place = at.next();
-        }
-        self.builder.position_before(place.expect("a block has an end"));
-    }
-
     /// Compares in 32 bits what is small on both sides.
     fn compare_small(&mut self, comparison: Value<'m>) {
         if comparison.opcode() != Some(Opcode::ICmp) {
@@ -278,7 +184,7 @@ impl<'m> Narrow<'m> {
         if !is_long(a) || !(is_sum(a) || is_sum(b)) {
             return;
         }
-        let (Some(x), Some(y)) = (range(a, DEPTH), range(b, DEPTH)) else { return };
+        let (Some(x), Some(y)) = (range(a), range(b)) else { return };
         let (least, most) = (x.0.min(y.0), x.1.max(y.1));
         let predicate = comparison.icmp_predicate();
         let fits = match predicate {
@@ -289,7 +195,7 @@ impl<'m> Narrow<'m> {
             _ => least >= -HALF && most < HALF,
         };
         if fits {
-            let (a, b) = (self.low(a), self.low(b));
+            let (a, b) = (self.halves.low(a), self.halves.low(b));
             self.builder.position_before(comparison);
             let new = self.builder.icmp(predicate, a, b);
             comparison.replace_uses(new);
@@ -313,8 +219,8 @@ impl<'m> Narrow<'m> {
         };
         let known = self.checks(first);
         let Some(known) = known.into_iter().find(is_near) else { return };
-        self.lower_half(known.index);
-        let (index, length) = (self.low(near.index), self.low(near.length));
+        self.halves.lower_half(known.index);
+        let (index, length) = (self.halves.low(near.index), self.halves.low(near.length));
         self.builder.position_before(second);
         let less = IntPredicate::ULT;
         let new = self.builder.icmp(less, index, length);
@@ -361,7 +267,7 @@ impl<'m> Narrow<'m> {
                 return Some(self.builder.nsw_add(base, far));
             }
         }
-        let low = self.lower_half(index);
+        let low = self.halves.lower_half(index);
         self.builder.position_before(before);
         let wide = self.builder.zext(low, index.ty());
         // An extension of a constant is a constant.

@@ -1,0 +1,289 @@
+//! The lower halves of numbers of 64 bits: what the others can be, and how they are computed.
+
+use std::collections::HashMap;
+
+use schism_llvm::{Builder, Opcode, TypeKind, Value};
+
+/// 2^31 and 2^32.
+pub(super) const HALF: i128 = 1 << 31;
+pub(super) const FULL: i128 = 1 << 32;
+
+/// How deep sums, products and minima are looked into.
+const DEPTH: usize = 6;
+
+/// The least and the largest number that a value can be, as one with a sign.
+pub(super) type Range = (i128, i128);
+
+/// What a number of 64 bits can be at most, if that is known.
+pub(super) fn range(value: Value<'_>) -> Option<Range> {
+    range_to(value, DEPTH)
+}
+
+fn range_to(value: Value<'_>, depth: usize) -> Option<Range> {
+    if value.is_constant_int() {
+        let number = i128::from(value.sext_value());
+        return Some((number, number));
+    }
+    let depth = depth.checked_sub(1)?;
+    let of = |index| range_to(value.operand(index), depth);
+    // Each part is below 2^62, so a sum did not wrap, and a product that is below 2^62 did not.
+    let small = |(low, high): Range| (low > -(1 << 62) && high < 1 << 62).then_some((low, high));
+    match value.opcode()? {
+        Opcode::ZExt => {
+            let width = value.operand(0).ty().int_width();
+            let width = if value.is_nneg() { width - 1 } else { width };
+            (width <= 32).then(|| (0, (1 << width) - 1))
+        }
+        Opcode::SExt => {
+            let half = 1 << (value.operand(0).ty().int_width() - 1);
+            (half <= HALF).then_some((-half, half - 1))
+        }
+        Opcode::Add => {
+            let (a, b) = (of(0)?, of(1)?);
+            small((a.0 + b.0, a.1 + b.1))
+        }
+        Opcode::Sub => {
+            let (a, b) = (of(0)?, of(1)?);
+            small((a.0 - b.1, a.1 - b.0))
+        }
+        Opcode::Mul => {
+            let (a, b) = (of(0)?, of(1)?);
+            if a.0 < 0 || b.0 < 0 { None } else { small((a.0 * b.0, a.1 * b.1)) }
+        }
+        Opcode::Select => {
+            let (a, b) = (of(1)?, of(2)?);
+            Some((a.0.min(b.0), a.1.max(b.1)))
+        }
+        Opcode::Call => Clamp::of(value)?.range(of(0)?, of(1)?),
+        _ => None,
+    }
+}
+
+pub(super) fn is_long(value: Value<'_>) -> bool {
+    let ty = value.ty();
+    ty.kind() == TypeKind::Integer && ty.int_width() == 64
+}
+
+/// A function of LLVM's that makes one number of two.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clamp {
+    Umin,
+    Umax,
+    Smin,
+    Smax,
+    UsubSat,
+}
+
+impl Clamp {
+    fn of(call: Value<'_>) -> Option<Self> {
+        let name = call.callee()?.name();
+        Some(match name.as_str() {
+            "llvm.umin.i64" => Self::Umin,
+            "llvm.umax.i64" => Self::Umax,
+            "llvm.smin.i64" => Self::Smin,
+            "llvm.smax.i64" => Self::Smax,
+            "llvm.usub.sat.i64" => Self::UsubSat,
+            _ => return None,
+        })
+    }
+
+    /// Its name for all types.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Umin => "llvm.umin",
+            Self::Umax => "llvm.umax",
+            Self::Smin => "llvm.smin",
+            Self::Smax => "llvm.smax",
+            Self::UsubSat => "llvm.usub.sat",
+        }
+    }
+
+    /// What it can give for such numbers. A negative one is very large without a sign.
+    fn range(self, a: Range, b: Range) -> Option<Range> {
+        let (least, most) = ((a.0.min(b.0), a.0.max(b.0)), (a.1.min(b.1), a.1.max(b.1)));
+        match (self, a.0 >= 0, b.0 >= 0) {
+            (Self::Umin, true, true) | (Self::Smin, ..) => Some((least.0, most.0)),
+            (Self::Umin, true, false) => Some((0, a.1)),
+            (Self::Umin, false, true) => Some((0, b.1)),
+            (Self::Umin, false, false) => Some((least.0, most.1)),
+            (Self::Umax, true, true) | (Self::Smax, ..) => Some((least.1, most.1)),
+            (Self::UsubSat, true, _) => Some((0, a.1)),
+            _ => None,
+        }
+    }
+
+    /// Whether it gives the same for the lower halves of such numbers, extended by zeros, or by
+    /// the sign if it can be negative.
+    ///
+    /// Numbers from -2^31 to 2^31 have the order of their lower halves, with a sign and without.
+    /// Those from 0 to 2^32 have the order of theirs without. To these -1 may come: its half is
+    /// the largest, as it is.
+    fn is_of_halves(self, a: Range, b: Range) -> bool {
+        let within = |low: i128, high: i128| low <= a.0.min(b.0) && a.1.max(b.1) < high;
+        let (signed, unsigned) = (within(-HALF, HALF), within(0, FULL));
+        match self {
+            Self::Umin => signed || (within(-1, FULL) && (a.0 >= 0 || b.0 >= 0)),
+            Self::Umax | Self::UsubSat => unsigned,
+            Self::Smin | Self::Smax => signed,
+        }
+    }
+}
+
+/// What there is of values in 32 bits.
+pub(super) struct Halves<'m> {
+    function: Value<'m>,
+    builder: Builder<'m>,
+    made: HashMap<Value<'m>, Value<'m>>,
+}
+
+impl<'m> Halves<'m> {
+    /// For the values of a function.
+    pub(super) fn new(function: Value<'m>) -> Self {
+        let builder = Builder::new(function.module().context());
+        Self { function, builder, made: HashMap::new() }
+    }
+
+    /// The lower 32 bits of a number of 64 that is there anyway.
+    pub(super) fn lower_half(&mut self, value: Value<'m>) -> Value<'m> {
+        let is_sum = matches!(value.opcode(), Some(Opcode::Add | Opcode::Sub));
+        if !is_sum || self.made.contains_key(&value) {
+            return self.low(value);
+        }
+        self.stand_behind(value);
+        let ty = value.ty().context().int_type(32);
+        let half = self.builder.trunc(value, ty);
+        self.made.insert(value, half);
+        half
+    }
+
+    /// The lower 32 bits of a number of 64, computed right behind it.
+    pub(super) fn low(&mut self, value: Value<'m>) -> Value<'m> {
+        if let Some(&made) = self.made.get(&value) {
+            return made;
+        }
+        let context = value.ty().context();
+        let ty = context.int_type(32);
+        if value.is_constant_int() {
+            return ty.const_int(value.zext_value() & 0xFFFF_FFFF, false);
+        }
+        let made = match value.opcode() {
+            Some(opcode @ (Opcode::ZExt | Opcode::SExt)) => {
+                let narrow = value.operand(0);
+                match narrow.ty().int_width() {
+                    32 => narrow,
+                    _ => {
+                        self.stand_behind(value);
+                        self.builder.int_cast(narrow, ty, opcode == Opcode::SExt)
+                    }
+                }
+            }
+            Some(opcode @ (Opcode::Add | Opcode::Sub)) => {
+                let [a, b] = [0, 1].map(|index| self.low(value.operand(index)));
+                self.stand_behind(value);
+                self.builder.binary(opcode, a, b)
+            }
+            _ => {
+                self.stand_behind(value);
+                self.builder.trunc(value, ty)
+            }
+        };
+        self.made.insert(value, made);
+        made
+    }
+
+    /// The lower 32 bits of a number of 64, computed in 32 bits as far as that can be.
+    pub(super) fn low_of_all(&mut self, value: Value<'m>) -> Value<'m> {
+        if let Some(&made) = self.made.get(&value) {
+            return made;
+        }
+        let made = match value.opcode() {
+            Some(opcode @ (Opcode::Add | Opcode::Sub | Opcode::Mul)) => {
+                let [a, b] = [0, 1].map(|index| self.low_of_all(value.operand(index)));
+                self.stand_behind(value);
+                self.builder.binary(opcode, a, b)
+            }
+            Some(Opcode::Select) => {
+                let [a, b] = [1, 2].map(|index| self.low_of_all(value.operand(index)));
+                self.stand_behind(value);
+                self.builder.select(value.operand(0), a, b)
+            }
+            Some(Opcode::Call) => match self.clamped(value) {
+                Some(made) => made,
+                None => return self.low(value),
+            },
+            _ => return self.low(value),
+        };
+        self.made.insert(value, made);
+        made
+    }
+
+    /// The lower half of a minimum, a maximum or a difference that is not below zero, if that is
+    /// what it gives for lower halves.
+    fn clamped(&mut self, call: Value<'m>) -> Option<Value<'m>> {
+        let clamp = Clamp::of(call)?;
+        let [a, b] = [0, 1].map(|index| call.operand(index));
+        if !clamp.is_of_halves(range(a)?, range(b)?) {
+            return None;
+        }
+        let halves = [self.low_of_all(a), self.low_of_all(b)];
+        self.stand_behind(call);
+        let module = self.function.module();
+        let ty = module.context().int_type(32);
+        let function = module.intrinsic(schism_llvm::intrinsic_id(clamp.name()), &[ty]);
+        Some(self.builder.call_function(function, &halves))
+    }
+
+    /// Computes a minimum, a maximum, or a choice between such and others, in 32 bits.
+    pub(super) fn clamp(&mut self, value: Value<'m>) {
+        let is_one = match value.opcode() {
+            Some(Opcode::Call) => Clamp::of(value).is_some(),
+            // One of two that was computed so.
+            Some(Opcode::Select) if is_long(value) => [1, 2].into_iter().any(|index| {
+                let arm = value.operand(index);
+                matches!(arm.opcode(), Some(Opcode::ZExt | Opcode::SExt))
+                    && self.made.contains_key(&arm)
+            }),
+            _ => false,
+        };
+        let Some((low, high)) = is_one.then(|| range(value)).flatten() else { return };
+        let is_signed = low < 0;
+        if low < -HALF || high >= if is_signed { HALF } else { FULL } {
+            return;
+        }
+        let half = match value.opcode() {
+            Some(Opcode::Call) => match self.clamped(value) {
+                Some(half) => half,
+                None => return,
+            },
+            _ => self.low_of_all(value),
+        };
+        self.stand_behind(half);
+        let wide = if is_signed {
+            self.builder.sext(half, value.ty())
+        } else {
+            let wide = self.builder.zext(half, value.ty());
+            // An extension of a constant is a constant.
+            if wide.opcode() == Some(Opcode::ZExt) {
+                wide.set_nneg(high < HALF);
+            }
+            wide
+        };
+        value.replace_uses(wide);
+        self.made.remove(&value);
+        self.made.insert(wide, half);
+        value.erase();
+    }
+
+    /// Lets what is built come behind a value.
+    fn stand_behind(&self, value: Value<'m>) {
+        let mut place = match value.opcode() {
+            Some(_) => value.next(),
+            // Of parameters and constants.
+            None => self.function.entry().first(),
+        };
+        while let Some(at) = place.filter(|at| at.opcode() == Some(Opcode::Phi)) {
+            place = at.next();
+        }
+        self.builder.position_before(place.expect("a block has an end"));
+    }
+}
