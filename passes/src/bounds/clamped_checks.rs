@@ -346,40 +346,71 @@ fn apply<'m>(cfg: &Cfg<'m>, end: Value<'m>, guards: &Guards<'m>) {
 /// Has indices be computed in 32 bits where they are known to be less than a length of 31.
 fn shorten<'m>(cfg: &Cfg<'m>, ahead: usize, compared: &[(Value<'m>, Value<'m>)]) {
     let go = cfg.blocks[ahead];
-    let mut halves = Halves::new(go.function());
     let is_short = |len| range(len).is_some_and(|(low, high)| low >= 0 && high < HALF);
-    let first = go.instructions().into_iter().find(|one| one.opcode() != Some(Opcode::Phi));
-    let builder = Builder::before(first.expect("a block has an end"));
-    let mut done = HashSet::new();
+    let mut indices: Vec<Value<'m>> = Vec::new();
     for &(index, len) in compared {
         let is_one = index.is_instruction()
             && !matches!(index.opcode(), Some(Opcode::ZExt | Opcode::Phi))
-            && is_short(len)
-            && done.insert(index);
-        if !is_one {
-            continue;
+            && is_short(len);
+        if is_one && !indices.contains(&index) {
+            indices.push(index);
         }
-        let is_ahead = |user: Value<'m>, operand| {
-            let at = user.used_at(operand);
-            cfg.index.get(&at).is_some_and(|&at| cfg.dominates(ahead, at))
-        };
-        let mut wide = None;
+    }
+    let first = go.instructions().into_iter().find(|one| one.opcode() != Some(Opcode::Phi));
+    let builder = Builder::before(first.expect("a block has an end"));
+    let mut short = Short { halves: Halves::new(go.function()), builder, wide: HashMap::new() };
+    let is_ahead = |at| cfg.index.get(&at).is_some_and(|&at| cfg.dominates(ahead, at));
+    for &index in &indices {
         for user in index.users() {
             for operand in 0..user.num_operands() {
-                if user.operand(operand) == index && is_ahead(user, operand) {
-                    let wide = *wide.get_or_insert_with(|| {
-                        let half = halves.low_of_all(index);
-                        let wide = builder.zext(half, index.ty());
-                        // An extension of a constant is a constant.
-                        if wide.opcode() == Some(Opcode::ZExt) {
-                            wide.set_nneg(true);
-                        }
-                        wide
-                    });
-                    user.set_operand(operand, wide);
+                if user.operand(operand) == index && is_ahead(user.used_at(operand)) {
+                    user.set_operand(operand, short.of(index));
                 }
             }
         }
+    }
+    // LLVM makes two steps of an address by a sum.
+    let sums = indices.into_iter().filter(|index| index.opcode() == Some(Opcode::Add));
+    let sums: Vec<_> = sums.map(|sum| (sum, [sum.operand(0), sum.operand(1)])).collect();
+    for block in cfg.blocks.iter().copied().filter(|block| is_ahead(*block)) {
+        for address in block.instructions() {
+            let Some((between, second, size)) = address.element() else { continue };
+            let Some((base, first, same)) = between.element() else { continue };
+            let of_both =
+                |(_, of): &&(_, [Value<'m>; 2])| *of == [first, second] || *of == [second, first];
+            let Some(&(sum, _)) = sums.iter().find(of_both).filter(|_| size == same) else {
+                continue;
+            };
+            let wide = short.of(sum);
+            let ty = address.gep_source_type();
+            let new = Builder::before(address).gep(ty, base, &[wide]);
+            address.replace_uses(new);
+            address.erase();
+        }
+    }
+}
+
+/// Indices made of their lower halves.
+struct Short<'m> {
+    halves: Halves<'m>,
+    /// Stands where all checks have held.
+    builder: Builder<'m>,
+    wide: HashMap<Value<'m>, Value<'m>>,
+}
+
+impl<'m> Short<'m> {
+    fn of(&mut self, index: Value<'m>) -> Value<'m> {
+        if let Some(&wide) = self.wide.get(&index) {
+            return wide;
+        }
+        let half = self.halves.low_of_all(index);
+        let wide = self.builder.zext(half, index.ty());
+        // An extension of a constant is a constant.
+        if wide.opcode() == Some(Opcode::ZExt) {
+            wide.set_nneg(true);
+        }
+        self.wide.insert(index, wide);
+        wide
     }
 }
 
