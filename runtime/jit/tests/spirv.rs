@@ -466,6 +466,31 @@ fn how_often_a_sum_is_added_to_is_hidden() {
 }
 
 #[test]
+fn negations_are_changes_of_the_sign_where_work_items_wait() {
+    /// `OpFNegate`, `OpBitwiseXor`.
+    const NEGATE: u16 = 127;
+    const XOR: u16 = 198;
+    let build_with = |wait: &str| {
+        build(kernel(
+            "declare void @__schism_barrier()",
+            &format!(
+                "%one = load float, ptr %from, align 4
+                 %many = load <4 x double>, ptr %from, align 8
+                 %less = fneg float %one
+                 %fewer = fneg <4 x double> %many
+                 {wait}
+                 store volatile float %less, ptr %to, align 4
+                 store <4 x double> %fewer, ptr %to, align 8"
+            ),
+        ))
+    };
+    let waits = build_with("call void @__schism_barrier()");
+    assert_eq!((count(&waits, NEGATE), count(&waits, XOR)), (0, 2), "{}", waits.text());
+    let alone = build_with("");
+    assert_eq!((count(&alone, NEGATE), count(&alone, XOR)), (2, 0), "{}", alone.text());
+}
+
+#[test]
 fn a_groups_memory_is_accessed_as_the_device_computes_groups() {
     let source = || {
         kernel(

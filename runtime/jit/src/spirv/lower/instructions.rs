@@ -21,10 +21,7 @@ impl<'m> Lowering<'m> {
             AtomicRMW => self.update(it)?,
             AtomicCmpXchg => self.exchange(it)?,
             Call => return self.call(it),
-            FNeg => {
-                let (ty, value) = (self.ty(it.ty())?, self.value(it.operand(0))?);
-                self.emit_of(Op::FNegate, ty, &[value])
-            }
+            FNeg => self.negate(it)?,
             Freeze => self.value(it.operand(0))?,
             FCmp => self.fcmp(it)?,
             ExtractValue | InsertValue => self.aggregate(it, opcode)?,

@@ -34,6 +34,7 @@
 //! | `memory` | addresses, loads, stores, copies |
 //! | `atomics` | atomic accesses, fences |
 //! | `calls` | calls, LLVM's intrinsics |
+//! | `negation` | negation where work-items wait for each other |
 //! | `overflow` | intrinsics that tell whether a result fits, or make it fit |
 //! | `reductions` | reductions of vectors of integers |
 //! | `registers` | where a work-item is, barriers |
@@ -51,6 +52,7 @@ mod functions;
 mod globals;
 mod instructions;
 mod memory;
+mod negation;
 mod overflow;
 mod reductions;
 mod registers;
@@ -105,6 +107,7 @@ pub fn lower<'m>(
     let mut lowering = Lowering::new(module.handle(), entry);
     lowering.local_align = local_align;
     lowering.sub_groups = has_sub_groups(module);
+    lowering.waits = lowering.sub_groups || has_barriers(module);
     lowering.in_line = is_in_line(module, dimensions);
     let takes_local = lowering.module()?;
     let sub_groups = lowering.sub_groups;
@@ -120,6 +123,10 @@ fn has_sub_groups(module: &impl AsModule) -> bool {
     let functions = module.handle().functions().into_iter();
     let mut operations = functions.filter(|it| Lowering::is_sub_group_operation(&it.name()));
     operations.any(Value::is_used)
+}
+
+fn has_barriers(module: &impl AsModule) -> bool {
+    module.handle().function(registers::BARRIER).is_some_and(Value::is_used)
 }
 
 /// A value of each kind that a function has, by its value in LLVM.
@@ -140,6 +147,8 @@ struct Lowering<'m> {
     local_align: u64,
     /// Whether there are operations of sub-groups.
     sub_groups: bool,
+    /// Whether work-items wait for each other.
+    waits: bool,
     /// Whether the entry is launched in one dimension although it has more, and then its
     /// parameters for that.
     in_line: bool,
@@ -175,6 +184,7 @@ impl<'m> Lowering<'m> {
             local: None,
             local_align: 1,
             sub_groups: false,
+            waits: false,
             in_line: false,
             sizes: None,
             function: entry,

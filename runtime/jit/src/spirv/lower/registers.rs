@@ -28,7 +28,7 @@ use super::{Lowered, Lowering, refuse};
 const REGISTER: &str = "llvm.nvvm.read.ptx.sreg.";
 
 /// The barrier of a group, and the end of a work-item.
-const BARRIER: &str = "llvm.nvvm.barrier.cta.sync.aligned.all";
+pub const BARRIER: &str = "llvm.nvvm.barrier.cta.sync.aligned.all";
 const EXIT: &str = "llvm.nvvm.exit";
 
 /// The parameters of an entry that is launched in one dimension: the sizes of its groups, and how
