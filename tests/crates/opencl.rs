@@ -384,6 +384,19 @@ fn panics(queue: &Queue) {
     });
     let Err(LaunchError::Panicked(panic)) = error else { panic!("{error:?}") };
     assert_eq!(panic.message, "index out of bounds: the len is 5 but the index is 5");
+    // In front of a barrier, all work-items panic, and what is not there is not loaded.
+    let mut to = Buffer::filled(queue, 64, 0_u32).expect("memory");
+    let (out, at) = (to.view_mut(), std::hint::black_box(1 << 40));
+    let range = NdRange::new(64, 16).expect("even groups");
+    let error = queue.for_each_in(range, local::<u32>(16), move |item, own| {
+        let value = view[at];
+        own.set(item.local_x(), 3_u32);
+        item.barrier();
+        // SAFETY: each work-item writes its own element.
+        unsafe { out.set_unchecked(item.x(), value + own.get(15 - item.local_x())) }
+    });
+    let Err(LaunchError::Panicked(panic)) = error else { panic!("{error:?}") };
+    assert_eq!(panic.message, format!("index out of bounds: the len is 5 but the index is {at}"));
     // The device goes on.
     plain(queue);
 }

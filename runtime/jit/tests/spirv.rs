@@ -491,6 +491,63 @@ fn negations_are_changes_of_the_sign_where_work_items_wait() {
 }
 
 #[test]
+fn loads_do_not_move_in_front_of_checks() {
+    /// `OpIMul`, by which an address becomes a work-item's own.
+    const MULTIPLY: u16 = 132;
+    let build_with = |index: &str, after: &str| {
+        build(kernel(
+            "declare void @__schism_barrier()",
+            &format!(
+                "%some = icmp ugt i64 %n, 3
+                 br i1 %some, label %there, label %none
+               none:
+                 ret void
+               there:
+                 %at = getelementptr inbounds i32, ptr %from, i64 {index}
+                 %value = load i32, ptr %at, align 4
+                 %more = add i32 %value, 5
+                 store volatile i32 %more, ptr %to, align 4
+                 call void @__schism_barrier()
+                 store volatile i32 {after}, ptr %to, align 4"
+            ),
+        ))
+    };
+    for (index, after, count_of) in [("3", "%more", 1), ("3", "7", 0), ("%x", "%more", 0)] {
+        let code = build_with(index, after);
+        assert_eq!(count(&code, MULTIPLY), count_of, "{index} {after}: {}", code.text());
+    }
+}
+
+#[test]
+fn elements_are_chosen_where_work_items_wait() {
+    /// `OpVectorExtractDynamic`, `OpVectorInsertDynamic`, `OpSelect`.
+    const EXTRACT: u16 = 77;
+    const INSERT: u16 = 78;
+    const SELECT: u16 = 169;
+    let build_with = |wait: &str, index: &str| {
+        build(kernel(
+            "declare void @__schism_barrier()",
+            &format!(
+                "%many = load <4 x float>, ptr %from, align 4
+                 %index = and i64 %x, 3
+                 %one = extractelement <4 x float> %many, i64 {index}
+                 %changed = insertelement <4 x float> %many, float 7.0, i64 {index}
+                 {wait}
+                 store volatile float %one, ptr %to, align 4
+                 store <4 x float> %changed, ptr %to, align 4"
+            ),
+        ))
+    };
+    let counts = |code: &Spirv| [EXTRACT, INSERT, SELECT].map(|opcode| count(code, opcode));
+    let waits = build_with("call void @__schism_barrier()", "%index");
+    assert_eq!(counts(&waits), [0, 0, 7], "{}", waits.text());
+    let alone = build_with("", "%index");
+    assert_eq!(counts(&alone), [1, 1, 0], "{}", alone.text());
+    let constant = build_with("call void @__schism_barrier()", "2");
+    assert_eq!(counts(&constant)[2], 0, "{}", constant.text());
+}
+
+#[test]
 fn a_groups_memory_is_accessed_as_the_device_computes_groups() {
     let source = || {
         kernel(

@@ -29,18 +29,19 @@
 //! | `types` | types |
 //! | `constants` | constants |
 //! | `globals` | variables of the module, and what they contain |
+//! | `early_loads` | loads that drivers move to the kernel's begin |
 //! | `functions` | functions, blocks, phis |
 //! | `instructions` | arithmetic, comparisons, casts |
 //! | `memory` | addresses, loads, stores, copies |
 //! | `atomics` | atomic accesses, fences |
 //! | `calls` | calls, LLVM's intrinsics |
-//! | `negation` | negation where work-items wait for each other |
 //! | `overflow` | intrinsics that tell whether a result fits, or make it fit |
 //! | `reductions` | reductions of vectors of integers |
 //! | `registers` | where a work-item is, barriers |
 //! | `wide` | integers of more than 64 bits |
 //! | `sub_groups` | operations of sub-groups |
 //! | `sums` | loops whose order of operations drivers change |
+//! | `uniform` | instructions that drivers take for the same in all work-items |
 //!
 //! What cannot be lowered is [refused](Refusal) by its name.
 
@@ -48,17 +49,18 @@ mod assembler;
 mod atomics;
 mod calls;
 mod constants;
+mod early_loads;
 mod functions;
 mod globals;
 mod instructions;
 mod memory;
-mod negation;
 mod overflow;
 mod reductions;
 mod registers;
 mod sub_groups;
 mod sums;
 mod types;
+mod uniform;
 mod wide;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -167,6 +169,8 @@ struct Lowering<'m> {
     /// Blocks that leave a loop which combines numbers, and what hides how often it runs.
     sums: HashSet<Block<'m>>,
     hidden_false: Option<Word>,
+    /// Loads that a driver moves to the kernel's begin.
+    early_loads: HashSet<Value<'m>>,
     locals: Vec<Instruction>,
     code: Vec<Instruction>,
 }
@@ -194,6 +198,7 @@ impl<'m> Lowering<'m> {
             displacements: HashSet::new(),
             sums: HashSet::new(),
             hidden_false: None,
+            early_loads: HashSet::new(),
             locals: Vec::new(),
             code: Vec::new(),
         }

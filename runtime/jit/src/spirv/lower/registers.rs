@@ -43,6 +43,17 @@ enum Register {
     Long(Word),
 }
 
+/// Whether a call is the barrier of a group.
+pub fn is_barrier(it: Value<'_>) -> bool {
+    it.callee().is_some_and(|callee| callee.name() == BARRIER)
+}
+
+/// Whether a function of this name has another result for each work-item of a group.
+pub fn varies(name: &str) -> bool {
+    let is_id = name.strip_prefix(REGISTER).is_some_and(|name| name.starts_with("tid."));
+    is_id || name == THREAD_ID || !name.starts_with("llvm.")
+}
+
 impl<'m> Lowering<'m> {
     /// The variable in which the device leaves a value.
     pub fn input_variable(&mut self, builtin: BuiltIn, ty: Word) -> Word {
