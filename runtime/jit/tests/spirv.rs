@@ -345,6 +345,25 @@ fn reductions_of_integers_are_lowered_element_after_element() {
 }
 
 #[test]
+fn zeros_in_front_are_counted() {
+    /// `OpSelect`.
+    const SELECT: u16 = 169;
+    for bits in [1, 8, 64] {
+        let code = build(kernel(
+            &format!("declare i64 @llvm.experimental.cttz.elts.i64.v4i{bits}(<4 x i{bits}>, i1)"),
+            &format!(
+                "%all = load <4 x i64>, ptr %from, align 8
+                 %some = trunc <4 x i64> %all to <4 x i{bits}>
+                 %first = call i64 @llvm.experimental.cttz.elts.i64.v4i{bits}(<4 x i{bits}> %some, i1 false)
+                 store i64 %first, ptr %to, align 8"
+            )
+            .replace("trunc <4 x i64> %all to <4 x i64>", "add <4 x i64> %all, splat (i64 5)"),
+        ));
+        assert_eq!(count(&code, SELECT), 4, "{bits}: {}", code.text());
+    }
+}
+
+#[test]
 fn comparisons_of_three_results_are_lowered() {
     for ty in ["i8", "i32", "i64", "i128"] {
         for kind in ["scmp", "ucmp"] {
