@@ -19,6 +19,7 @@ fn main() {
             let queue = Queue::new().expect("the device");
             plain(&queue);
             groups(&queue);
+            negations(&queue);
             // A driver that has none of that size says so, and others are tested.
             if matches!(launch("sub-groups"), Err(Error::Launch(LaunchError::Image { .. }))) {
                 eprintln!("{} has no sub-groups of 32 work-items", queue.device());
@@ -168,6 +169,38 @@ fn groups(queue: &Queue) {
         .expect("it runs");
     let expected: Vec<u32> = (0..6 * 64).map(|i| i / 64 * 64 + 63 - i % 64).collect();
     assert_eq!(to.to_vec(), expected);
+}
+
+/// Negated numbers that are needed after a barrier.
+fn negations(queue: &Queue) {
+    for [height, width] in [[1, 1], [1, 64], [4, 1], [8, 8], [3, 7]] {
+        let count = height * width * 4;
+        let from: Vec<(f32, f64)> = (0..count).map(|i| (i as f32, i as f64 * 0.5)).collect();
+        let buffer = Buffer::from_slice(queue, &from).expect("memory");
+        let mut to = Buffer::filled(queue, count, (0_f32, 0_f64, 0_f32)).expect("memory");
+        let (view, out) = (buffer.view(), to.view_mut());
+        let range = NdRange::new([2 * height, 2 * width], [height, width]).expect("even groups");
+        queue
+            .for_each_in(range, local::<f32>(64), move |item, own| {
+                let l = item.local_linear_id();
+                let at = item.group_linear_id() * item.group_size() + l;
+                let (a, b) = view[at];
+                let (less, fewer) = (-a, -b);
+                own.set(l, a.abs() + 1.0);
+                item.barrier();
+                let other = -own.get(item.group_size() - 1 - l);
+                item.barrier();
+                // SAFETY: each work-item writes its own element.
+                unsafe { out.set_unchecked(at, (less, fewer, other)) }
+            })
+            .expect("it runs");
+        let size = height * width;
+        let expected = from.iter().enumerate().map(|(at, &(a, b))| {
+            let other = from[at / size * size + size - 1 - at % size].0;
+            (-a, -b, -(other + 1.0))
+        });
+        assert_eq!(to.to_vec(), expected.collect::<Vec<_>>(), "{height} by {width}");
+    }
 }
 
 fn sub_groups(queue: &Queue) {
@@ -351,6 +384,19 @@ fn panics(queue: &Queue) {
     });
     let Err(LaunchError::Panicked(panic)) = error else { panic!("{error:?}") };
     assert_eq!(panic.message, "index out of bounds: the len is 5 but the index is 5");
+    // In front of a barrier, all work-items panic, and what is not there is not loaded.
+    let mut to = Buffer::filled(queue, 64, 0_u32).expect("memory");
+    let (out, at) = (to.view_mut(), std::hint::black_box(1 << 40));
+    let range = NdRange::new(64, 16).expect("even groups");
+    let error = queue.for_each_in(range, local::<u32>(16), move |item, own| {
+        let value = view[at];
+        own.set(item.local_x(), 3_u32);
+        item.barrier();
+        // SAFETY: each work-item writes its own element.
+        unsafe { out.set_unchecked(item.x(), value + own.get(15 - item.local_x())) }
+    });
+    let Err(LaunchError::Panicked(panic)) = error else { panic!("{error:?}") };
+    assert_eq!(panic.message, format!("index out of bounds: the len is 5 but the index is {at}"));
     // The device goes on.
     plain(queue);
 }

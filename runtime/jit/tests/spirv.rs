@@ -4,16 +4,14 @@ mod support;
 
 use schism_jit_abi::*;
 use support::gpu::panics;
-use support::spirv::{self, Spirv};
+use support::spirv::{self, Spirv, build, count, instructions, kernel};
 use support::{Source, param, words};
 
-fn build(source: Source) -> Spirv {
-    let kernel = source.kernel.clone();
-    let code = spirv::source(source).spirv();
-    let code = code.unwrap_or_else(|(code, text)| panic!("`{kernel}`: error {code}: {text}"));
-    code.check();
-    code
-}
+const CAPABILITY: u16 = 17;
+const LOAD: u16 = 61;
+const STORE: u16 = 62;
+const F_MUL: u16 = 133;
+const F_ADD: u16 = 129;
 
 /// The text of the error that compiling must end in.
 fn refusal(source: Source) -> String {
@@ -27,45 +25,6 @@ fn saxpy(kernel: &str) -> Source {
         vec![param(0, 8, PARAM_POINTER), param(8, 8, PARAM_POINTER), param(16, 4, PARAM_FLOAT)];
     Source::new(include_str!("kernels/saxpy.ll"), kernel, params)
 }
-
-/// A kernel `k` over `ptr %to, ptr %from, i64 %n`, with these lines, in which `%x` is the
-/// work-item's id.
-fn kernel(declarations: &str, lines: &str) -> Source {
-    let text = format!(
-        "{declarations}
-        define void @k(ptr align 8 %to, ptr noalias readonly align 8 %from, i64 %n) {{
-          %x = call i64 @__schism_global_id_x()
-          {lines}
-          ret void
-        }}"
-    );
-    Source::new(&text, "k", words(&[PARAM_POINTER, PARAM_POINTER, PARAM_INTEGER]))
-}
-
-/// The opcodes of a module, in order, with their operands.
-fn instructions(code: &Spirv) -> Vec<(u16, Vec<u32>)> {
-    let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("a word"));
-    let words: Vec<u32> = code.bytes.chunks(4).map(word).collect();
-    assert_eq!(words[0], 0x0723_0203, "the magic number");
-    let mut at = 5;
-    let mut all = Vec::new();
-    while at < words.len() {
-        let length = (words[at] >> 16) as usize;
-        all.push((words[at] as u16, words[at + 1..at + length].to_vec()));
-        at += length;
-    }
-    all
-}
-
-fn count(code: &Spirv, opcode: u16) -> usize {
-    instructions(code).iter().filter(|(op, _)| *op == opcode).count()
-}
-
-const CAPABILITY: u16 = 17;
-const LOAD: u16 = 61;
-const STORE: u16 = 62;
-const F_MUL: u16 = 133;
-const F_ADD: u16 = 129;
 
 #[test]
 fn saxpy_is_what_one_would_write() {
@@ -386,6 +345,25 @@ fn reductions_of_integers_are_lowered_element_after_element() {
 }
 
 #[test]
+fn zeros_in_front_are_counted() {
+    /// `OpSelect`.
+    const SELECT: u16 = 169;
+    for bits in [1, 8, 64] {
+        let code = build(kernel(
+            &format!("declare i64 @llvm.experimental.cttz.elts.i64.v4i{bits}(<4 x i{bits}>, i1)"),
+            &format!(
+                "%all = load <4 x i64>, ptr %from, align 8
+                 %some = trunc <4 x i64> %all to <4 x i{bits}>
+                 %first = call i64 @llvm.experimental.cttz.elts.i64.v4i{bits}(<4 x i{bits}> %some, i1 false)
+                 store i64 %first, ptr %to, align 8"
+            )
+            .replace("trunc <4 x i64> %all to <4 x i64>", "add <4 x i64> %all, splat (i64 5)"),
+        ));
+        assert_eq!(count(&code, SELECT), 4, "{bits}: {}", code.text());
+    }
+}
+
+#[test]
 fn comparisons_of_three_results_are_lowered() {
     for ty in ["i8", "i32", "i64", "i128"] {
         for kind in ["scmp", "ucmp"] {
@@ -463,56 +441,6 @@ fn how_often_a_sum_is_added_to_is_hidden() {
     assert_eq!(offsets(&floats), 1, "{}", floats.text());
     let integers = build(sum("i32", "add", "0"));
     assert_eq!(offsets(&integers), 0, "{}", integers.text());
-}
-
-#[test]
-fn a_groups_memory_is_accessed_as_the_device_computes_groups() {
-    let source = || {
-        kernel(
-            "declare ptr @__schism_local_memory()
-             declare void @__schism_barrier()
-             declare i64 @__schism_local_id_x()",
-            "%memory = call ptr @__schism_local_memory()
-             %id = call i64 @__schism_local_id_x()
-             %own = getelementptr inbounds i64, ptr %memory, i64 %id
-             %bits = trunc i64 %x to i32
-             store atomic i32 %bits, ptr %own monotonic, align 8
-             %old = atomicrmw add ptr %memory, i32 1 monotonic
-             call void @__schism_barrier()
-             store i32 %old, ptr %to, align 8",
-        )
-    };
-    /// `OpAtomicStore`, `OpAtomicIAdd`.
-    const ATOMIC_STORE: u16 = 228;
-    const ATOMIC_ADD: u16 = 234;
-    for (assumptions, stores) in [(0, 1), (ASSUME_GROUP_ON_THREAD, 0)] {
-        let code = spirv::source(source()).assumptions(assumptions).spirv();
-        let code = code.unwrap_or_else(|(code, text)| panic!("error {code}: {text}"));
-        code.check();
-        assert_eq!(count(&code, ATOMIC_STORE), stores, "{}", code.text());
-        assert_eq!(count(&code, ATOMIC_ADD), 1, "{}", code.text());
-    }
-}
-
-#[test]
-fn local_memory_is_the_last_parameter() {
-    let source = kernel(
-        "declare ptr @__schism_local_memory()
-         declare void @__schism_barrier()
-         declare i64 @__schism_local_id_x()",
-        "%memory = call ptr @__schism_local_memory()
-         %id = call i64 @__schism_local_id_x()
-         %own = getelementptr inbounds i64, ptr %memory, i64 %id
-         store i64 %x, ptr %own, align 8
-         call void @__schism_barrier()
-         %other = xor i64 %id, 1
-         %there = getelementptr inbounds i64, ptr %memory, i64 %other
-         %value = load i64, ptr %there, align 8
-         store i64 %value, ptr %to, align 8",
-    );
-    let code = build(source);
-    assert_eq!(code.flags, GPU_GROUPS | GPU_BARRIER | GPU_LOCAL);
-    assert_eq!(count(&code, 224), 1, "a barrier");
 }
 
 #[test]
@@ -736,36 +664,6 @@ fn integers_of_128_bits_are_pairs() {
             ),
         ));
     }
-}
-
-#[test]
-fn sub_groups_have_32_lanes() {
-    let declarations = "declare i32 @__schism_shuffle(i32, i32)
-        declare i32 @__schism_shuffle_up(i32, i32)
-        declare i32 @__schism_shuffle_down(i32, i32)
-        declare i32 @__schism_shuffle_xor(i32, i32)
-        declare i32 @__schism_ballot(i32)
-        declare void @__schism_sub_group_barrier()
-        declare i64 @__schism_local_id_x()
-        declare i64 @__schism_local_id_y()";
-    let lines = "%id = call i64 @__schism_local_id_x()
-        %v.0 = trunc i64 %id to i32
-        %v.1 = call i32 @__schism_shuffle(i32 %v.0, i32 3)
-        %v.2 = call i32 @__schism_shuffle_up(i32 %v.1, i32 1)
-        %v.3 = call i32 @__schism_shuffle_down(i32 %v.2, i32 2)
-        %v.4 = call i32 @__schism_shuffle_xor(i32 %v.3, i32 4)
-        call void @__schism_sub_group_barrier()
-        %v.5 = call i32 @__schism_ballot(i32 %v.4)
-        store i32 %v.5, ptr %to, align 4";
-    let code = build(kernel(declarations, lines));
-    assert_eq!(code.flags, GPU_GROUPS | GPU_SUB_GROUPS);
-    assert_eq!((count(&code, 345), count(&code, 339)), (4, 1), "shuffles and a ballot");
-    let params = |code: &Spirv| count(code, 55);
-    let parameters = params(&code);
-    let mut source = kernel(declarations, lines);
-    source.dimensions = 2;
-    let code = build(source);
-    assert_eq!(params(&code), parameters + 6, "the sizes of groups, and how many there are");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use schism_jit_abi::*;
 
 use super::gpu::Gpu;
-use super::{Source, api};
+use super::{Source, api, words};
 
 /// A kernel as SPIR-V.
 #[derive(Debug)]
@@ -94,4 +94,47 @@ impl Spirv {
         let (good, out, error) = run(&tool, &["--target-env", environment, "-"], &self.bytes);
         assert!(good, "{out}{error}\n{}", self.text());
     }
+}
+
+/// Compiles a kernel to a module that the validator accepts.
+pub fn build(source: Source) -> Spirv {
+    let kernel = source.kernel.clone();
+    let code = self::source(source).spirv();
+    let code = code.unwrap_or_else(|(code, text)| panic!("`{kernel}`: error {code}: {text}"));
+    code.check();
+    code
+}
+
+/// A kernel `k` over `ptr %to, ptr %from, i64 %n`, with these lines, in which `%x` is the
+/// work-item's id.
+pub fn kernel(declarations: &str, lines: &str) -> Source {
+    let text = format!(
+        "{declarations}
+        define void @k(ptr align 8 %to, ptr noalias readonly align 8 %from, i64 %n) {{
+          %x = call i64 @__schism_global_id_x()
+          {lines}
+          ret void
+        }}"
+    );
+    Source::new(&text, "k", words(&[PARAM_POINTER, PARAM_POINTER, PARAM_INTEGER]))
+}
+
+/// The opcodes of a module, in order, with their operands.
+pub fn instructions(code: &Spirv) -> Vec<(u16, Vec<u32>)> {
+    let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("a word"));
+    let words: Vec<u32> = code.bytes.chunks(4).map(word).collect();
+    assert_eq!(words[0], 0x0723_0203, "the magic number");
+    let mut at = 5;
+    let mut all = Vec::new();
+    while at < words.len() {
+        let length = (words[at] >> 16) as usize;
+        all.push((words[at] as u16, words[at + 1..at + length].to_vec()));
+        at += length;
+    }
+    all
+}
+
+/// How many instructions have an opcode.
+pub fn count(code: &Spirv, opcode: u16) -> usize {
+    instructions(code).iter().filter(|(op, _)| *op == opcode).count()
 }

@@ -118,6 +118,7 @@ impl<'m> Lowering<'m> {
             "is" if rest.starts_with("constant") => return Ok(self.truth(false)),
             "is" if rest.starts_with("fpclass") => return self.is_class(it),
             "readcyclecounter" | "readsteadycounter" => return refuse("a clock"),
+            "experimental" if rest.starts_with("cttz.elts.") => return self.zeros_in_front(it),
             "vector" if rest.starts_with("reduce.") => {
                 return self.reduction(it, rest.trim_start_matches("reduce."));
             }

@@ -21,25 +21,12 @@ impl<'m> Lowering<'m> {
             AtomicRMW => self.update(it)?,
             AtomicCmpXchg => self.exchange(it)?,
             Call => return self.call(it),
-            FNeg => {
-                let (ty, value) = (self.ty(it.ty())?, self.value(it.operand(0))?);
-                self.emit_of(Op::FNegate, ty, &[value])
-            }
+            FNeg => self.negate(it)?,
             Freeze => self.value(it.operand(0))?,
             FCmp => self.fcmp(it)?,
             ExtractValue | InsertValue => self.aggregate(it, opcode)?,
-            ExtractElement => {
-                let ty = self.ty(it.ty())?;
-                let vector = self.value(it.operand(0))?;
-                let index = self.value(it.operand(1))?;
-                self.emit_of(Op::VectorExtractDynamic, ty, &[vector, index])
-            }
-            InsertElement => {
-                let ty = self.ty(it.ty())?;
-                let operands = [0, 1, 2].map(|index| self.value(it.operand(index)));
-                let [vector, element, index] = operands;
-                self.emit_of(Op::VectorInsertDynamic, ty, &[vector?, element?, index?])
-            }
+            ExtractElement => self.extract_element(it)?,
+            InsertElement => self.insert_element(it)?,
             ShuffleVector => self.shuffle(it)?,
             opcode => self.expression(it, opcode)?,
         };

@@ -29,6 +29,7 @@
 //! | `types` | types |
 //! | `constants` | constants |
 //! | `globals` | variables of the module, and what they contain |
+//! | `early_loads` | loads that drivers move to the kernel's begin |
 //! | `functions` | functions, blocks, phis |
 //! | `instructions` | arithmetic, comparisons, casts |
 //! | `memory` | addresses, loads, stores, copies |
@@ -40,6 +41,7 @@
 //! | `wide` | integers of more than 64 bits |
 //! | `sub_groups` | operations of sub-groups |
 //! | `sums` | loops whose order of operations drivers change |
+//! | `uniform` | instructions that drivers take for the same in all work-items |
 //!
 //! What cannot be lowered is [refused](Refusal) by its name.
 
@@ -47,6 +49,7 @@ mod assembler;
 mod atomics;
 mod calls;
 mod constants;
+mod early_loads;
 mod functions;
 mod globals;
 mod instructions;
@@ -57,6 +60,7 @@ mod registers;
 mod sub_groups;
 mod sums;
 mod types;
+mod uniform;
 mod wide;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -105,6 +109,7 @@ pub fn lower<'m>(
     let mut lowering = Lowering::new(module.handle(), entry);
     lowering.local_align = local_align;
     lowering.sub_groups = has_sub_groups(module);
+    lowering.waits = lowering.sub_groups || has_barriers(module);
     lowering.in_line = is_in_line(module, dimensions);
     let takes_local = lowering.module()?;
     let sub_groups = lowering.sub_groups;
@@ -120,6 +125,10 @@ fn has_sub_groups(module: &impl AsModule) -> bool {
     let functions = module.handle().functions().into_iter();
     let mut operations = functions.filter(|it| Lowering::is_sub_group_operation(&it.name()));
     operations.any(Value::is_used)
+}
+
+fn has_barriers(module: &impl AsModule) -> bool {
+    module.handle().function(registers::BARRIER).is_some_and(Value::is_used)
 }
 
 /// A value of each kind that a function has, by its value in LLVM.
@@ -140,6 +149,8 @@ struct Lowering<'m> {
     local_align: u64,
     /// Whether there are operations of sub-groups.
     sub_groups: bool,
+    /// Whether work-items wait for each other.
+    waits: bool,
     /// Whether the entry is launched in one dimension although it has more, and then its
     /// parameters for that.
     in_line: bool,
@@ -158,6 +169,8 @@ struct Lowering<'m> {
     /// Blocks that leave a loop which combines numbers, and what hides how often it runs.
     sums: HashSet<Block<'m>>,
     hidden_false: Option<Word>,
+    /// Loads that a driver moves to the kernel's begin.
+    early_loads: HashSet<Value<'m>>,
     locals: Vec<Instruction>,
     code: Vec<Instruction>,
 }
@@ -175,6 +188,7 @@ impl<'m> Lowering<'m> {
             local: None,
             local_align: 1,
             sub_groups: false,
+            waits: false,
             in_line: false,
             sizes: None,
             function: entry,
@@ -184,6 +198,7 @@ impl<'m> Lowering<'m> {
             displacements: HashSet::new(),
             sums: HashSet::new(),
             hidden_false: None,
+            early_loads: HashSet::new(),
             locals: Vec::new(),
             code: Vec::new(),
         }

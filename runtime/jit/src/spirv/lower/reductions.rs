@@ -1,4 +1,4 @@
-//! `llvm.vector.reduce.*` of integers: element after element.
+//! `llvm.vector.reduce.*` of integers, and `llvm.experimental.cttz.elts`: element after element.
 //!
 //! ```text
 //!   %a = OpCompositeExtract %uchar %vector 0
@@ -10,6 +10,7 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{Op, Word};
 use schism_llvm::{TypeKind, Value};
 
+use super::types::bits_of;
 use super::{Lowered, Lowering, refuse};
 
 impl<'m> Lowering<'m> {
@@ -56,5 +57,31 @@ impl<'m> Lowering<'m> {
             Some(result) => Ok(result),
             None => refuse("a vector without elements"),
         }
+    }
+
+    /// `llvm.experimental.cttz.elts`: how many elements are in front of the first one that is not
+    /// zero.
+    pub fn zeros_in_front(&mut self, it: Value<'m>) -> Lowered<Word> {
+        let (vector_ty, to) = (it.operand(0).ty(), it.ty());
+        let element_ty = vector_ty.element_type();
+        let bits = bits_of(element_ty)?;
+        if bits_of(to)? < 8 || !matches!(bits, 1 | 8 | 16 | 32 | 64) {
+            return refuse("the first element of a vector that is not zero");
+        }
+        let (own, element, bool) = (self.ty(to)?, self.ty(element_ty)?, self.bool());
+        let vector = self.value(it.operand(0))?;
+        let count = vector_ty.vector_size();
+        let mut result = self.number_like(to, u64::from(count))?;
+        for index in (0..count).rev() {
+            let operands = vec![Operand::IdRef(vector), Operand::LiteralBit32(index)];
+            let mut is_first = self.emit(Op::CompositeExtract, element, operands);
+            if bits != 1 {
+                let zero = self.number_like(element_ty, 0)?;
+                is_first = self.emit_of(Op::INotEqual, bool, &[is_first, zero]);
+            }
+            let number = self.number_like(to, u64::from(index))?;
+            result = self.emit_of(Op::Select, own, &[is_first, number, result]);
+        }
+        Ok(result)
     }
 }

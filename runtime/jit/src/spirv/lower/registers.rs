@@ -28,7 +28,7 @@ use super::{Lowered, Lowering, refuse};
 const REGISTER: &str = "llvm.nvvm.read.ptx.sreg.";
 
 /// The barrier of a group, and the end of a work-item.
-const BARRIER: &str = "llvm.nvvm.barrier.cta.sync.aligned.all";
+pub const BARRIER: &str = "llvm.nvvm.barrier.cta.sync.aligned.all";
 const EXIT: &str = "llvm.nvvm.exit";
 
 /// The parameters of an entry that is launched in one dimension: the sizes of its groups, and how
@@ -41,6 +41,17 @@ enum Register {
     Word(Word),
     /// Of 64 bits, and below 2³².
     Long(Word),
+}
+
+/// Whether a call is the barrier of a group.
+pub fn is_barrier(it: Value<'_>) -> bool {
+    it.callee().is_some_and(|callee| callee.name() == BARRIER)
+}
+
+/// Whether a function of this name has another result for each work-item of a group.
+pub fn varies(name: &str) -> bool {
+    let is_id = name.strip_prefix(REGISTER).is_some_and(|name| name.starts_with("tid."));
+    is_id || name == THREAD_ID || !name.starts_with("llvm.")
 }
 
 impl<'m> Lowering<'m> {
