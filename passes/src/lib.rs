@@ -78,7 +78,7 @@
 //! | `panic-sites` | [`gpu::panic_sites`]: turns panics that show plain values into static descriptors and scalars |
 //! | `merge-panic-exits` | [`gpu::merge_panic_exits`]: lets all panics of a function leave by one block |
 //! | `superblocks` | [`gpu::superblocks`]: speculates the fast paths of several rare-case operations in one straight-line block |
-//! | `narrow-checks` | [`bounds::narrow_checks`]: compares indices with lengths below 2^31 in 32 bits (GPUs) |
+//! | `narrow-checks` | [`bounds::narrow_checks`]: compares indices with lengths below 2^31 in 32 bits, and clamps them there (GPUs) |
 //! | `infer-alignment` | [`gpu::infer_alignment`]: raises the alignment of accesses at addresses that advance by constant steps |
 //! | `hoist-loads` | [`nvptx::hoist_loads`]: requests global memory before the roots and quotients of a block |
 //! | `launch-bounds` | [`nvptx::launch_bounds`]: gives kernels with many loads in a loop more registers |

@@ -114,9 +114,6 @@ const BOUNDS: Step = Step::IfPanics(&[
     Step::Pass("merge-checks"),
 ]);
 
-/// Merged checks have copies of indices that are computed behind them: of each, one is left.
-const COMMON_INDICES: Step = Step::IfPanics(&[llvm("llvm-common-indices", "function(early-cse)")]);
-
 /// LLVM's own pipeline.
 const OPTIMIZE: Step = llvm_for_machine(LLVM_PIPELINE, "default<O3>");
 
@@ -188,7 +185,6 @@ pub static PTX: &[Step] = &[
     // Pre-optimize.
     Step::Pass("unroll-private-arrays"),
     BOUNDS,
-    COMMON_INDICES,
     Step::Pass("clamped-checks"),
     llvm("llvm-loop-simplify", "function(loop-simplify)"),
     Step::Pass("unroll-hints"),

@@ -24,8 +24,7 @@
 //!
 //! What an index is at most is computed from what it is clamped to: sums and products of numbers
 //! below 2^31 do not wrap. That is one comparison for all neighbours of a stencil, and it is the same
-//! for all work-items. Where it does not hold, everything is checked as before. Where all hold, indices
-//! of less than 31 bits are computed in 32 ([`halves`](super::halves)).
+//! for all work-items. Where it does not hold, everything is checked as before.
 
 use std::collections::{HashMap, HashSet};
 
@@ -33,7 +32,7 @@ use inkwell::module::Module;
 use schism_llvm::{AsModule, Block, Builder, IntPredicate, Opcode, Value};
 
 use crate::analysis::cold_paths::panics_anyway;
-use crate::bounds::halves::{HALF, Halves, is_long, range};
+use crate::bounds::halves::is_long;
 use crate::bounds::merge_checks::is_arithmetic;
 use crate::ir::cfg::Cfg;
 
@@ -314,7 +313,6 @@ fn apply<'m>(cfg: &Cfg<'m>, end: Value<'m>, guards: &Guards<'m>) {
     builder.position_before(end);
     builder.cond_br(fit, go, slow);
     let condition = end.condition();
-    let compared: Vec<_> = guards.all.iter().filter_map(|check| compared(*check)).collect();
     end.erase();
     checked.forget_edge(block);
     // Comparisons that are left would be found, and used in the place of the new ones.
@@ -338,79 +336,7 @@ fn apply<'m>(cfg: &Cfg<'m>, end: Value<'m>, guards: &Guards<'m>) {
     }
     let ahead = cfg.index[&go];
     if cfg.predecessors[ahead].len() == 1 {
-        shorten(cfg, ahead, &compared);
         sink(cfg, block, ahead);
-    }
-}
-
-/// Has indices be computed in 32 bits where they are known to be less than a length of 31.
-fn shorten<'m>(cfg: &Cfg<'m>, ahead: usize, compared: &[(Value<'m>, Value<'m>)]) {
-    let go = cfg.blocks[ahead];
-    let is_short = |len| range(len).is_some_and(|(low, high)| low >= 0 && high < HALF);
-    let mut indices: Vec<Value<'m>> = Vec::new();
-    for &(index, len) in compared {
-        let is_one = index.is_instruction()
-            && !matches!(index.opcode(), Some(Opcode::ZExt | Opcode::Phi))
-            && is_short(len);
-        if is_one && !indices.contains(&index) {
-            indices.push(index);
-        }
-    }
-    let first = go.instructions().into_iter().find(|one| one.opcode() != Some(Opcode::Phi));
-    let builder = Builder::before(first.expect("a block has an end"));
-    let mut short = Short { halves: Halves::new(go.function()), builder, wide: HashMap::new() };
-    let is_ahead = |at| cfg.index.get(&at).is_some_and(|&at| cfg.dominates(ahead, at));
-    for &index in &indices {
-        for user in index.users() {
-            for operand in 0..user.num_operands() {
-                if user.operand(operand) == index && is_ahead(user.used_at(operand)) {
-                    user.set_operand(operand, short.of(index));
-                }
-            }
-        }
-    }
-    // LLVM makes two steps of an address by a sum.
-    let sums = indices.into_iter().filter(|index| index.opcode() == Some(Opcode::Add));
-    let sums: Vec<_> = sums.map(|sum| (sum, [sum.operand(0), sum.operand(1)])).collect();
-    for block in cfg.blocks.iter().copied().filter(|block| is_ahead(*block)) {
-        for address in block.instructions() {
-            let Some((between, second, size)) = address.element() else { continue };
-            let Some((base, first, same)) = between.element() else { continue };
-            let of_both =
-                |(_, of): &&(_, [Value<'m>; 2])| *of == [first, second] || *of == [second, first];
-            let Some(&(sum, _)) = sums.iter().find(of_both).filter(|_| size == same) else {
-                continue;
-            };
-            let wide = short.of(sum);
-            let ty = address.gep_source_type();
-            let new = Builder::before(address).gep(ty, base, &[wide]);
-            address.replace_uses(new);
-            address.erase();
-        }
-    }
-}
-
-/// Indices made of their lower halves.
-struct Short<'m> {
-    halves: Halves<'m>,
-    /// Stands where all checks have held.
-    builder: Builder<'m>,
-    wide: HashMap<Value<'m>, Value<'m>>,
-}
-
-impl<'m> Short<'m> {
-    fn of(&mut self, index: Value<'m>) -> Value<'m> {
-        if let Some(&wide) = self.wide.get(&index) {
-            return wide;
-        }
-        let half = self.halves.low_of_all(index);
-        let wide = self.builder.zext(half, index.ty());
-        // An extension of a constant is a constant.
-        if wide.opcode() == Some(Opcode::ZExt) {
-            wide.set_nneg(true);
-        }
-        self.wide.insert(index, wide);
-        wide
     }
 }
 

@@ -65,7 +65,7 @@ pub(super) fn is_long(value: Value<'_>) -> bool {
 }
 
 /// A function of LLVM's that makes one number of two.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Clamp {
     Umin,
     Umax,
@@ -285,5 +285,81 @@ impl<'m> Halves<'m> {
             place = at.next();
         }
         self.builder.position_before(place.expect("a block has an end"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What it gives for two numbers of 64 bits, and for their halves.
+    fn both(clamp: Clamp, a: i64, b: i64) -> (i64, i32) {
+        let (x, y) = (a as i32, b as i32);
+        match clamp {
+            Clamp::Umin => ((a as u64).min(b as u64) as i64, (x as u32).min(y as u32) as i32),
+            Clamp::Umax => ((a as u64).max(b as u64) as i64, (x as u32).max(y as u32) as i32),
+            Clamp::Smin => (a.min(b), x.min(y)),
+            Clamp::Smax => (a.max(b), x.max(y)),
+            Clamp::UsubSat => (
+                (a as u64).saturating_sub(b as u64) as i64,
+                (x as u32).saturating_sub(y as u32) as i32,
+            ),
+        }
+    }
+
+    #[test]
+    fn halves_give_the_same() {
+        let (half, full) = (HALF as i64, FULL as i64);
+        let edges = [
+            i64::MIN,
+            -full,
+            -half - 1,
+            -half,
+            -2,
+            -1,
+            0,
+            1,
+            7,
+            half - 1,
+            half,
+            full - 2,
+            full - 1,
+            full,
+            i64::MAX,
+        ];
+        let ranges: Vec<(i64, i64)> = edges
+            .iter()
+            .flat_map(|low| edges.iter().map(|high| (*low, *high)))
+            .filter(|(low, high)| low <= high)
+            .collect();
+        let within =
+            |(low, high): (i64, i64)| edges.iter().filter(move |edge| (low..=high).contains(edge));
+        let wide = |(low, high): (i64, i64)| (i128::from(low), i128::from(high));
+        let all = [Clamp::Umin, Clamp::Umax, Clamp::Smin, Clamp::Smax, Clamp::UsubSat];
+        let mut count = 0;
+        for clamp in all {
+            for &of_a in &ranges {
+                for &of_b in &ranges {
+                    let (a, b) = (wide(of_a), wide(of_b));
+                    let given = clamp.range(a, b);
+                    let is_of_halves = clamp.is_of_halves(a, b);
+                    for (a, b) in within(of_a).flat_map(|a| within(of_b).map(move |b| (*a, *b))) {
+                        let (result, low) = both(clamp, a, b);
+                        let Some(given) = given else { continue };
+                        assert!(
+                            (given.0..=given.1).contains(&i128::from(result)),
+                            "{clamp:?} {a} {b}"
+                        );
+                        if is_of_halves {
+                            count += 1;
+                            let made =
+                                if given.0 < 0 { i64::from(low) } else { i64::from(low as u32) };
+                            assert_eq!(made, result, "{clamp:?} {a} {b} of {of_a:?} and {of_b:?}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(count > 1000, "{count}");
     }
 }
