@@ -2,7 +2,7 @@
 //! operations and a little local memory.
 
 use crate::kernel::group::nd_item::NdItem;
-use crate::kernel::group::reduce::GroupNumber;
+use crate::kernel::group::reduce::{GroupKey, GroupNumber};
 use crate::kernel::group::value::GroupValue;
 use crate::local_array;
 
@@ -95,7 +95,8 @@ impl<const D: usize> NdItem<'_, D> {
     #[inline(always)]
     #[must_use]
     pub fn reduce_min<T: GroupNumber>(&self, value: T) -> T {
-        self.over_sub_groups(self.sub_group().reduce_min(value), T::least)
+        let least = value.key_for_least().least_of(&self.sub_group());
+        T::of_key(self.over_sub_groups(least, T::Key::least))
     }
 
     /// The maximum of the `value`s of all work-items of the group; each work-item gets it. Floats
@@ -103,7 +104,8 @@ impl<const D: usize> NdItem<'_, D> {
     #[inline(always)]
     #[must_use]
     pub fn reduce_max<T: GroupNumber>(&self, value: T) -> T {
-        self.over_sub_groups(self.sub_group().reduce_max(value), T::greatest)
+        let greatest = value.key_for_greatest().greatest_of(&self.sub_group());
+        T::of_key(self.over_sub_groups(greatest, T::Key::greatest))
     }
 
     /// Inclusive scan: the sum of the `value`s of the work-items up to and including the caller, in

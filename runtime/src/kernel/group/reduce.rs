@@ -107,7 +107,7 @@ impl SubGroup<'_> {
     #[inline(always)]
     #[must_use]
     pub fn reduce_min<T: GroupNumber>(&self, value: T) -> T {
-        value.least_of(self)
+        T::of_key(value.key_for_least().least_of(self))
     }
 
     /// The maximum of the `value`s of all work-items of the sub-group; each work-item gets it.
@@ -116,7 +116,7 @@ impl SubGroup<'_> {
     #[inline(always)]
     #[must_use]
     pub fn reduce_max<T: GroupNumber>(&self, value: T) -> T {
-        value.greatest_of(self)
+        T::of_key(value.key_for_greatest().greatest_of(self))
     }
 
     /// Inclusive scan with `both`: combines the `value`s of the lanes up to and including the
@@ -210,24 +210,41 @@ pub trait GroupNumber: GroupValue + sealed::Sealed {
     fn plus(self, other: Self) -> Self;
     #[doc(hidden)]
     #[must_use]
-    fn least(self, other: Self) -> Self;
-    #[doc(hidden)]
-    #[must_use]
-    fn greatest(self, other: Self) -> Self;
-
-    #[doc(hidden)]
-    #[must_use]
     #[inline(always)]
     fn sum_of(self, lanes: &SubGroup<'_>) -> Self {
         lanes.reduce_commutative(self, Self::plus)
     }
+
+    /// An integer that stands for the number: integers have an order on every device, and a GPU
+    /// compares 32 lanes of them by one instruction.
     #[doc(hidden)]
+    type Key: GroupKey;
+    /// The key among those of which the least is taken.
+    #[doc(hidden)]
+    #[must_use]
+    fn key_for_least(self) -> Self::Key;
+    /// The key among those of which the greatest is taken.
+    #[doc(hidden)]
+    #[must_use]
+    fn key_for_greatest(self) -> Self::Key;
+    /// The number of a key.
+    #[doc(hidden)]
+    #[must_use]
+    fn of_key(key: Self::Key) -> Self;
+}
+
+/// Integers that lanes compare.
+#[doc(hidden)]
+pub trait GroupKey: GroupValue {
+    #[must_use]
+    fn least(self, other: Self) -> Self;
+    #[must_use]
+    fn greatest(self, other: Self) -> Self;
     #[must_use]
     #[inline(always)]
     fn least_of(self, lanes: &SubGroup<'_>) -> Self {
         lanes.reduce_commutative(self, Self::least)
     }
-    #[doc(hidden)]
     #[must_use]
     #[inline(always)]
     fn greatest_of(self, lanes: &SubGroup<'_>) -> Self {
@@ -244,6 +261,29 @@ macro_rules! integers {
             fn plus(self, other: Self) -> Self {
                 self.wrapping_add(other)
             }
+            $(
+            // A device has this for 32 bits; smaller numbers are extended.
+            #[inline(always)]
+            fn sum_of(self, _: &SubGroup<'_>) -> Self {
+                // SAFETY: a `SubGroup` exists only within a running sub-group.
+                unsafe { $add(self as u32) as Self }
+            }
+            )?
+            type Key = Self;
+            #[inline(always)]
+            fn key_for_least(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn key_for_greatest(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn of_key(key: Self) -> Self {
+                key
+            }
+        }
+        impl GroupKey for $number {
             #[inline(always)]
             fn least(self, other: Self) -> Self {
                 self.min(other)
@@ -253,12 +293,7 @@ macro_rules! integers {
                 self.max(other)
             }
             $(
-            // A device has these for 32 bits; smaller numbers are extended.
-            #[inline(always)]
-            fn sum_of(self, _: &SubGroup<'_>) -> Self {
-                // SAFETY: a `SubGroup` exists only within a running sub-group.
-                unsafe { $add(self as u32) as Self }
-            }
+            // As for sums.
             #[inline(always)]
             fn least_of(self, _: &SubGroup<'_>) -> Self {
                 // SAFETY: as above.
@@ -284,7 +319,7 @@ integers! {
 }
 
 macro_rules! floats {
-    ($($number:ident)*) => {$(
+    ($($number:ident $key:ident $flip:ident),*) => {$(
         impl sealed::Sealed for $number {}
         impl GroupNumber for $number {
             const ZERO: Self = 0.0;
@@ -292,28 +327,36 @@ macro_rules! floats {
             fn plus(self, other: Self) -> Self {
                 self + other
             }
+            type Key = $key;
+            // As in `f32::total_cmp`: negative numbers, which grow with what is behind their sign,
+            // have that flipped. All NaNs are the last choice.
             #[inline(always)]
-            fn least(self, other: Self) -> Self {
-                if self < other || other.is_nan() {
-                    self
-                } else if other < self || self.is_nan() {
-                    other
-                } else {
-                    // Equal: the same bits, except for the sign of 0.
-                    Self::from_bits(self.to_bits() | other.to_bits())
-                }
+            fn key_for_least(self) -> $key {
+                if self.is_nan() { $key::MAX } else { $flip(self.to_bits().cast_signed()) }
             }
             #[inline(always)]
-            fn greatest(self, other: Self) -> Self {
-                if self > other || other.is_nan() {
-                    self
-                } else if other > self || self.is_nan() {
-                    other
-                } else {
-                    Self::from_bits(self.to_bits() & other.to_bits())
-                }
+            fn key_for_greatest(self) -> $key {
+                if self.is_nan() { $key::MIN } else { $flip(self.to_bits().cast_signed()) }
+            }
+            #[inline(always)]
+            fn of_key(key: $key) -> Self {
+                // The largest key and the least one are a NaN's.
+                Self::from_bits($flip(key).cast_unsigned())
             }
         }
     )*};
 }
-floats! { f32 f64 }
+
+floats! { f32 i32 flip_32, f64 i64 flip_64 }
+
+/// The bits of a float by its key, and the other way.
+#[inline(always)]
+const fn flip_32(bits: i32) -> i32 {
+    bits ^ ((bits >> 31).cast_unsigned() >> 1).cast_signed()
+}
+
+/// The same for 64 bits.
+#[inline(always)]
+const fn flip_64(bits: i64) -> i64 {
+    bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed()
+}
