@@ -38,7 +38,7 @@
 //! A GPU has 32-bit registers: a 64-bit addition or comparison takes two instructions, and so does
 //! an address with a 64-bit index; with a 32-bit index it takes one.
 //!
-//! **Minima and maxima** of numbers that fit are those of their lower halves ([`halves`](super::halves)):
+//! **Minima and maxima** of numbers that fit are those of their lower halves (`halves.rs`):
 //! a GPU has an instruction for 32 bits, and takes four for 64.
 //!
 //! **Why it is sound.** The first check says that `%a` is below 2^31. A value that differs from it
