@@ -27,7 +27,6 @@ use crate::error::{DriverError, ImageError};
 use crate::hal::CodeLoader;
 use crate::hal::gpu::api::{RawFunction, RawModule, number, symbol};
 use crate::hal::gpu::context::Context;
-use crate::hal::gpu::launch::LARGEST_DANGLING;
 
 /// A part of the closure that becomes a parameter.
 #[derive(Clone, Debug)]
@@ -73,6 +72,9 @@ pub(crate) struct LoadedKernel {
     /// For the trace.
     pub(super) version: Box<str>,
 }
+
+/// Dangling addresses of empty buffers are below: small, and aligned.
+pub(super) const LARGEST_DANGLING: usize = 1 << 16;
 
 /// The directive of a source line.
 const LINE: &[u8] = b"\t.loc\t";

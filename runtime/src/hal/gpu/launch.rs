@@ -18,7 +18,7 @@ use crate::hal::PendingOps;
 use crate::hal::address_window::{Windows, is_in_window};
 use crate::hal::gpu::api::symbol;
 use crate::hal::gpu::context::Context;
-use crate::hal::gpu::kernel::{FlattenedKind, FlattenedParameter, LoadedKernel};
+use crate::hal::gpu::kernel::{FlattenedKind, FlattenedParameter, LARGEST_DANGLING, LoadedKernel};
 use crate::hal::gpu::memory;
 use crate::hal::gpu::stream::{Stream, Timer};
 use crate::hal::messages::{MessageBuffer, Messages, PRINT_BYTES};
@@ -59,9 +59,6 @@ const BLOCK: usize = 256;
 
 /// Most kernels have fewer parameters, which then need no allocation.
 const MOST_PARAMETERS: usize = 48;
-
-/// Dangling addresses of empty buffers are below: small, and aligned.
-pub(super) const LARGEST_DANGLING: usize = 1 << 16;
 
 impl Shape {
     pub(super) fn of(launch: &LaunchDesc<'_>) -> Self {
