@@ -207,6 +207,7 @@ pub static PTX: &[Step] = &[
     Step::Pass("hoist-loads"),
     Step::Pass("superblocks"),
     Step::Pass("launch-bounds"),
+    Step::Pass("discarded-updates"),
     Step::Pass("circular-statics"),
     Step::Target("adopt-lines"),
     Step::Target("dump-optimized"),

@@ -1,6 +1,8 @@
 //! A kernel for each pass that looks for patterns in LLVM's output, in a function of the pass's
 //! name. `tests/pass_effects.rs` compiles them with and without the pass.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use schism::local_array;
 use schism::prelude::*;
 
@@ -182,6 +184,16 @@ fn clamped_checks(
     })
 }
 
+/// Updates whose previous values nobody uses, in a loop with a check.
+fn discarded_updates(queue: &Queue, places: &Buffer<u32>, counts: &mut Buffer<u32>) -> Outcome {
+    let counts = counts.atomic_view();
+    queue.for_each((0.., places, whole(places)), move |(first, _, places)| {
+        for place in &places[first..] {
+            counts[*place as usize].fetch_min(7, Relaxed);
+        }
+    })
+}
+
 fn main() -> Result<(), schism::Error> {
     let queue = Queue::new()?;
     let side = TILE;
@@ -201,5 +213,6 @@ fn main() -> Result<(), schism::Error> {
     clamped_checks(&queue, &from, &mut to, side)?;
     let mut words = Buffer::filled(&queue, side + 1, 0)?;
     unroll_private_arrays(&queue, &numbers, &mut words)?;
+    discarded_updates(&queue, &numbers, &mut words)?;
     loop_versioning(&queue, &from, &mut row, side).map_err(Into::into)
 }
