@@ -17,7 +17,8 @@ fn saxpy(kernel: &str) -> Source {
 fn saxpy_is_what_one_would_write() {
     let ptx = Gpu::new(saxpy("saxpy_slice")).arch("sm_90").build();
     let text = &ptx.text;
-    assert_eq!((ptx.entry.as_str(), ptx.flags), ("saxpy_slice", GPU_RANGE));
+    assert_eq!((ptx.entry.as_str(), ptx.flags), ("saxpy_slice", GPU_RANGE | GPU_ADDRESSES));
+    assert_eq!(ptx.addresses, [0, 8], "the closure's, by which all memory is reached");
     assert!(text.contains(".version 7.8\n.target sm_90\n"), "{text}");
     let pointer = ".u64 .ptr .global .align 4";
     assert_eq!(ptx.parameters(), [pointer, pointer, ".f32", ".u64"], "{text}");
@@ -39,7 +40,7 @@ fn assumptions_about_a_launch_make_its_code_smaller() {
     let ptx =
         plain.clone().group([256, 1, 1]).assumptions(ASSUME_INDEX_32 | ASSUME_DIVISIBLE).build();
     let text = &ptx.text;
-    assert_eq!(ptx.flags, 0);
+    assert_eq!(ptx.flags, GPU_ADDRESSES);
     assert_eq!(ptx.parameters().len(), 3, "no range is needed:\n{text}");
     assert!(!text.contains("ntid"), "{text}");
     assert!(!text.contains("setp"), "no guard is needed:\n{text}");
@@ -157,7 +158,7 @@ fn places_in_a_block_of_known_size_need_no_check() {
 #[test]
 fn sub_grids_and_offsets_are_parameters_in_their_order() {
     let ptx = Gpu::new(saxpy("saxpy").flags(FLAG_BASE).dimensions(2)).build();
-    assert_eq!(ptx.flags, GPU_RANGE);
+    assert_eq!(ptx.flags, GPU_RANGE | GPU_ADDRESSES);
     let types: Vec<String> = ptx.parameters().split_off(3);
     assert_eq!(types, [".u64"; 5], "range of two dimensions, then three bases: {}", ptx.text);
 }
@@ -440,7 +441,7 @@ fn atomics_with_scopes_have_those_of_the_target() {
     let ptx = Gpu::new(subject("scopes")).build();
     let text = &ptx.text;
     // These are for all of the device; the order is the fences'.
-    assert_eq!(ptx.count(&["atom.global"]), 7, "{text}");
+    assert_eq!(ptx.count(&["atom.global"]) + ptx.count(&["red.global"]), 7, "{text}");
     assert_eq!(ptx.count(&["ld.acquire.sys"]), 1, "{text}");
     assert_eq!(ptx.count(&["st.release.cta"]), 1, "{text}");
     assert_eq!(ptx.count(&["fence", ".sc", ".sys"]), 1, "{text}");
@@ -478,7 +479,8 @@ fn orders_of_updates_are_kept() {
 fn groups_share_memory_and_wait_for_each_other() {
     let ptx = Gpu::new(subject("group")).group([64, 1, 1]).build();
     let text = &ptx.text;
-    assert_eq!(ptx.flags, GPU_GROUPS | GPU_BARRIER, "the grid is the range, so none is taken");
+    let flags = GPU_GROUPS | GPU_BARRIER | GPU_ADDRESSES;
+    assert_eq!(ptx.flags, flags, "the grid is the range, so none is taken");
     assert!(text.contains(".extern .shared .align 128 .b8 __schism_shared[]"), "{text}");
     assert_eq!((ptx.count(&["st.shared.b32"]), ptx.count(&["ld.shared.b32"])), (1, 1), "{text}");
     assert_eq!(ptx.count(&["bar.sync", "0"]) + ptx.count(&["barrier.sync.aligned"]), 1, "{text}");
@@ -494,7 +496,7 @@ fn groups_share_memory_and_wait_for_each_other() {
 fn a_sub_group_is_a_warp() {
     let ptx = Gpu::new(subject("sub_group")).group([64, 1, 1]).build();
     let text = &ptx.text;
-    assert_eq!(ptx.flags, GPU_GROUPS, "{text}");
+    assert_eq!(ptx.flags, GPU_GROUPS | GPU_ADDRESSES, "{text}");
     for (words, last) in [
         (&["shfl.sync.idx.b32"][..], "31, -1;"),
         (&["shfl.sync.bfly.b32", " 16,"], "31, -1;"),

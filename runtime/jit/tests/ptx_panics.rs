@@ -144,7 +144,7 @@ fn work_items_that_call_themselves_find_what_the_entry_knows() {
 #[test]
 fn a_kernel_that_cannot_panic_after_all_takes_no_record() {
     let ptx = Gpu::new(panics("never")).build();
-    assert_eq!(ptx.flags, GPU_RANGE, "{}", ptx.text);
+    assert_eq!(ptx.flags, GPU_RANGE | GPU_ADDRESSES, "{}", ptx.text);
     assert_eq!(ptx.parameters(), [".u64 .ptr .global .align 1", ".u64", ".u64"], "{}", ptx.text);
     assert_eq!(ptx.count(&["exit;"]), 0, "{}", ptx.text);
 }

@@ -25,6 +25,7 @@ pub struct Ptx {
     pub text: String,
     pub entry: String,
     pub flags: u32,
+    pub addresses: Vec<u64>,
 }
 
 /// A kernel of `panics.ll`.
@@ -202,14 +203,16 @@ impl Gpu {
     /// Compiles, and gives the PTX or the code and the text of the error.
     pub fn compile(&self) -> Result<Ptx, (u32, String)> {
         let kernel = self.request()?;
-        // SAFETY: both texts live until the kernel is released, and end with a NUL.
+        // SAFETY: both texts and the addresses live until the kernel is released; the texts end with a
+        // NUL.
         unsafe {
             let text = |bytes: Bytes| {
                 assert_eq!(*bytes.ptr.add(bytes.len), 0);
                 String::from_utf8(bytes.as_slice().to_vec()).expect("PTX is text")
             };
-            let ptx =
-                Ptx { text: text(kernel.code), entry: text(kernel.entry), flags: kernel.flags };
+            let addresses = std::slice::from_raw_parts(kernel.addresses, kernel.addresses_len);
+            let (text, entry) = (text(kernel.code), text(kernel.entry));
+            let ptx = Ptx { text, entry, flags: kernel.flags, addresses: addresses.to_vec() };
             (api().release_gpu)(kernel.handle);
             Ok(ptx)
         }
