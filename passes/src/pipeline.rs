@@ -207,7 +207,7 @@ pub static PTX: &[Step] = &[
     Step::Pass("hoist-loads"),
     Step::Pass("superblocks"),
     Step::Pass("launch-bounds"),
-    Step::Pass("discarded-updates"),
+    Step::Pass("no-return-atomics"),
     Step::Pass("circular-statics"),
     Step::Target("adopt-lines"),
     Step::Target("dump-optimized"),

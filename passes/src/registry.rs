@@ -31,7 +31,7 @@ use crate::gpu::{
     infer_alignment, lower_local_memory, merge_panic_exits, narrow_division, panic_sites,
     superblocks, unroll_hints, unroll_private_arrays,
 };
-use crate::nvptx::{circular_statics, discarded_updates, hoist_loads, launch_bounds};
+use crate::nvptx::{circular_statics, hoist_loads, launch_bounds, no_return_atomics};
 use crate::pass::{Pass, PassContext, optional, pass};
 use crate::spec::target_library::TargetLibraryInfo;
 use crate::specialize::dead_arguments::Kept;
@@ -107,7 +107,7 @@ pub static PASSES: &[Pass] = &[
     // nvptx
     optional("hoist-loads", "requests global memory before the roots and quotients of a block", |module, _| Ok(hoist_loads::run(module))),
     optional("launch-bounds", "gives kernels with many loads in a loop more registers", |module, _| Ok(launch_bounds::run(module))),
-    optional("discarded-updates", "has updates of global memory give no previous value where nobody uses it", |module, _| Ok(discarded_updates::run(module))),
+    optional("no-return-atomics", "makes no-return atomics of updates of global memory whose previous value nobody uses", |module, _| Ok(no_return_atomics::run(module))),
     pass("circular-statics", "declares statics that refer to each other in a cycle before their definitions", |module, _| Ok(circular_statics::run(module))),
     // analysis
     pass("call-sites", "numbers every instruction, so that reports tell where each comes from", |module, cx| { cx.sites = call_sites::number(module); Ok(()) }),

@@ -185,7 +185,7 @@ fn clamped_checks(
 }
 
 /// Updates whose previous values nobody uses, in a loop with a check.
-fn discarded_updates(queue: &Queue, places: &Buffer<u32>, counts: &mut Buffer<u32>) -> Outcome {
+fn no_return_atomics(queue: &Queue, places: &Buffer<u32>, counts: &mut Buffer<u32>) -> Outcome {
     let counts = counts.atomic_view();
     queue.for_each((0.., places, whole(places)), move |(first, _, places)| {
         for place in &places[first..] {
@@ -213,6 +213,6 @@ fn main() -> Result<(), schism::Error> {
     clamped_checks(&queue, &from, &mut to, side)?;
     let mut words = Buffer::filled(&queue, side + 1, 0)?;
     unroll_private_arrays(&queue, &numbers, &mut words)?;
-    discarded_updates(&queue, &numbers, &mut words)?;
+    no_return_atomics(&queue, &numbers, &mut words)?;
     loop_versioning(&queue, &from, &mut row, side).map_err(Into::into)
 }

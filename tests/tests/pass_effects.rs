@@ -41,7 +41,7 @@ const EFFECTS: &[(&str, &[Effect])] = &[
     ("loop-versioning", &[More("ld.global.nc")]),
     ("unroll-private-arrays", &[Disappears("ld.local")]),
     ("clamped-checks", &[More("bra")]),
-    ("discarded-updates", &[Appears("red.global.min.u32"), Disappears("atom.global.min.u32")]),
+    ("no-return-atomics", &[Appears("red.global.min.u32"), Disappears("atom.global.min.u32")]),
 ];
 
 #[test]

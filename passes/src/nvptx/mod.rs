@@ -2,6 +2,6 @@
 
 pub mod approx_math;
 pub mod circular_statics;
-pub mod discarded_updates;
 pub mod hoist_loads;
 pub mod launch_bounds;
+pub mod no_return_atomics;

@@ -11,7 +11,7 @@ use schism_passes::spec::builtins::DYNAMIC_ALIGN;
 
 use super::types::held_in;
 use super::wide::is_wide;
-use super::{Lowered, Lowering, early_loads, refuse, sums};
+use super::{Lowered, Lowering, hoisted_loads, refuse, sums};
 
 impl<'m> Lowering<'m> {
     /// Lowers all functions with bodies.
@@ -142,7 +142,7 @@ impl<'m> Lowering<'m> {
         }
         self.sums = sums::exits(&order);
         self.hidden_false = None;
-        self.early_loads = early_loads::find(&order);
+        self.hoisted_loads = hoisted_loads::find(&order);
         let mut copies = copies.into_iter();
         let mut phis = Vec::new();
         for &block in &order {

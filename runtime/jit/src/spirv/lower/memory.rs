@@ -157,7 +157,7 @@ impl<'m> Lowering<'m> {
         let address = it.operand(0);
         let space = address.ty().address_space();
         let mut pointer = self.value(address)?;
-        if self.early_loads.contains(&it) {
+        if self.hoisted_loads.contains(&it) {
             pointer = self.own_address(pointer, space)?;
         }
         self.load_from(pointer, space, it.ty(), u64::from(it.alignment()), it.is_volatile())

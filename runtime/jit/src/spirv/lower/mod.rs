@@ -29,7 +29,7 @@
 //! | `types` | types |
 //! | `constants` | constants |
 //! | `globals` | variables of the module, and what they contain |
-//! | `early_loads` | loads that drivers move to the kernel's begin |
+//! | `hoisted_loads` | loads that drivers hoist to the kernel's begin |
 //! | `functions` | functions, blocks, phis |
 //! | `instructions` | arithmetic, comparisons, casts |
 //! | `memory` | addresses, loads, stores, copies |
@@ -49,9 +49,9 @@ mod assembler;
 mod atomics;
 mod calls;
 mod constants;
-mod early_loads;
 mod functions;
 mod globals;
+mod hoisted_loads;
 mod instructions;
 mod memory;
 mod overflow;
@@ -169,8 +169,8 @@ struct Lowering<'m> {
     /// Blocks that leave a loop which combines numbers, and what hides how often it runs.
     sums: HashSet<Block<'m>>,
     hidden_false: Option<Word>,
-    /// Loads that a driver moves to the kernel's begin.
-    early_loads: HashSet<Value<'m>>,
+    /// Loads that a driver hoists to the kernel's begin.
+    hoisted_loads: HashSet<Value<'m>>,
     locals: Vec<Instruction>,
     code: Vec<Instruction>,
 }
@@ -198,7 +198,7 @@ impl<'m> Lowering<'m> {
             displacements: HashSet::new(),
             sums: HashSet::new(),
             hidden_false: None,
-            early_loads: HashSet::new(),
+            hoisted_loads: HashSet::new(),
             locals: Vec::new(),
             code: Vec::new(),
         }

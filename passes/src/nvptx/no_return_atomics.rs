@@ -1,5 +1,5 @@
-//! Has updates of global memory of which nobody uses the previous value give none. Runs in stage 2,
-//! for NVIDIA's GPUs, right before PTX is written.
+//! Makes no-return atomics of updates of global memory whose previous value nobody uses. Runs in
+//! stage 2, for NVIDIA's GPUs, right before PTX is written.
 //!
 //! Before:
 //! ```llvm
@@ -14,14 +14,17 @@
 //! `red` of some that are not used, but not in loops that may be left elsewhere. Both are relaxed and
 //! have the scope of the device.
 //!
-//! An update that a fence follows stays: with the fence it orders what comes later, which it can
-//! only as a read.
+//! **Why it is sound.** To PTX's memory model `atom` is a read and `red` is none, so only with the
+//! former an acquire fence that comes later orders what follows. Functions with such fences stay as
+//! they are, but for fences on the way to a panic: nothing follows these.
 
 use inkwell::module::Module;
 use schism_llvm::{
     AsModule, AsmDialect, AtomicOrdering, AtomicRMWBinOp, Builder, Opcode, TypeKind, Value,
 };
 
+use crate::analysis::cold_paths::panics_anyway;
+use crate::ir::cfg::Cfg;
 use crate::spec::target::NVPTX;
 
 /// Runs the pass over the module, which is one for NVIDIA's GPUs.
@@ -31,20 +34,36 @@ pub fn run(module: &Module<'_>) {
 
 /// Runs the pass over one function; a declaration has nothing to do.
 pub fn run_on(function: Value<'_>) {
-    for update in function.instructions() {
-        if let Some(operation) = is_discarded(update).then(|| operation(update)).flatten() {
+    let mut updates = function.instructions();
+    updates.retain(|instruction| is_unused_update(*instruction));
+    if updates.is_empty() || acquires(function) {
+        return;
+    }
+    for update in updates {
+        if let Some(operation) = operation(update) {
             replace(update, operation);
         }
     }
 }
 
-fn is_discarded(update: Value<'_>) -> bool {
+/// Whether a function has an acquire fence that something may follow.
+fn acquires(function: Value<'_>) -> bool {
+    let cfg = Cfg::of(function);
+    let is_acquire = |instruction: Value<'_>| {
+        instruction.opcode() == Some(Opcode::Fence)
+            && instruction.ordering() != AtomicOrdering::Release
+    };
+    (0..cfg.blocks.len()).any(|block| {
+        cfg.blocks[block].instructions().into_iter().any(is_acquire) && !panics_anyway(&cfg, block)
+    })
+}
+
+fn is_unused_update(update: Value<'_>) -> bool {
     update.opcode() == Some(Opcode::AtomicRMW)
         && update.users().is_empty()
         && !update.is_volatile()
         && update.operand(0).ty().address_space() == NVPTX.global
         && update.ordering() == AtomicOrdering::Monotonic
-        && update.next().is_none_or(|next| next.opcode() != Some(Opcode::Fence))
 }
 
 /// What PTX calls the operation with its type; `None` if it has none, or another meaning.

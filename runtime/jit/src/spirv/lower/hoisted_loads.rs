@@ -1,4 +1,4 @@
-//! Loads that a driver moves to where the kernel begins.
+//! Loads that a driver hoists to where the kernel begins.
 //!
 //! Intel's compiler for processors computes what is the same in all work-items of a group and is
 //! needed after a barrier once, at the kernel's begin: also a load in front of which a kernel looks
@@ -42,19 +42,20 @@ impl<'m> Lowering<'m> {
     }
 }
 
-/// The loads that may move, of a function whose blocks are in reverse post-order.
+/// The loads that may be hoisted, of a function whose blocks are in reverse post-order.
 pub fn find<'m>(order: &[Block<'m>]) -> HashSet<Value<'m>> {
-    let places = Places::of(order);
+    let positions = Positions::of(order);
     let mut varying = HashMap::new();
     let mut found = HashSet::new();
-    if places.barriers.is_empty() {
+    if positions.barriers.is_empty() {
         return found;
     }
     // What the first block loads is loaded by every work-item.
     for block in order.iter().skip(1) {
         for load in block.instructions() {
             let is_load = load.opcode() == Some(Opcode::Load) && !load.is_atomic();
-            if is_load && !varies(load.operand(0), &mut varying) && places.outlives_barrier(load) {
+            if is_load && !varies(load.operand(0), &mut varying) && positions.outlives_barrier(load)
+            {
                 found.insert(load);
             }
         }
@@ -63,14 +64,14 @@ pub fn find<'m>(order: &[Block<'m>]) -> HashSet<Value<'m>> {
 }
 
 /// Where barriers and other instructions are.
-struct Places<'m> {
+struct Positions<'m> {
     /// The number of each instruction in its block.
     numbers: HashMap<Value<'m>, usize>,
     /// The numbers of each block's barriers.
     barriers: HashMap<Block<'m>, Vec<usize>>,
 }
 
-impl<'m> Places<'m> {
+impl<'m> Positions<'m> {
     fn of(order: &[Block<'m>]) -> Self {
         let (mut numbers, mut barriers) = (HashMap::new(), HashMap::<_, Vec<_>>::new());
         for &block in order {

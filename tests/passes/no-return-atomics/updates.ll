@@ -1,4 +1,4 @@
-; Updates whose previous value nobody uses give none: in global memory, if PTX has the operation and no fence follows.
+; Updates whose previous value nobody uses give none: in global memory, if PTX has the operation and no fence acquires.
 define i32 @updates(ptr addrspace(1) %p, ptr addrspace(3) %local, i32 %x, i64 %y, float %f) {
   %a = atomicrmw umin ptr addrspace(1) %p, i32 %x syncscope("device") monotonic, align 4
   %b = atomicrmw max ptr addrspace(1) %p, i64 %y syncscope("device") monotonic, align 8
@@ -8,8 +8,6 @@ define i32 @updates(ptr addrspace(1) %p, ptr addrspace(3) %local, i32 %x, i64 %y
   %e = atomicrmw xchg ptr addrspace(1) %p, i32 %x syncscope("device") monotonic, align 4
   fence syncscope("device") release
   %released = atomicrmw or ptr addrspace(1) %p, i32 %x syncscope("device") monotonic, align 4
-  %acquired = atomicrmw add ptr addrspace(1) %p, i32 %x syncscope("device") monotonic, align 4
-  fence syncscope("device") acquire
   ret i32 %used
 }
 ; CHECK-LABEL: @updates
@@ -21,5 +19,40 @@ define i32 @updates(ptr addrspace(1) %p, ptr addrspace(3) %local, i32 %x, i64 %y
 ; CHECK-NEXT: %e = atomicrmw xchg
 ; CHECK-NEXT: fence syncscope("device") release
 ; CHECK-NEXT: call void asm sideeffect "red.global.or.b32 [$0], $1;", "l,r,~{memory}"(ptr addrspace(1) %p, i32 %x)
+; CHECK-NEXT: ret i32 %used
+
+define void @acquired(ptr addrspace(1) %p, i32 %x) {
+  %acquired = atomicrmw add ptr addrspace(1) %p, i32 %x syncscope("device") monotonic, align 4
+  fence syncscope("device") acquire
+  ret void
+}
+; CHECK-LABEL: @acquired
 ; CHECK-NEXT: %acquired = atomicrmw add
 ; CHECK-NEXT: fence syncscope("device") acquire
+
+; The fence may come much later.
+define void @acquired_later(ptr addrspace(1) %p, i32 %x, i1 %more) {
+  %acquired = atomicrmw add ptr addrspace(1) %p, i32 %x syncscope("device") monotonic, align 4
+  br i1 %more, label %later, label %done
+later:
+  store i32 %x, ptr addrspace(1) %p, align 4
+  fence syncscope("device") seq_cst
+  br label %done
+done:
+  ret void
+}
+; CHECK-LABEL: @acquired_later
+; CHECK-NEXT: %acquired = atomicrmw add
+
+; Behind the fence of a panic comes nothing.
+define void @panics(ptr addrspace(1) %p, i32 %x, i1 %bad) {
+  %unused = atomicrmw add ptr addrspace(1) %p, i32 %x syncscope("device") monotonic, align 4
+  br i1 %bad, label %panic, label %done
+panic:
+  fence syncscope("block") acq_rel
+  unreachable
+done:
+  ret void
+}
+; CHECK-LABEL: @panics
+; CHECK-NEXT: call void asm sideeffect "red.global.add.u32 [$0], $1;"
