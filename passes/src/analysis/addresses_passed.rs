@@ -17,69 +17,66 @@ use std::collections::{BTreeSet, HashSet};
 
 use schism_llvm::{Opcode, TypeKind, Value};
 
+use crate::spec::target::NVPTX;
+
 /// An address that a kernel is passed: the number of the parameter, and the byte in it.
-pub type Place = (u32, u64);
+pub type ParameterOffset = (u32, u64);
 
 /// A kernel with more of them is not described.
 const MOST: usize = 32;
 
 /// The addresses by which an optimised kernel reaches all memory that is not its own; `None` if it
 /// may reach memory otherwise.
-pub fn of(kernel: Value<'_>) -> Option<BTreeSet<Place>> {
-    let mut search = Search { seen: HashSet::new(), places: BTreeSet::new() };
+pub fn of(kernel: Value<'_>) -> Option<BTreeSet<ParameterOffset>> {
+    let mut search = Search::default();
     for instruction in kernel.instructions() {
         match instruction.opcode()? {
-            Opcode::Load => search.follow(instruction.operand(0))?,
+            Opcode::Load => search.follow(instruction.operand(0), Access::Read)?,
             Opcode::AtomicRMW | Opcode::AtomicCmpXchg => {
-                search.write(instruction.operand(0))?;
+                search.follow(instruction.operand(0), Access::Write)?;
             }
-            Opcode::Store => search.write(instruction.operand(1))?,
+            Opcode::Store => search.follow(instruction.operand(1), Access::Write)?,
             Opcode::Call => search.call(instruction)?,
             Opcode::Invoke | Opcode::CallBr | Opcode::VAArg => return None,
             // Neither reads nor writes memory.
             _ => {}
         }
     }
-    (search.places.len() <= MOST).then_some(search.places)
+    (search.found.len() <= MOST).then_some(search.found)
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Access {
+    Read,
+    Write,
+}
+
+#[derive(Default)]
 struct Search<'m> {
     /// Addresses that were followed.
-    seen: HashSet<Value<'m>>,
-    places: BTreeSet<Place>,
+    seen: HashSet<(Value<'m>, Access)>,
+    found: BTreeSet<ParameterOffset>,
 }
 
 impl<'m> Search<'m> {
-    /// Follows an address that is written to. What was passed must stay as it is: otherwise an
-    /// address in it may be another.
-    fn write(&mut self, address: Value<'m>) -> Option<()> {
-        let mut origins = Vec::new();
-        self.origins(address, &mut origins)?;
-        origins.into_iter().all(|origin| byval_index(origin).is_none()).then_some(())
-    }
-
-    fn follow(&mut self, address: Value<'m>) -> Option<()> {
-        self.origins(address, &mut Vec::new())
-    }
-
-    /// Finds out where an address comes from, and lists the parameters that are passed by value
-    /// among that.
-    fn origins(&mut self, address: Value<'m>, aggregates: &mut Vec<Value<'m>>) -> Option<()> {
-        // Aggregates are listed each time.
-        let mut seen = HashSet::new();
+    /// Follows an address to its underlying objects. What is passed by value must stay as it is:
+    /// otherwise an address in it may be another.
+    fn follow(&mut self, address: Value<'m>, access: Access) -> Option<()> {
         let mut open = vec![address];
         while let Some(address) = open.pop() {
-            if !seen.insert(address) {
+            if !self.seen.insert((address, access)) {
                 continue;
             }
             if address.is_argument() {
                 match byval_index(address) {
-                    Some(_) => aggregates.push(address),
-                    None => drop(self.places.insert((address.param_index()?, 0))),
+                    Some(_) if access == Access::Write => return None,
+                    Some(_) => {}
+                    None => drop(self.found.insert((address.param_index()?, 0))),
                 }
             } else if address.is_global_variable() {
                 // A variable of the module, or the local memory of the group.
-                if address.initializer().is_none() && address.address_space() != Some(LOCAL) {
+                let is_local = address.address_space() == Some(NVPTX.local);
+                if address.initializer().is_none() && !is_local {
                     return None;
                 }
             } else if address.is_constant_expression() {
@@ -104,11 +101,7 @@ impl<'m> Search<'m> {
                     Some(Opcode::Phi) => {
                         open.extend(address.incoming_edges().into_iter().map(|(value, _)| value));
                     }
-                    Some(Opcode::Load) if self.seen.insert(address) => {
-                        let place = passed(address)?;
-                        self.places.insert(place);
-                    }
-                    Some(Opcode::Load) => {}
+                    Some(Opcode::Load) => drop(self.found.insert(passed(address)?)),
                     _ => return None,
                 }
             }
@@ -124,11 +117,11 @@ impl<'m> Search<'m> {
         let callee = call.direct_callee().filter(|callee| callee.is_intrinsic())?;
         let name = callee.name();
         if name.starts_with("llvm.memcpy.") || name.starts_with("llvm.memmove.") {
-            self.write(call.operand(0))?;
-            return self.follow(call.operand(1));
+            self.follow(call.operand(0), Access::Write)?;
+            return self.follow(call.operand(1), Access::Read);
         }
         call.args().into_iter().try_for_each(|argument| match argument.ty().kind() {
-            TypeKind::Pointer => self.write(argument),
+            TypeKind::Pointer => self.follow(argument, Access::Write),
             // It may have addresses.
             TypeKind::Vector | TypeKind::Struct | TypeKind::Array => None,
             _ => Some(()),
@@ -137,7 +130,7 @@ impl<'m> Search<'m> {
 }
 
 /// Where a load finds an address that the kernel was passed.
-fn passed(load: Value<'_>) -> Option<Place> {
+fn passed(load: Value<'_>) -> Option<ParameterOffset> {
     let layout = load.parent_function().module().data_layout();
     let (mut at, mut offset) = (load.operand(0), 0_i64);
     loop {
@@ -159,9 +152,6 @@ fn byval_index(value: Value<'_>) -> Option<u32> {
     value.param_function().byval_size(index).map(|_| index)
 }
 
-/// The address space of a group's memory.
-const LOCAL: u32 = 3;
-
 #[cfg(test)]
 mod tests {
     use inkwell::context::Context;
@@ -171,7 +161,7 @@ mod tests {
     use super::*;
 
     /// What is found for a kernel with this body.
-    fn found(body: &str) -> Option<Vec<Place>> {
+    fn found(body: &str) -> Option<Vec<ParameterOffset>> {
         let text = format!(
             "@table = internal addrspace(1) constant [4 x i64] zeroinitializer
              @hosts = external addrspace(1) global i64
@@ -187,7 +177,7 @@ mod tests {
         let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "test");
         let module = context.create_module_from_ir(buffer).expect("it is LLVM's text");
         let kernel = module.handle().function("kernel").expect("it is there");
-        of(kernel).map(|places| places.into_iter().collect())
+        of(kernel).map(|found| found.into_iter().collect())
     }
 
     #[test]

@@ -136,8 +136,8 @@ fn checks(condition: Value<'_>) -> Vec<Value<'_>> {
     checks
 }
 
-/// The index of a check, of 64 bits, and the length that it must be less than.
-fn compared(check: Value<'_>) -> Option<(Value<'_>, Value<'_>)> {
+/// What the index of a check is at most, and the length that it must be less than.
+fn bound_of(check: Value<'_>) -> Option<(Bound<'_>, Value<'_>)> {
     if check.opcode() != Some(Opcode::ICmp) {
         return None;
     }
@@ -146,13 +146,7 @@ fn compared(check: Value<'_>) -> Option<(Value<'_>, Value<'_>)> {
         IntPredicate::UGT => (check.operand(1), check.operand(0)),
         _ => return None,
     };
-    is_long(index).then_some((index, len))
-}
-
-/// What the index of a check is at most, and the length that it must be less than.
-fn bound_of(check: Value<'_>) -> Option<(Bound<'_>, Value<'_>)> {
-    let (index, len) = compared(check)?;
-    if is_uniform(index) {
+    if !is_long(index) || is_uniform(index) {
         return None;
     }
     Some((most(index)?, len))

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use schism_llvm::{Builder, Opcode, TypeKind, Value};
+use schism_llvm::{Builder, Opcode, Type, TypeKind, Value};
 
 /// 2^31 and 2^32.
 pub(super) const HALF: i128 = 1 << 31;
@@ -62,6 +62,21 @@ fn range_to(value: Value<'_>, depth: usize) -> Option<Range> {
 pub(super) fn is_long(value: Value<'_>) -> bool {
     let ty = value.ty();
     ty.kind() == TypeKind::Integer && ty.int_width() == 64
+}
+
+/// A half extended by zeros, which may be known to have no sign.
+pub(super) fn extend<'m>(
+    builder: &Builder<'m>,
+    half: Value<'m>,
+    ty: Type<'m>,
+    is_nneg: bool,
+) -> Value<'m> {
+    let wide = builder.zext(half, ty);
+    // An extension of a constant is a constant.
+    if wide.opcode() == Some(Opcode::ZExt) {
+        wide.set_nneg(is_nneg);
+    }
+    wide
 }
 
 /// A function of LLVM's that makes one number of two.
@@ -192,7 +207,7 @@ impl<'m> Halves<'m> {
     }
 
     /// The lower 32 bits of a number of 64, computed in 32 bits as far as that can be.
-    pub(super) fn low_of_all(&mut self, value: Value<'m>) -> Value<'m> {
+    fn low_of_all(&mut self, value: Value<'m>) -> Value<'m> {
         if let Some(&made) = self.made.get(&value) {
             return made;
         }
@@ -261,12 +276,7 @@ impl<'m> Halves<'m> {
         let wide = if is_signed {
             self.builder.sext(half, value.ty())
         } else {
-            let wide = self.builder.zext(half, value.ty());
-            // An extension of a constant is a constant.
-            if wide.opcode() == Some(Opcode::ZExt) {
-                wide.set_nneg(high < HALF);
-            }
-            wide
+            extend(&self.builder, half, value.ty(), high < HALF)
         };
         value.replace_uses(wide);
         self.made.remove(&value);

@@ -55,7 +55,7 @@ use std::collections::{HashMap, HashSet};
 use inkwell::module::Module;
 use schism_llvm::{AsModule, Block, Builder, IntPredicate, ModuleRef, Opcode, TypeKind, Value};
 
-use crate::bounds::halves::{FULL, HALF, Halves, Range, is_long, range};
+use crate::bounds::halves::{FULL, HALF, Halves, Range, extend, is_long, range};
 
 /// How many sums a value may be away from another one.
 const STEPS: usize = 4;
@@ -269,12 +269,7 @@ impl<'m> Narrow<'m> {
         }
         let low = self.halves.lower_half(index);
         self.builder.position_before(before);
-        let wide = self.builder.zext(low, index.ty());
-        // An extension of a constant is a constant.
-        if wide.opcode() == Some(Opcode::ZExt) {
-            wide.set_nneg(true);
-        }
-        Some(wide)
+        Some(extend(&self.builder, low, index.ty(), true))
     }
 }
 

@@ -55,7 +55,7 @@ use schism_jit_abi::{
     ASSUME_DIVISIBLE, ASSUME_GROUP_ON_THREAD, ASSUME_INDEX_32, GPU_ADDRESSES, PARAM_INTEGER,
     PARAM_POINTER,
 };
-use schism_passes::analysis::addresses_passed::{self, Place};
+use schism_passes::analysis::addresses_passed::{self, ParameterOffset};
 use schism_passes::nvptx::circular_statics;
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
@@ -317,10 +317,11 @@ impl Target for Ptx {
 /// Where the closure has the addresses by which the kernel reaches memory; `None` if it may find
 /// others.
 fn addresses(module: &Module<'_>, entry: &str, request: &Request) -> Option<Vec<u64>> {
-    let places = addresses_passed::of(module.function(entry)?)?;
+    let passed = addresses_passed::of(module.function(entry)?)?;
     // Behind these are the parameters of the launch itself.
-    let of_closure = |(index, byte): Place| Some(request.params.get(index as usize)?.offset + byte);
-    Some(places.into_iter().filter_map(of_closure).collect())
+    let of_closure =
+        |(index, byte): ParameterOffset| Some(request.params.get(index as usize)?.offset + byte);
+    Some(passed.into_iter().filter_map(of_closure).collect())
 }
 
 /// Refuses a module that calls undefined functions: a GPU has no libraries to find them in.

@@ -176,7 +176,7 @@ impl LoadedKernel {
             _kept: kept,
             function: RawFunction(std::ptr::null_mut()),
             flags: code.flags,
-            addresses: code.addresses.as_deref().map(Box::from),
+            addresses: code.addresses.clone(),
             offset: flags & FLAG_OFFSET != 0,
             base: flags & FLAG_BASE != 0,
             flattened: flattened.collect(),
@@ -269,12 +269,12 @@ impl LoadedKernel {
     /// # Safety
     /// The closure is of the type that the kernel is compiled for.
     pub(super) unsafe fn uses_only(&self, closure: *const u8, good: fn(usize) -> bool) -> bool {
-        let is_good = |place: &usize| {
+        let is_good = |offset: &usize| {
             // SAFETY: the closure has an address there.
-            let address = unsafe { captured::word(closure.add(*place)) };
+            let address = unsafe { captured::word(closure.add(*offset)) };
             address < LARGEST_DANGLING || good(address)
         };
-        self.addresses.as_ref().is_some_and(|places| places.iter().all(is_good))
+        self.addresses.as_ref().is_some_and(|offsets| offsets.iter().all(is_good))
     }
 
     /// Allows a block to have that much shared memory.
@@ -355,7 +355,7 @@ struct CachedCode<'a> {
     /// A sum of `GPU_` constants of the interface.
     flags: u32,
     /// Where the closure has addresses, with [`GPU_ADDRESSES`].
-    addresses: Option<Vec<usize>>,
+    addresses: Option<Box<[usize]>>,
     entry: &'a CStr,
     /// The code, and the NUL.
     bytes: &'a [u8],
@@ -364,17 +364,19 @@ struct CachedCode<'a> {
 impl<'a> CachedCode<'a> {
     fn new(format: &'static str, value: &'a Value) -> Result<Self, ImageError> {
         let read = || {
-            let (flags, places) = value.meta.split_first_chunk::<4>()?;
+            let (flags, offsets) = value.meta.split_first_chunk::<4>()?;
             let flags = u32::from_le_bytes(*flags);
-            let (places, rest) = places.as_chunks::<8>();
-            let is_whole = rest.is_empty() && (flags & GPU_ADDRESSES != 0 || places.is_empty());
-            let place = |bytes: &[u8; 8]| usize::try_from(u64::from_le_bytes(*bytes)).ok();
-            let places: Vec<usize> = places.iter().map(place).collect::<Option<_>>()?;
-            let addresses = (flags & GPU_ADDRESSES != 0).then_some(places);
+            let (offsets, []) = offsets.as_chunks::<8>() else { return None };
+            let offset = |bytes: &[u8; 8]| usize::try_from(u64::from_le_bytes(*bytes)).ok();
+            let offsets = offsets.iter().map(offset).collect::<Option<Box<[usize]>>>()?;
+            let is_known = flags & GPU_ADDRESSES != 0;
+            if !is_known && !offsets.is_empty() {
+                return None;
+            }
+            let addresses = is_known.then_some(offsets);
             let entry = CStr::from_bytes_until_nul(&value.bytes).ok()?;
             let bytes = value.bytes.get(entry.count_bytes() + 1..)?;
-            let is_whole = is_whole && bytes.ends_with(b"\0");
-            is_whole.then_some(Self { flags, addresses, entry, bytes })
+            bytes.ends_with(b"\0").then_some(Self { flags, addresses, entry, bytes })
         };
         read().ok_or_else(|| disk_cache::damaged(format))
     }
@@ -458,8 +460,8 @@ fn compile(
     let mut meta = made.flags.to_le_bytes().to_vec();
     if made.flags & GPU_ADDRESSES != 0 {
         // SAFETY: the numbers live until the handle is released.
-        let places = unsafe { std::slice::from_raw_parts(made.addresses, made.addresses_len) };
-        meta.extend(places.iter().flat_map(|place| place.to_le_bytes()));
+        let offsets = unsafe { std::slice::from_raw_parts(made.addresses, made.addresses_len) };
+        meta.extend(offsets.iter().flat_map(|offset| offset.to_le_bytes()));
     }
     // SAFETY: released once, and nothing of it is used later.
     unsafe { (stage2.api.release_gpu)(made.handle) };

@@ -45,9 +45,7 @@ impl GpuQueue {
             device: self.device_name().to_owned(),
         }
     }
-}
 
-impl GpuQueue {
     #[cold]
     fn not_shared(&self) -> LaunchError {
         let reason = "its kernel may use memory that is not shared with the device".to_owned();
