@@ -223,20 +223,15 @@ unsafe fn run_seen(
     })
 }
 
-/// Kernels that use memory outside of the shared heap: it is not tried each time whether they do.
+/// Kernels, by their descriptors, that use memory outside of the shared heap, and how often that was
+/// found out: it is not tried each time.
 #[derive(Debug, Default)]
-struct Others {
-    /// Descriptors, each with how often it was so.
-    kernels: Vec<(usize, u8)>,
-}
+struct Others(Few<usize, u8>);
 
 impl Others {
     /// A kernel of which it was so often true is not tried again. The code for its first launches may
     /// know less than what comes later.
     const OFTEN: u8 = 8;
-
-    /// Kernels that are told apart.
-    const MOST: usize = 64;
 
     fn with<R>(run: impl FnOnce(&mut Self) -> R) -> R {
         thread_local! {
@@ -245,19 +240,45 @@ impl Others {
         with_local(&OTHERS, run)
     }
 
-    fn may_do_without(&self, kernel: usize) -> bool {
-        !self.kernels.contains(&(kernel, Self::OFTEN))
+    fn may_do_without(&mut self, kernel: usize) -> bool {
+        self.0.get(kernel).is_none_or(|times| *times < Self::OFTEN)
     }
 
     fn note(&mut self, kernel: usize) {
-        if let Some((_, times)) = self.kernels.iter_mut().find(|(other, _)| *other == kernel) {
-            *times = times.saturating_add(1).min(Self::OFTEN);
-            return;
-        }
-        if self.kernels.len() == Self::MOST {
-            self.kernels.clear();
-        }
-        self.kernels.push((kernel, 1));
+        let times = self.0.get_or_insert(kernel, 0);
+        *times = times.saturating_add(1);
+    }
+}
+
+/// What is known of a few things. Of the next one more, all is forgotten.
+#[derive(Debug)]
+struct Few<K, V>(Vec<(K, V)>);
+
+/// Things that are told apart.
+const FEW: usize = 64;
+
+impl<K, V> Default for Few<K, V> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<K: Copy + PartialEq, V> Few<K, V> {
+    fn get(&mut self, key: K) -> Option<&mut V> {
+        self.0.iter_mut().find(|(other, _)| *other == key).map(|(_, value)| value)
+    }
+
+    /// What is known of `key`; if that is nothing, `first`.
+    fn get_or_insert(&mut self, key: K, first: V) -> &mut V {
+        let known = self.0.iter().position(|(other, _)| *other == key);
+        let at = known.unwrap_or_else(|| {
+            if self.0.len() == FEW {
+                self.0.clear();
+            }
+            self.0.push((key, first));
+            self.0.len() - 1
+        });
+        &mut self.0[at].1
     }
 }
 
@@ -421,7 +442,7 @@ enum Known {
 /// Blocks that came back to the host after they were moved, and whether kernels use them: one that
 /// came back often is left there for a launch. If the kernel uses it, its pages move then.
 #[derive(Debug, Default)]
-struct Returns(Vec<(Key, Known)>);
+struct Returns(Few<Key, Known>);
 
 impl Returns {
     /// Blocks of this size and larger are moved each time: a kernel that uses one after all would
@@ -434,9 +455,6 @@ impl Returns {
     /// For so many launches a block stays that was not used.
     const LAUNCHES: u8 = 100;
 
-    /// Blocks of which something is known.
-    const MOST: usize = 64;
-
     fn with<R>(run: impl FnOnce(&mut Self) -> R) -> R {
         thread_local! {
             static RETURNS: RefCell<Returns> = RefCell::default();
@@ -444,13 +462,9 @@ impl Returns {
         with_local(&RETURNS, run)
     }
 
-    fn known(&mut self, key: Key) -> Option<&mut Known> {
-        self.0.iter_mut().find(|(other, _)| *other == key).map(|(_, known)| known)
-    }
-
     /// What becomes of a block before the next launch.
     fn next(&mut self, key: Key) -> Use {
-        let Some(known) = self.known(key) else { return Use::Moves };
+        let Some(known) = self.0.get(key) else { return Use::Moves };
         match known {
             Known::Moved(Self::OFTEN..) => Use::Tried,
             Known::Unused(0) => {
@@ -467,22 +481,15 @@ impl Returns {
 
     /// Takes note that a block was moved which the host had taken back.
     fn count(&mut self, key: Key) {
-        match self.known(key) {
-            Some(Known::Moved(count)) => *count = count.saturating_add(1),
-            Some(_) => {}
-            None => {
-                if self.0.len() == Self::MOST {
-                    self.0.clear();
-                }
-                self.0.push((key, Known::Moved(1)));
-            }
+        if let Known::Moved(count) = self.0.get_or_insert(key, Known::Moved(0)) {
+            *count = count.saturating_add(1);
         }
     }
 
     /// Takes note of whether a launch used a block that was left with the host; `None` if the host
     /// had nothing of it.
     fn learn(&mut self, key: Key, is_used: Option<bool>) {
-        if let Some(known) = self.known(key) {
+        if let Some(known) = self.0.get(key) {
             *known = match is_used {
                 Some(true) => Known::Used,
                 Some(false) => Known::Unused(Self::LAUNCHES),
@@ -541,7 +548,7 @@ pub fn warn(text: fmt::Arguments<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, Others, Returns, Use};
+    use super::{FEW, Key, Others, Returns, Use};
 
     const fn key(kernel: usize, begin: usize) -> Key {
         Key { kernel, begin, size: 3 }
@@ -582,10 +589,10 @@ mod tests {
         }
         others.note(1);
         assert!(!others.may_do_without(1) && others.may_do_without(2));
-        for kernel in 0..2 * Others::MOST {
+        for kernel in 0..2 * FEW {
             others.note(kernel);
         }
-        assert!(others.kernels.len() <= Others::MOST);
+        assert!(others.0.0.len() <= FEW);
     }
 
     #[test]
@@ -597,9 +604,9 @@ mod tests {
             assert_eq!(returns.next(key(1, 2)), Use::Moves);
             returns.count(key(1, 2));
         }
-        for block in 0..2 * Returns::MOST {
+        for block in 0..2 * FEW {
             returns.count(key(5, block));
         }
-        assert!(returns.0.len() <= Returns::MOST);
+        assert!(returns.0.0.len() <= FEW);
     }
 }
