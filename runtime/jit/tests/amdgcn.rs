@@ -6,26 +6,12 @@ mod support;
 use schism_jit_abi::*;
 use support::amdgcn::{self, PROCESSORS};
 use support::gpu::{PANICS, SUBJECTS, panics, subject};
-use support::{Source, param, words};
+use support::{Source, kernel, param, words};
 
 fn saxpy(kernel: &str) -> Source {
     let params =
         vec![param(0, 8, PARAM_POINTER), param(8, 8, PARAM_POINTER), param(16, 4, PARAM_FLOAT)];
     Source::new(include_str!("kernels/saxpy.ll"), kernel, params)
-}
-
-/// A kernel `k` over `ptr %to, ptr %from, i64 %n`, with these lines, in which `%x` is the
-/// work-item's id.
-fn kernel(declarations: &str, lines: &str) -> Source {
-    let text = format!(
-        "{declarations}
-        define void @k(ptr align 8 %to, ptr noalias readonly align 8 %from, i64 %n) {{
-          %x = call i64 @__schism_global_id_x()
-          {lines}
-          ret void
-        }}"
-    );
-    Source::new(&text, "k", words(&[PARAM_POINTER, PARAM_POINTER, PARAM_INTEGER]))
 }
 
 /// Kernels of `panics.ll` that panic where no return leads out of the kernel.

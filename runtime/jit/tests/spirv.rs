@@ -4,8 +4,8 @@ mod support;
 
 use schism_jit_abi::*;
 use support::gpu::panics;
-use support::spirv::{self, Spirv, build, count, instructions, kernel};
-use support::{Source, param, words};
+use support::spirv::{self, Spirv, build, count, instructions};
+use support::{Source, kernel, param, words};
 
 const CAPABILITY: u16 = 17;
 const LOAD: u16 = 61;

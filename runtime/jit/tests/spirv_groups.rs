@@ -3,7 +3,13 @@
 mod support;
 
 use schism_jit_abi::*;
-use support::spirv::{self, Spirv, build, count, kernel};
+use support::kernel;
+use support::spirv::{self, Spirv, build, count};
+
+/// What a kernel with local memory calls.
+const LOCAL: &str = "declare ptr @__schism_local_memory()
+    declare void @__schism_barrier()
+    declare i64 @__schism_local_id_x()";
 
 #[test]
 fn negations_are_changes_of_the_sign_where_work_items_wait() {
@@ -91,9 +97,7 @@ fn elements_are_chosen_where_work_items_wait() {
 fn a_groups_memory_is_accessed_as_the_device_computes_groups() {
     let source = || {
         kernel(
-            "declare ptr @__schism_local_memory()
-             declare void @__schism_barrier()
-             declare i64 @__schism_local_id_x()",
+            LOCAL,
             "%memory = call ptr @__schism_local_memory()
              %id = call i64 @__schism_local_id_x()
              %own = getelementptr inbounds i64, ptr %memory, i64 %id
@@ -119,9 +123,7 @@ fn a_groups_memory_is_accessed_as_the_device_computes_groups() {
 #[test]
 fn local_memory_is_the_last_parameter() {
     let source = kernel(
-        "declare ptr @__schism_local_memory()
-         declare void @__schism_barrier()
-         declare i64 @__schism_local_id_x()",
+        LOCAL,
         "%memory = call ptr @__schism_local_memory()
          %id = call i64 @__schism_local_id_x()
          %own = getelementptr inbounds i64, ptr %memory, i64 %id

@@ -379,3 +379,17 @@ pub fn chunk(parts: &[(usize, usize, usize)]) -> CpuChunk {
 pub fn whole(range: &[usize]) -> CpuChunk {
     chunk(&range.iter().map(|&n| (0, n, n)).collect::<Vec<_>>())
 }
+
+/// A kernel `k` over `ptr %to, ptr %from, i64 %n`, with these lines, in which `%x` is the
+/// work-item's id.
+pub fn kernel(declarations: &str, lines: &str) -> Source {
+    let text = format!(
+        "{declarations}
+        define void @k(ptr align 8 %to, ptr noalias readonly align 8 %from, i64 %n) {{
+          %x = call i64 @__schism_global_id_x()
+          {lines}
+          ret void
+        }}"
+    );
+    Source::new(&text, "k", words(&[PARAM_POINTER, PARAM_POINTER, PARAM_INTEGER]))
+}

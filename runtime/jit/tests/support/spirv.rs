@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use schism_jit_abi::*;
 
 use super::gpu::Gpu;
-use super::{Source, api, words};
+use super::{Source, api};
 
 /// A kernel as SPIR-V.
 #[derive(Debug)]
@@ -103,20 +103,6 @@ pub fn build(source: Source) -> Spirv {
     let code = code.unwrap_or_else(|(code, text)| panic!("`{kernel}`: error {code}: {text}"));
     code.check();
     code
-}
-
-/// A kernel `k` over `ptr %to, ptr %from, i64 %n`, with these lines, in which `%x` is the
-/// work-item's id.
-pub fn kernel(declarations: &str, lines: &str) -> Source {
-    let text = format!(
-        "{declarations}
-        define void @k(ptr align 8 %to, ptr noalias readonly align 8 %from, i64 %n) {{
-          %x = call i64 @__schism_global_id_x()
-          {lines}
-          ret void
-        }}"
-    );
-    Source::new(&text, "k", words(&[PARAM_POINTER, PARAM_POINTER, PARAM_INTEGER]))
 }
 
 /// The opcodes of a module, in order, with their operands.

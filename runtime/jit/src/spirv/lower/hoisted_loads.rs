@@ -35,7 +35,7 @@ impl<'m> Lowering<'m> {
     /// The same address, which no compiler believes to be that of all work-items.
     pub fn own_address(&mut self, pointer: Word, space: u32) -> Lowered<Word> {
         let (long, ty) = (self.int(64), self.pointer(space)?);
-        let zero = self.axis_of(BuiltIn::GlobalOffset, 0)?;
+        let zero = self.hidden_zero()?;
         let id = self.axis_of(BuiltIn::LocalInvocationId, 0)?;
         let nothing = self.emit_of(Op::IMul, long, &[zero, id]);
         Ok(self.emit_of(Op::PtrAccessChain, ty, &[pointer, nothing]))

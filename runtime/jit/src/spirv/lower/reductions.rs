@@ -6,7 +6,6 @@
 //! %sum = OpIAdd %uchar %a %b
 //! ```
 
-use rspirv::dr::Operand;
 use rspirv::spirv::{Op, Word};
 use schism_llvm::{TypeKind, Value};
 
@@ -39,8 +38,7 @@ impl<'m> Lowering<'m> {
         let count = it.operand(0).ty().vector_size();
         let mut result = None;
         for index in 0..count {
-            let operands = vec![Operand::IdRef(vector), Operand::LiteralBit32(index)];
-            let one = self.emit(Op::CompositeExtract, ty, operands);
+            let one = self.element(ty, vector, index);
             result = Some(match (result, operation) {
                 (None, _) => one,
                 (
@@ -73,8 +71,7 @@ impl<'m> Lowering<'m> {
         let count = vector_ty.vector_size();
         let mut result = self.number_like(to, u64::from(count))?;
         for index in (0..count).rev() {
-            let operands = vec![Operand::IdRef(vector), Operand::LiteralBit32(index)];
-            let mut is_first = self.emit(Op::CompositeExtract, element, operands);
+            let mut is_first = self.element(element, vector, index);
             if bits != 1 {
                 let zero = self.number_like(element_ty, 0)?;
                 is_first = self.emit_of(Op::INotEqual, bool, &[is_first, zero]);

@@ -188,6 +188,12 @@ impl<'m> Lowering<'m> {
         Ok(self.emit(Op::CompositeExtract, long, operands))
     }
 
+    /// Zero, of which no compiler knows that it is: launches have no offset of OpenCL's. Emitted
+    /// where it is called.
+    pub fn hidden_zero(&mut self) -> Lowered<Word> {
+        self.axis_of(BuiltIn::GlobalOffset, 0)
+    }
+
     /// Whether an intrinsic is one of this file.
     pub fn is_register(name: &str) -> bool {
         name == BARRIER || name == THREAD_ID || name.starts_with(REGISTER)

@@ -23,7 +23,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rspirv::spirv::{BuiltIn, Op, Word};
+use rspirv::spirv::{Op, Word};
 use schism_llvm::{Block, Opcode, Type, TypeKind, Value};
 
 use super::{Lowered, Lowering};
@@ -32,9 +32,9 @@ impl<'m> Lowering<'m> {
     /// Something that is always false and that no compiler knows. Emitted where it is called.
     pub fn hidden_false(&mut self) -> Lowered<Word> {
         let (long, bool) = (self.int(64), self.bool());
-        let offset = self.axis_of(BuiltIn::GlobalOffset, 0)?;
+        let hidden = self.hidden_zero()?;
         let zero = self.null(long);
-        Ok(self.emit_of(Op::INotEqual, bool, &[offset, zero]))
+        Ok(self.emit_of(Op::INotEqual, bool, &[hidden, zero]))
     }
 }
 

@@ -38,7 +38,7 @@
 //! ```
 
 use rspirv::dr::Operand;
-use rspirv::spirv::{BuiltIn, Op, Word};
+use rspirv::spirv::{Op, Word};
 use schism_llvm::Value;
 
 use super::types::bits_of;
@@ -53,7 +53,7 @@ impl<'m> Lowering<'m> {
         }
         let bits = bits_of(it.ty())?;
         let int = self.int(bits);
-        let mut zero = self.axis_of(BuiltIn::GlobalOffset, 0)?;
+        let mut zero = self.hidden_zero()?;
         if bits != 64 {
             zero = self.emit_of(Op::UConvert, int, &[zero]);
         }
@@ -106,7 +106,8 @@ impl<'m> Lowering<'m> {
         Ok(self.emit_of(Op::CompositeConstruct, ty, &all))
     }
 
-    fn element(&mut self, ty: Word, vector: Word, at: u32) -> Word {
+    /// The element of a vector at an index that is constant.
+    pub fn element(&mut self, ty: Word, vector: Word, at: u32) -> Word {
         let operands = vec![Operand::IdRef(vector), Operand::LiteralBit32(at)];
         self.emit(Op::CompositeExtract, ty, operands)
     }
