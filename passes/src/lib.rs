@@ -70,9 +70,11 @@
 //! | `merge-checks` | [`bounds::merge_checks`]: merges successive range checks into one branch |
 //! | `clamped-checks` | [`bounds::clamped_checks`]: decides checks of clamped indices by the sizes that they are clamped to |
 //! | `vectorize` | [`mod@vectorize`]: computes several work-items at once, in the lanes of vectors (CPU) |
+//! | `unique-backedges` | [`cpu::unique_backedges`]: gives each loop one edge back to its header (CPU) |
 //! | `forward-group-memory` | [`cpu::forward_group_memory`]: keeps in registers what work-items of a group of known size leave in its memory for each other (CPU) |
 //! | `lower-group-updates` | [`cpu::lower_group_updates`]: turns relaxed updates of a group's local memory into plain accesses |
 //! | `strip-mine` | [`bounds::strip_mine`]: strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices) |
+//! | `promote-locals` | [`specialize::promote_locals`]: promotes locals to registers, each lifetime by itself |
 //! | `dead-arguments` | [`specialize::dead_arguments`]: removes the parameters that a kernel does not use |
 //! | `lower-local-memory` | [`gpu::lower_local_memory`]: places the local memory of a work-group in one symbol, with offsets for pointers (CUDA) |
 //! | `panic-sites` | [`gpu::panic_sites`]: turns panics that show plain values into static descriptors and scalars |

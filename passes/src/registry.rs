@@ -18,7 +18,7 @@ use thiserror::Error;
 use crate::analysis::call_sites;
 use crate::bounds::{clamped_checks, loop_versioning, merge_checks, narrow_checks, strip_mine};
 use crate::check::{capabilities, device_check, exports, performance_lints, recursion};
-use crate::cpu::{forward_group_memory, lower_group_updates, split_at_barriers};
+use crate::cpu::{forward_group_memory, lower_group_updates, split_at_barriers, unique_backedges};
 use crate::frontend::{
     allocate_local_memory, declare_spec_constants, fold_ir_constants, freeze_initialisers,
     inline_refused, kernel_reachability, launch_offset, link_std_bodies, lower_allocation,
@@ -36,7 +36,7 @@ use crate::pass::{Pass, PassContext, optional, pass};
 use crate::spec::target_library::TargetLibraryInfo;
 use crate::specialize::dead_arguments::Kept;
 use crate::specialize::{
-    constant_buffer, dead_arguments, device_library, fast_math, spec_constants,
+    constant_buffer, dead_arguments, device_library, fast_math, promote_locals, spec_constants,
 };
 use crate::vectorize;
 
@@ -78,6 +78,7 @@ pub static PASSES: &[Pass] = &[
     pass("constant-buffer", "turns specialization constants into loads from a buffer that kernels take", |module, cx| Ok(constant_buffer::run(module, &cx.spec.spec_constants, &cx.kernels())??)),
     pass("fast-math", "relaxes floating-point operations", |module, cx| Ok(fast_math::run_on(module, cx.spec.fast_math))),
     pass("device-library", "replaces mathematics that the target does not compute by calls of the device library", |module, cx| Ok(device_library::run_on(module, &TargetLibraryInfo::of_triple(&cx.spec.target)))),
+    pass("promote-locals", "promotes locals to registers, each lifetime by itself", |module, _| Ok(promote_locals::run(module)?)),
     pass("dead-arguments", "removes the parameters that a kernel does not use", |module, cx| { let kept = dead_arguments::run(module, &cx.kernels()); note_passed(cx, kept); Ok(()) }),
     // bounds
     optional("loop-versioning", "clones loops without their checks, and decides before the loop which one runs", |module, _| Ok(loop_versioning::run(module)?)),
@@ -87,6 +88,7 @@ pub static PASSES: &[Pass] = &[
     optional("narrow-checks", "compares indices with lengths below 2^31 in 32 bits, and clamps them there (GPUs)", |module, _| Ok(narrow_checks::run(module))),
     // cpu
     optional("split-at-barriers", "cuts kernels at barriers into loops over a group's work-items", |module, _| split_at_barriers::run(module)),
+    optional("unique-backedges", "gives each loop one edge back to its header (CPU)", |module, _| { unique_backedges::run(module); Ok(()) }),
     optional("forward-group-memory", "keeps in registers what work-items of a group of known size leave in its memory for each other (CPU)", |module, _| Ok(forward_group_memory::run(module)?)),
     pass("lower-group-updates", "turns relaxed updates of a group's local memory into plain accesses", |module, _| Ok(lower_group_updates::run(module))),
     // vectorize

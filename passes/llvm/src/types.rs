@@ -280,18 +280,34 @@ impl<'m> Type<'m> {
         unsafe { Value::known(LLVMConstNull(self.raw())) }
     }
 
+    /// `undef` of this type.
+    ///
+    /// # Panics
+    /// If it is no type of values.
+    #[track_caller]
+    pub fn undef(self) -> Value<'m> {
+        self.check_values();
+        // SAFETY: the type is one of values.
+        unsafe { Value::known(LLVMGetUndef(self.raw())) }
+    }
+
     /// `poison` of this type.
     ///
     /// # Panics
     /// If it is no type of values.
     #[track_caller]
     pub fn poison(self) -> Value<'m> {
+        self.check_values();
+        // SAFETY: the type is one of values.
+        unsafe { Value::known(LLVMGetPoison(self.raw())) }
+    }
+
+    #[track_caller]
+    fn check_values(self) {
         let has = !matches!(
             self.kind(),
             TypeKind::Void | TypeKind::Label | TypeKind::Metadata | TypeKind::Function
         );
         self.check(has, "type of values");
-        // SAFETY: the type is one of values.
-        unsafe { Value::known(LLVMGetPoison(self.raw())) }
     }
 }

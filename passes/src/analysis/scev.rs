@@ -116,6 +116,21 @@ pub(crate) fn before<'m>(expr: &Expr<'m>, by: u64) -> Option<Expr<'m>> {
     }
 }
 
+/// An expression without the constants that are added to it, and their sum.
+pub(crate) fn without_constant<'m>(expr: &Expr<'m>) -> (Expr<'m>, i64) {
+    let (mut rest, mut sum) = (expr.clone(), 0_i64);
+    while let Kind::Sum(a, b) = &rest.kind {
+        let (other, by) = match (known(a), known(b)) {
+            (_, Some(by)) => (a.clone(), by),
+            (Some(by), None) => (b.clone(), by),
+            _ => break,
+        };
+        sum = sum.wrapping_add(by as i64);
+        rest = other;
+    }
+    (rest, sum)
+}
+
 fn product<'m>(a: &Expr<'m>, b: &Expr<'m>) -> Expr<'m> {
     match (known(a), known(b)) {
         (Some(a_value), Some(b_value)) => constant(a.bits, a_value.wrapping_mul(b_value)),
@@ -242,6 +257,13 @@ impl<'a, 'm> Values<'a, 'm> {
     /// Whether a value is loop-invariant because it is defined outside of the loop.
     pub fn is_outside(&self, value: Value<'m>) -> bool {
         value.opcode().is_none() || !self.of.blocks.contains(&self.cfg.block_of(value))
+    }
+
+    /// Takes an integer or a pointer that the loop computes for what is the same in all iterations.
+    pub fn assume_fixed(&mut self, value: Value<'m>) {
+        if let Some(bits) = bits_of(value) {
+            self.seen.insert(value, Some(AddRec::fixed(node(bits, Kind::Unknown(value)))));
+        }
     }
 
     /// An integer or a pointer as a function of the iteration.
@@ -437,6 +459,16 @@ impl<'m> Emit<'m> {
 
     fn int(&self, bits: u32) -> Type<'m> {
         self.context.int_type(bits)
+    }
+
+    /// Has another value, which is there already, stand for an unknown that the loop computes.
+    pub fn stands_for(&mut self, value: Value<'m>, unknown: Value<'m>) {
+        let number = match is_pointer(value) {
+            true => self.builder.ptrtoint(value, self.int(64)),
+            false => value,
+        };
+        let number = self.builder.freeze(number);
+        self.unknowns.insert(unknown, number);
     }
 
     pub fn number(&self, bits: u32, value: u64) -> Value<'m> {

@@ -144,7 +144,7 @@ impl<'m> Conditions<'_, 'm> {
     }
 
     /// Arithmetic that must not overflow.
-    fn checked(&mut self, intrinsic: &str, a: Value<'m>, b: Value<'m>) -> Value<'m> {
+    pub(crate) fn checked(&mut self, intrinsic: &str, a: Value<'m>, b: Value<'m>) -> Value<'m> {
         let both = self.emit.intrinsic(intrinsic, a, b);
         let overflows = self.emit.builder().extract_value(both, 1);
         self.not(overflows);

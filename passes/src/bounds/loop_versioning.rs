@@ -57,7 +57,7 @@ use crate::analysis::scev::{Emit, Values};
 use crate::analysis::trip_count::{TripCount, comparison, exit, is_closed, returns, trip_count};
 use crate::bounds::conditions::{Conditions, Fact};
 use crate::ir::cfg::{Cfg, Loop};
-use crate::ir::clone;
+use crate::ir::{clone, metadata};
 
 /// How many instructions a loop may have to be cloned.
 const LOOP: usize = 500;
@@ -219,19 +219,8 @@ fn apply<'m>(cfg: &Cfg<'m>, plan: &Plan<'m>) -> Vec<Block<'m>> {
     let all = condition(&mut emit, plan);
 
     let blocks: Vec<Block<'m>> = of.blocks.iter().map(|&number| block(number)).collect();
-    let cloned = clone::clone_blocks(&blocks);
-    let mut out: Vec<usize> =
-        of.blocks.iter().flat_map(|&inside| cfg.successors[inside].clone()).collect();
-    out.retain(|next| !of.blocks.contains(next));
-    out.sort_unstable();
-    out.dedup();
-    for phi in out.into_iter().flat_map(|next| block(next).phis()) {
-        for index in 0..phi.num_incoming() {
-            let from = phi.incoming_block(index);
-            let Some(&clone) = cloned.blocks.get(&from) else { continue };
-            phi.add_incoming(cloned.value(phi.incoming_value(index)), clone);
-        }
-    }
+    let cloned = clone::clone_loop(cfg, of);
+    metadata::add(&[cloned.block(block(of.latch)).end()], metadata::CHECKED);
     let header = block(of.header);
     emit.builder().cond_br(all, header, cloned.block(header));
     end.erase();

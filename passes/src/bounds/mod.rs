@@ -1,7 +1,7 @@
 //! Moves bounds checks out of loops, merges them, decides them by sizes and narrows them.
 
 pub mod clamped_checks;
-mod conditions;
+pub(crate) mod conditions;
 mod halves;
 pub mod loop_versioning;
 pub mod merge_checks;

@@ -3,3 +3,4 @@
 pub mod forward_group_memory;
 pub mod lower_group_updates;
 pub mod split_at_barriers;
+pub mod unique_backedges;

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use schism_llvm::{Block, Builder, Opcode, TypeKind, Value};
 
+use crate::ir::cfg::{Cfg, Loop};
+
 /// What became of blocks and of the values in them.
 #[derive(Default)]
 pub(crate) struct ClonedBlocks<'m> {
@@ -70,6 +72,25 @@ pub(crate) fn is_duplicable(instruction: Value<'_>) -> bool {
 fn has_attribute(call: Value<'_>, name: &str) -> bool {
     call.has_call_attribute(name)
         || call.callee().is_some_and(|callee| callee.has_function_attribute(name))
+}
+
+/// Clones a loop. What its exits lead to gets the clones' values from the clones.
+pub(crate) fn clone_loop<'m>(cfg: &Cfg<'m>, of: &Loop) -> ClonedBlocks<'m> {
+    let blocks: Vec<Block<'m>> = of.blocks.iter().map(|&number| cfg.blocks[number]).collect();
+    let cloned = clone_blocks(&blocks);
+    let mut out: Vec<usize> =
+        of.blocks.iter().flat_map(|&inside| cfg.successors[inside].clone()).collect();
+    out.retain(|next| !of.blocks.contains(next));
+    out.sort_unstable();
+    out.dedup();
+    for phi in out.into_iter().flat_map(|next| cfg.blocks[next].phis()) {
+        for index in 0..phi.num_incoming() {
+            let from = phi.incoming_block(index);
+            let Some(&clone) = cloned.blocks.get(&from) else { continue };
+            phi.add_incoming(cloned.value(phi.incoming_value(index)), clone);
+        }
+    }
+    cloned
 }
 
 /// Copies blocks, behind the last of them. Edges between them lead to copies; edges out of them

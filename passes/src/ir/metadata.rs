@@ -21,6 +21,10 @@ pub(crate) const UNROLL_COUNT: &str = "llvm.loop.unroll.count";
 /// reads what another one writes, but for the loop's own variables.
 pub(crate) const INDEPENDENT_ITERATIONS: &str = "schism.independent_iterations";
 
+/// The property of loops that keep their checks beside clones without them, which run in their place
+/// unless a check fails.
+pub(crate) const CHECKED: &str = "schism.checked";
+
 /// The property of loops that LLVM does not vectorise, as they are vectorised already.
 pub(crate) const IS_VECTORIZED: &str = "llvm.loop.isvectorized";
 
@@ -55,6 +59,13 @@ pub(crate) fn add(ends: &[Value<'_>], property: &str) {
     let kept: Vec<Metadata<'_>> =
         known.into_iter().flat_map(properties).map(Value::as_metadata).collect();
     tell(ends, &kept, property, None);
+}
+
+/// Tells the end of a loop's new latch what the old one's was told.
+pub(crate) fn hand_on(old: Value<'_>, new: Value<'_>) {
+    let Some(known) = old.named_kind_metadata(LOOP) else { return };
+    let all: Vec<Metadata<'_>> = properties(known).map(Value::as_metadata).collect();
+    set(&[new], &all);
 }
 
 /// Forgets a property of a loop.

@@ -4,4 +4,5 @@ pub mod constant_buffer;
 pub mod dead_arguments;
 pub mod device_library;
 pub mod fast_math;
+pub mod promote_locals;
 pub mod spec_constants;

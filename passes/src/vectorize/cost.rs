@@ -182,6 +182,39 @@ fn interleaved(plan: &Plan<'_>, single: u32, register_bits: u32) -> u32 {
     if any && all { 2 } else { 1 }
 }
 
+/// How many work-items are worth a vector whose other lanes are off: where each has a loop, and
+/// there are accesses of whole vectors in it only if the processor has them for some lanes alone.
+/// What is done better if all lanes are on is outside of that loop, or there is no such vector. The
+/// rows of a group mostly fill their vectors.
+pub(super) fn least(plan: &Plan<'_>, lanes: &Lanes) -> Option<u32> {
+    let region = &plan.region;
+    let is_group = region.function.string_attribute(FUNCTION_INDEX, CUT).is_some();
+    let is_filled = plan.items().is_some_and(|items| items % u64::from(plan.lanes) == 0);
+    if region.loops.len() == 1 || is_group || is_filled {
+        return None;
+    }
+    let layout = region.function.module().data_layout();
+    let masks = |address: Value<'_>, value: Value<'_>, is_inside: bool| {
+        let access = access(&layout, plan.shapes.get(address), value.ty());
+        let is_masked = lanes.register_bits >= WIDE || bits(value) >= 32.0;
+        match access {
+            _ if plan.privates.of(address).is_some() => true,
+            Access::Same => true,
+            Access::Consecutive => is_masked,
+            Access::Packed(_) => is_masked && !is_inside,
+            Access::Apart(_) | Access::Any | Access::Single => !is_inside,
+        }
+    };
+    let fits = region.loop_of.iter().all(|(&block, &index)| {
+        region.cfg.blocks[block].instructions().into_iter().all(|one| match one.opcode() {
+            Some(Opcode::Load) => masks(one.operand(0), one, index != 0),
+            Some(Opcode::Store) => masks(one.operand(1), one.operand(0), index != 0),
+            _ => true,
+        })
+    });
+    fits.then_some((plan.lanes / 4).max(2))
+}
+
 /// Whether code without loops computes much, and accesses memory in whole vectors.
 fn is_long_and_straight(plan: &Plan<'_>) -> bool {
     /// Costs of an item. Shorter code overlaps by itself.

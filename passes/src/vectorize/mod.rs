@@ -74,6 +74,7 @@
 mod cost;
 mod emit;
 mod explain;
+mod independent;
 mod intrinsics;
 mod masks;
 mod plan;
@@ -136,32 +137,62 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
         if !iterations.is_empty() {
             function.run_passes(PREPARE_ITERATIONS)?;
         }
-        let count_on = |function| latches_of(function).into_iter().for_each(count_by_next);
-        count_on(function);
-        split_ranges(function)?;
-        count_on(function);
-        // What is made for one loop leaves the blocks of the others as they are.
-        for latch in latches_of(function) {
-            let name = function.name();
-            match plan_of(function, latch, lanes) {
-                Ok((plan, width)) => {
-                    remarks.push(format!("{name}: vectorised: {} lanes", plan.lanes));
-                    let details = explain::of(&plan, &width).into_iter();
-                    remarks.extend(details.map(|line| format!("{name}:   {line}")));
-                    emit::apply(&plan);
-                }
-                Err(refusal) => remarks.push(format!("{name}: {refusal}")),
-            }
-            // What is left of a loop may be unrolled.
-            if is_known || metadata::has(latch.end(), metadata::INDEPENDENT_ITERATIONS) {
-                metadata::forget_unroll(latch.end());
-            }
+        let (all, vectorised) = vectorise(function, lanes, is_known)?;
+        remarks.extend(all);
+        if iterations.is_empty() && !is_known && vectorised == 0 {
+            remarks.extend(inside(function, lanes)?);
         }
         for latch in latches_with(function, MARK).into_iter().filter(|_| is_known) {
             metadata::forget_unroll(latch.end());
         }
     }
     Ok(remarks)
+}
+
+/// Vectorises the loops of a function that are to be. Returns what is said of them, and how many are
+/// vectorised.
+fn vectorise(
+    function: Value<'_>,
+    lanes: &Lanes,
+    is_known: bool,
+) -> Result<(Vec<String>, usize), String> {
+    let count_on = |function| latches_of(function).into_iter().for_each(count_by_next);
+    count_on(function);
+    split_ranges(function)?;
+    count_on(function);
+    let (mut remarks, mut vectorised) = (Vec::new(), 0);
+    // What is made for one loop leaves the blocks of the others as they are.
+    for latch in latches_of(function) {
+        let name = function.name();
+        match plan_of(function, latch, lanes) {
+            Ok((plan, width)) => {
+                remarks.push(format!("{name}: vectorised: {} lanes", plan.lanes));
+                let details = explain::of(&plan, &width).into_iter();
+                remarks.extend(details.map(|line| format!("{name}:   {line}")));
+                emit::apply(&plan);
+                vectorised += 1;
+            }
+            Err(refusal) => remarks.push(format!("{name}: {refusal}")),
+        }
+        // What is left of a loop may be unrolled.
+        if is_known || metadata::has(latch.end(), metadata::INDEPENDENT_ITERATIONS) {
+            metadata::forget_unroll(latch.end());
+        }
+    }
+    Ok((remarks, vectorised))
+}
+
+/// Vectorises loops inside of work-items that nobody has marked, where work-items stay one after
+/// the other.
+fn inside(function: Value<'_>, lanes: &Lanes) -> Result<Vec<String>, String> {
+    if !independent::run(function) {
+        return Ok(Vec::new());
+    }
+    function.run_passes(PREPARE)?;
+    function.run_passes(PREPARE_ITERATIONS)?;
+    let (remarks, vectorised) = vectorise(function, lanes, false)?;
+    independent::settle(function, vectorised > 0)?;
+    Ok(if vectorised > 0 { remarks } else { Vec::new() })
 }
 
 /// Lets a loop end when the next work-item's number is the constant one behind the last: LLVM
@@ -221,6 +252,7 @@ fn plan_of<'m>(
     let mut plan = Plan::of(function, latch)?;
     let width = cost::choose(&plan, lanes)?;
     plan.lanes = width.lanes;
+    plan.least = cost::least(&plan, lanes);
     Ok((plan, width))
 }
 

@@ -22,6 +22,9 @@ pub(super) struct Plan<'m> {
     pub shapes: Shapes<'m>,
     pub privates: Privates<'m>,
     pub lanes: u32,
+    /// How many work-items that do not fill a vector are computed as one whose other lanes are off;
+    /// fewer run in the scalar loop. Without a number all do.
+    pub least: Option<u32>,
 }
 
 /// How the lanes' elements lie in memory.
@@ -107,7 +110,7 @@ impl<'m> Plan<'m> {
             }
             apart.extend(different);
         };
-        let plan = Self { region, shapes, privates, lanes: 0 };
+        let plan = Self { region, shapes, privates, lanes: 0, least: None };
         plan.check()?;
         Ok(plan)
     }

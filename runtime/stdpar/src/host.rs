@@ -149,15 +149,16 @@ where
                 };
             }
             let each = each::find::<P, C>();
+            let is_each = each.as_ref().is_some_and(|each| matches!(each.form, each::Form::Each));
             // A result that is joined, such as a sum, is not to depend on how long something took.
-            let is_joined = size_of::<C::Result>() != 0
-                && !each.as_ref().is_some_and(|each| matches!(each.form, each::Form::Each));
+            let is_joined = size_of::<C::Result>() != 0 && !is_each;
             let expected = if is_joined { Duration::ZERO } else { run.expected() };
             let wanted = Launch::<Indexed<P, C>, C::Reducer>::count(len, &producer, expected);
             let Some(wanted) = wanted else {
                 return (with_rayon(len, producer, consumer), Place::Pieces);
             };
-            let launch = Launch::new(len, wanted, producer, consumer);
+            let unit = if is_each { pieces::unit(len, rayon::current_num_threads()) } else { 1 };
+            let launch = Launch::new(len, wanted, unit, producer, consumer);
             let with_rayon = |Indexed { len, producer, consumer }: Indexed<P, C>| {
                 with_rayon(len, producer, consumer)
             };

@@ -19,6 +19,13 @@ const LONG: Duration = Duration::from_micros(200);
 /// them, which takes a hundredth of this.
 const PER_PIECE: Duration = Duration::from_micros(20);
 
+/// Where items are computed several at once, pieces begin at multiples of this: what does not fill a
+/// vector is slower.
+const SEVERAL: usize = 32;
+
+/// The fewest pieces that a thread is to have for that.
+const FEWEST: usize = 4;
+
 /// The most pieces of a launch. A pipeline that is to have more stays with rayon, which does not
 /// make them all at once.
 const MOST_PIECES: usize = 1 << 14;
@@ -177,6 +184,15 @@ fn wanted(threads: usize, expected: Duration) -> usize {
     long.min(MOST_PIECES).max(threads * PIECES_PER_THREAD)
 }
 
+/// What the places are multiples of at which threads cut so many items, several of which are computed
+/// at once.
+pub(crate) fn unit(len: usize, threads: usize) -> usize {
+    const LEAST: usize = 8;
+    let most = len / threads.saturating_mul(FEWEST).max(1);
+    let unit = if most == 0 { 1 } else { SEVERAL.min(1 << most.ilog2()) };
+    if unit < LEAST { 1 } else { unit }
+}
+
 impl<P, C> Launch<Indexed<P, C>, C::Reducer>
 where
     P: Producer,
@@ -192,30 +208,33 @@ where
 
     /// Cuts a pipeline of `len` items into pieces, as rayon would: in halves, none smaller than the
     /// producer's least length, and none larger than its greatest one unless that is smaller still.
-    pub(crate) fn new(len: usize, wanted: usize, producer: P, consumer: C) -> Self {
+    /// It is cut at multiples of `unit`, except where its greatest length is less than all.
+    pub(crate) fn new(len: usize, wanted: usize, unit: usize, producer: P, consumer: C) -> Self {
         let least = producer.min_len().max(1);
+        let unit = if producer.max_len() < len { 1 } else { unit };
+        let wanted = wanted.min(len.div_ceil(unit));
         let mut this =
             Self { pieces: Vec::with_capacity(wanted), joins: Vec::with_capacity(2 * wanted) };
-        this.split(Indexed { len, producer, consumer }, wanted, least);
+        this.split(Indexed { len, producer, consumer }, wanted, least, unit);
         this
     }
 
-    fn split(&mut self, piece: Indexed<P, C>, wanted: usize, least: usize) {
+    fn split(&mut self, piece: Indexed<P, C>, wanted: usize, least: usize, unit: usize) {
         let Indexed { len, producer, consumer } = piece;
-        if wanted < 2 || len / 2 < least || consumer.full() {
+        let middle = len / 2 / unit * unit;
+        if wanted < 2 || middle < least || consumer.full() {
             self.pieces.push(Indexed { len, producer, consumer });
             self.joins.push(Join::Next);
             return;
         }
-        let middle = len / 2;
         let (left_producer, right_producer) = producer.split_at(middle);
         let (left_consumer, right_consumer, reducer) = consumer.split_at(middle);
         let left = Indexed { len: middle, producer: left_producer, consumer: left_consumer };
         let right =
             Indexed { len: len - middle, producer: right_producer, consumer: right_consumer };
         // Rounded up, so that no piece is longer than the producer's greatest length.
-        self.split(left, wanted.div_ceil(2), least);
-        self.split(right, wanted.div_ceil(2), least);
+        self.split(left, wanted.div_ceil(2), least, unit);
+        self.split(right, wanted.div_ceil(2), least, unit);
         self.joins.push(Join::Reduce(reducer));
     }
 }
@@ -337,6 +356,13 @@ mod tests {
         assert_eq!([of(16, 0), of(16, 3_000), of(2, 6_000)], [256, 256, 60]);
         assert_eq!([of(16, 20_000), of(16, u64::MAX)], [1_000, MOST_PIECES]);
         assert_eq!(of(2_000, 0), 32_000);
+    }
+
+    #[test]
+    fn pieces_fill_vectors_where_there_are_enough() {
+        let of = |len| unit(len, 16);
+        assert_eq!([of(1), of(511), of(512), of(1_024), of(3_000), of(1 << 30)], [1, 1, 8, 16, 32, 32]);
+        assert_eq!(unit(usize::MAX, usize::MAX), 1);
     }
 
     #[test]

@@ -286,11 +286,22 @@ impl<'m> Emit<'_, 'm> {
         (unit * u64::from(self.lanes)).min(64) as u32
     }
 
+    /// Whether an access of the lanes' own memory may be of all lanes: those that have no work-item
+    /// have such memory nevertheless.
+    fn is_for_all(&self) -> bool {
+        self.mask == self.items
+    }
+
     fn private_load(&mut self, one: Value<'m>, unit: u64) -> Value<'m> {
         let address = one.operand(0);
         let ty = one.ty();
         if self.shape(address) == Shape::Uniform {
             let at = self.scalar(address);
+            if self.is_for_all() {
+                let new = self.builder.load(ty.vector(self.lanes), at);
+                new.set_alignment(self.private_align(unit));
+                return new;
+            }
             return self.load_vector(ty.vector(self.lanes), at, self.private_align(unit));
         }
         let pointers = self.lanes_of(address, unit);
@@ -302,6 +313,10 @@ impl<'m> Emit<'_, 'm> {
         let value = self.vector(one.operand(0));
         if self.shape(address) == Shape::Uniform {
             let at = self.scalar(address);
+            if self.is_for_all() {
+                self.builder.store(value, at).set_alignment(self.private_align(unit));
+                return;
+            }
             self.store_vector(value, at, self.private_align(unit));
             return;
         }

@@ -12,7 +12,7 @@ mod values;
 
 use std::collections::HashMap;
 
-use schism_llvm::{Block, Builder, IntPredicate, Opcode, Type, TypeKind, Value};
+use schism_llvm::{Block, Builder, IntPredicate, Opcode, Type, TypeKind, Value, intrinsic_id};
 
 use super::intrinsics;
 use super::masks::{Mask, Masks};
@@ -45,6 +45,10 @@ pub(super) struct Emit<'a, 'm> {
     restarts: bool,
     /// The mask of the code that is being made.
     mask: Mask<'m>,
+    /// That of the lanes which have a work-item.
+    items: Mask<'m>,
+    /// The number of the last of them; without a value it is that of the last lane.
+    last_lane: Option<Value<'m>>,
     /// Vectors with a lane that is on, in the code that is being made.
     occupied: Vec<Value<'m>>,
     /// Phis that code which is skipped has updated: the phi, its value there, and that where the code
@@ -72,13 +76,19 @@ pub(super) fn apply(plan: &Plan<'_>) {
     let builder = Builder::before(old);
     let count = builder.sub(region.end, region.begin).with_name("vector.count");
     let ordered = builder.icmp(IntPredicate::ULT, region.begin, region.end);
-    let enough = builder.icmp(IntPredicate::UGE, count, constant(lanes));
+    let enough = plan.least.map_or(lanes, u64::from);
+    let enough = builder.icmp(IntPredicate::UGE, count, constant(enough));
     let both = builder.select(ordered, enough, enough.ty().zero());
     builder.cond_br(both, begin, header);
     old.erase();
 
     builder.position_at_end(begin);
-    let whole = builder.and(count, constant(lanes.wrapping_neg()));
+    let mut whole = builder.and(count, constant(lanes.wrapping_neg()));
+    if let Some(least) = plan.least {
+        let rest = builder.and(count, constant(lanes - 1));
+        let is_vector = builder.icmp(IntPredicate::UGE, rest, constant(least.into()));
+        whole = builder.select(is_vector, count, whole);
+    }
     let last = builder.add(region.begin, whole).with_name("vector.last");
     let mut emit = Emit {
         plan,
@@ -94,6 +104,8 @@ pub(super) fn apply(plan: &Plan<'_>) {
         restart,
         restarts: false,
         mask: Mask::FULL,
+        items: Mask::FULL,
+        last_lane: None,
         occupied: Vec::new(),
         updated: Vec::new(),
         joined: HashMap::new(),
@@ -104,12 +116,29 @@ pub(super) fn apply(plan: &Plan<'_>) {
     emit.go_on_at(head);
     let item = emit.builder.phi(number).with_name("vector.item");
     emit.values.insert(region.item, item);
-    emit.level(0, Mask::FULL);
+    let left = plan.least.map(|_| emit.builder.phi(number).with_name("vector.left"));
+    if let Some(left) = left {
+        emit.mask_rest(left);
+    }
+    emit.level(0, emit.items);
     emit.builder.br(latch);
 
     emit.go_on_at(latch);
-    let next = emit.builder.nuw_add(item, constant(lanes)).with_name("vector.next");
-    let done = emit.builder.icmp(IntPredicate::EQ, next, last);
+    let next = match left {
+        // The last lanes of all may have no numbers.
+        Some(_) => emit.builder.add(item, constant(lanes)),
+        None => emit.builder.nuw_add(item, constant(lanes)),
+    };
+    let next = next.with_name("vector.next");
+    let done = match left {
+        Some(left) => {
+            let after = emit.builder.sub(left, constant(lanes));
+            left.add_incoming(whole, begin);
+            left.add_incoming(after, latch);
+            emit.builder.icmp(IntPredicate::ULE, left, constant(lanes))
+        }
+        None => emit.builder.icmp(IntPredicate::EQ, next, last),
+    };
     let back = emit.builder.cond_br(done, end, head);
     item.add_incoming(region.begin, begin);
     item.add_incoming(next, latch);
@@ -148,6 +177,22 @@ pub(super) fn apply(plan: &Plan<'_>) {
 impl<'m> Emit<'_, 'm> {
     fn masks(&self) -> Masks<'_, 'm> {
         Masks { builder: &self.builder, lanes: self.lanes }
+    }
+
+    /// Takes the lanes without a work-item out of the mask; `left` is how many work-items are left.
+    fn mask_rest(&mut self, left: Value<'m>) {
+        let module = self.region.function.module();
+        let (number, short) = (left.ty(), left.context().int_type(32));
+        let lanes = number.const_int(self.lanes.into(), false);
+        let umin = module.intrinsic(intrinsic_id("llvm.umin"), &[number]);
+        let count = self.builder.call_function(umin, &[left, lanes]);
+        self.last_lane = Some(self.builder.sub(count, number.const_int(1, false)));
+        let numbers: Vec<_> =
+            (0..self.lanes).map(|lane| short.const_int(lane.into(), false)).collect();
+        let count = self.builder.splat(self.builder.trunc(count, short), self.lanes);
+        let lanes = self.builder.icmp(IntPredicate::UGT, count, Value::const_vector(&numbers));
+        self.items = Mask::of_lanes(lanes.with_name("vector.items"));
+        self.occupied.push(lanes);
     }
 
     fn go_on_at(&mut self, block: Block<'m>) {
@@ -480,8 +525,8 @@ impl<'m> Emit<'_, 'm> {
     /// number that counts up is compared with one that is the same for all lanes.
     fn last_fails(&mut self, block: usize, exit: usize) -> Option<Value<'m>> {
         let end = self.region.cfg.blocks[block].end();
-        if self.mask != Mask::FULL || !end.is_conditional() || end.successor(0) == end.successor(1)
-        {
+        let all = self.mask == self.items;
+        if !all || !end.is_conditional() || end.successor(0) == end.successor(1) {
             return None;
         }
         let comparison = end.condition();
@@ -502,7 +547,10 @@ impl<'m> Emit<'_, 'm> {
             return None;
         }
         let (first, limit) = (self.scalar(number), self.scalar(limit));
-        let others = first.ty().const_int(u64::from(self.lanes) - 1, false);
+        let others = match self.last_lane {
+            Some(last) => self.builder.int_cast(last, first.ty(), false),
+            None => first.ty().const_int(u64::from(self.lanes) - 1, false),
+        };
         let last = self.builder.add(first, others);
         let fails = self.builder.icmp(IntPredicate::UGE, last, limit);
         // In front of the place where it wraps, a lane has the largest number of all.

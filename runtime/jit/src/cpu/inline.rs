@@ -2,8 +2,9 @@
 //!
 //! Code that calls a builtin or can panic is best part of the loop function, where both are free.
 //! So those calls are forced inline, from the callees up, unless the callee is recursive or the
-//! caller would grow beyond a limit. So are calls of small functions, since a loop with a call
-//! cannot be vectorised, and properties of the loop's memory then hold for what is in it. A kernel
+//! caller would grow beyond a limit. So are calls of small functions, and those that are a
+//! function's only one, since a loop with a call cannot be vectorised, and properties of the loop's
+//! memory then hold for what is in it. A kernel
 //! with very many loops stays a function: nothing would vectorise it, and LLVM would treat them all
 //! as parts of the nest's loop, and start over with each of them whenever it changes one.
 //! Correctness does not depend on any of this: `out_of_line_builtins` handles what is not inlined.
@@ -55,6 +56,8 @@ struct Node<'m> {
     is_nest: bool,
     /// Whether it is the device library's.
     library: bool,
+    /// Whether a single call is all that uses it: then inlining makes nothing longer.
+    is_called_once: bool,
     /// Whether it calls a special function, itself or through what it calls.
     wanted: bool,
 }
@@ -88,14 +91,15 @@ pub fn choose(
             let mut size = nodes[index].size;
             for &(call, callee) in &nodes[index].calls {
                 let Some(callee_size) = grown[callee] else { continue };
-                let Node { function, library, wanted, .. } = nodes[callee];
+                let Node { function, library, wanted, is_called_once, .. } = nodes[callee];
                 if nodes[index].is_nest && loops[callee] > LOOPS {
                     function.add_function_attribute("noinline", 0);
                     continue;
                 }
                 let small = if library { small_of_library * OF_LIBRARY } else { SMALL };
                 let inlined = wanted
-                    || (callee_size <= small && !function.has_function_attribute("noinline"));
+                    || ((callee_size <= small || is_called_once && !library)
+                        && !function.has_function_attribute("noinline"));
                 if inlined && size + callee_size <= LIMIT {
                     size += callee_size;
                     loops[index] += loops[callee];
@@ -141,6 +145,7 @@ fn graph<'m>(module: &'m Module<'_>, special: Vec<Value<'m>>) -> Vec<Node<'m>> {
                 loops: trip_count::count(function),
                 is_nest: name == LOOP,
                 library,
+                is_called_once: function.users().len() == 1,
                 wanted: name == KERNEL
                     || callees.iter().any(|(_, callee)| special.contains(callee)),
                 calls: callees
