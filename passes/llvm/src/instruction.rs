@@ -174,6 +174,16 @@ impl<'m> Value<'m> {
         unsafe { LLVMGEPGetNoWrapFlags(self.raw()) }
     }
 
+    /// Whether a `getelementptr` promises that it stays inside of an object.
+    ///
+    /// # Panics
+    /// If this is none.
+    #[track_caller]
+    pub fn is_inbounds(self) -> bool {
+        const IN_BOUNDS: u32 = 1;
+        self.gep_flags() & IN_BOUNDS != 0
+    }
+
     fn is_gep(self) -> bool {
         match self.kind() {
             ValueKind::Instruction => self.opcode() == Some(Opcode::GetElementPtr),

@@ -45,7 +45,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use schism_llvm::{Builder, IntPredicate, ModuleRef, Opcode, Value};
 
-use super::{MARK, intrinsics, plan};
+use super::intrinsics::{self, Form};
+use super::{MARK, plan};
 use crate::analysis::scev::{self, AddRec, Emit, Expr, Step, Values};
 use crate::analysis::trip_count::{TripCount, exit, is_closed, trip_count};
 use crate::bounds::conditions::Conditions;
@@ -167,7 +168,9 @@ fn uses_of_locals<'m>(function: Value<'m>) -> HashSet<Value<'m>> {
                 user.opcode(),
                 Some(Opcode::GetElementPtr | Opcode::Phi | Opcode::Select | Opcode::BitCast)
             );
-            if seen.insert(user) && leads_on {
+            let is_marker = user.opcode() == Some(Opcode::Call)
+                && user.callee().and_then(intrinsics::form) == Some(Form::Dropped);
+            if !is_marker && seen.insert(user) && leads_on {
                 open.push(user);
             }
         }
@@ -209,42 +212,32 @@ fn find<'m>(cfg: &Cfg<'m>, of: &Loop, locals: &HashSet<Value<'m>>) -> Option<Fou
     Some(Found { of: of.clone(), size, trip_count, phis, front, accesses })
 }
 
-/// The loads that the first iteration runs before it could end, of addresses that are the same in
-/// all iterations, and what is computed of them. From now on it is known as the same in all
-/// iterations: it is, unless something that a loop has stored is loaded.
+/// The loads that may run in front of the loop, of addresses that are the same in all iterations, and
+/// what is computed of them. From now on it is known as the same in all iterations: it is, unless
+/// something that the loop has stored is loaded.
 fn front<'m>(cfg: &Cfg<'m>, of: &Loop, values: &mut Values<'_, 'm>) -> Vec<Value<'m>> {
+    let layout = cfg.blocks[of.header].function().module().data_layout();
+    let first = always_executed(cfg, of);
+    let others = of.blocks.iter().copied().filter(|block| !first.contains(block));
     let mut all: Vec<Value<'m>> = Vec::new();
-    // Whether each first iteration comes here.
-    let mut always = of.header;
-    let mut is_always = true;
-    let mut blocks: Vec<usize> = of.blocks.iter().copied().collect();
-    blocks.sort_by_key(|&block| (block != of.header, block));
-    let mut chain = vec![of.header];
-    while let [next] = cfg.successors[always][..] {
-        if !of.blocks.contains(&next) || cfg.predecessors[next].len() != 1 {
-            break;
-        }
-        chain.push(next);
-        always = next;
-    }
-    for block in blocks {
+    // How much there is behind an address, because something is loaded there.
+    let mut known: HashMap<Value<'m>, u64> = HashMap::new();
+    for block in first.iter().copied().chain(others) {
         for one in cfg.blocks[block].instructions() {
-            let is_there =
-                |operand: Value<'m>| values.is_outside(operand) || all.contains(&operand);
-            let is_same = match one.opcode() {
-                Some(Opcode::Load) => {
-                    is_always
-                        && chain.contains(&block)
-                        && !one.is_volatile()
-                        && !one.is_atomic()
-                        && is_there(one.operand(0))
+            let is_there = |operand: Value<'m>| values.is_outside(operand) || all.contains(&operand);
+            let is_same = if one.opcode() == Some(Opcode::Load) {
+                let (base, offset) = field(one.operand(0));
+                let end = offset + plan::bytes(&layout, one.ty());
+                let is_known = known.get(&base).is_some_and(|known| end <= *known);
+                let is_plain = !one.is_volatile() && !one.is_atomic();
+                let may = is_plain && is_there(one.operand(0));
+                if may && first.contains(&block) {
+                    let known = known.entry(base).or_default();
+                    *known = end.max(*known);
                 }
-                Some(Opcode::Call) if !is_harmless(one) => {
-                    // It might not return.
-                    is_always = false;
-                    false
-                }
-                _ => is_computed(one) && one.operands().all(is_there),
+                may && (is_known || first.contains(&block))
+            } else {
+                is_computed(one) && one.operands().all(is_there)
             };
             if is_same {
                 // What is known of it more is known from its operands.
@@ -256,6 +249,34 @@ fn front<'m>(cfg: &Cfg<'m>, of: &Loop, values: &mut Values<'_, 'm>) -> Vec<Value
         }
     }
     all
+}
+
+/// The blocks that each first iteration runs, whatever happens in it.
+fn always_executed(cfg: &Cfg<'_>, of: &Loop) -> Vec<usize> {
+    let returns = |block: usize| {
+        let mut all = cfg.blocks[block].instructions().into_iter();
+        all.all(|one| one.opcode() != Some(Opcode::Call) || is_harmless(one))
+    };
+    let mut all = Vec::new();
+    let mut block = of.header;
+    // What is behind a call that might not return does not count.
+    while returns(block) {
+        all.push(block);
+        match cfg.successors[block][..] {
+            [next] if next != of.header && cfg.predecessors[next].len() == 1 => block = next,
+            _ => break,
+        }
+    }
+    all
+}
+
+/// An address as a distance from another one, in between which there is memory of the same object.
+fn field(address: Value<'_>) -> (Value<'_>, u64) {
+    let is_inside = address.opcode() == Some(Opcode::GetElementPtr) && address.is_inbounds();
+    let field = address.element().filter(|_| is_inside).and_then(|(base, index, size)| {
+        Some((base, index.as_unsigned()?.checked_mul(size).filter(|it| *it <= LONGEST)?))
+    });
+    field.unwrap_or((address, 0))
 }
 
 /// Whether an instruction is one that may run where nobody needs it, and gives the same for the same
