@@ -17,6 +17,9 @@ const ITEMS: usize = 53;
 /// Words that each stores.
 const WORDS: usize = 4;
 
+/// Items of a row, where a work-item has a row of them.
+const ROW: usize = 17;
+
 /// Variables of 32 bits, of 64, and floating-point ones.
 const NARROW: [&str; 4] = ["a", "b", "c", "d"];
 const WIDE: [&str; 2] = ["k", "l"];
@@ -35,6 +38,8 @@ struct Writer<'a> {
     checks: bool,
     /// Whether the array is read in halves, too: then its lanes cannot lie side by side.
     halves: bool,
+    /// Whether a work-item has a row of items. Nothing says that these are independent.
+    rows: bool,
 }
 
 impl Writer<'_> {
@@ -137,16 +142,21 @@ impl Writer<'_> {
 
     fn compute(&mut self) {
         match self.random.below(16) {
+            3 | 4 if self.rows => {
+                let (a, b) = (self.narrow(), self.narrow());
+                let value = self.value(&format!("xor i32 {a}, {b}"));
+                self.set_narrow(&value);
+            }
             0 => {
-                let index = self.index(64);
-                let at = self.value(&format!("getelementptr i32, ptr @in, i64 {index}"));
+                let index = if self.rows { self.checked_index() } else { self.index(64) };
+                let at = self.value(&format!("getelementptr i32, ptr %in, i64 {index}"));
                 let value = self.value(&format!("load i32, ptr {at}, align 4"));
                 self.set_narrow(&value);
             }
             1 => {
                 let offset = self.random.below(8);
                 let place = self.value(&format!("add i64 %item, {offset}"));
-                let at = self.value(&format!("getelementptr i32, ptr @in, i64 {place}"));
+                let at = self.value(&format!("getelementptr i32, ptr %in, i64 {place}"));
                 let value = self.value(&format!("load i32, ptr {at}, align 4"));
                 self.set_narrow(&value);
             }
@@ -154,7 +164,7 @@ impl Writer<'_> {
                 let offset = self.random.below(3);
                 let place = self.value("mul i64 %item, 3");
                 let place = self.value(&format!("add i64 {place}, {offset}"));
-                let at = self.value(&format!("getelementptr i16, ptr @in, i64 {place}"));
+                let at = self.value(&format!("getelementptr i16, ptr %in, i64 {place}"));
                 let value = self.value(&format!("load i16, ptr {at}, align 2"));
                 let value = self.value(&format!("sext i16 {value} to i32"));
                 self.set_narrow(&value);
@@ -282,7 +292,7 @@ impl Writer<'_> {
         let place = self.value(&format!("mul i64 %item, {WORDS}"));
         let word = self.random.below(WORDS);
         let place = self.value(&format!("add i64 {place}, {word}"));
-        let at = self.value(&format!("getelementptr i32, ptr @out, i64 {place}"));
+        let at = self.value(&format!("getelementptr i32, ptr %out, i64 {place}"));
         self.line(&format!("store i32 {value}, ptr {at}, align 4"));
     }
 
@@ -300,15 +310,7 @@ impl Writer<'_> {
         match self.random.below(if depth == 0 { 8 } else { 16 }) {
             0 if !self.checks || self.random.below(4) == 0 => self.store(),
             1 if self.checks => {
-                let index = self.index(256);
-                let most = [256, 256, 255, 250][self.random.below(4)];
-                let (fine, wrong) = (self.name("fine"), self.name("wrong"));
-                let is_fine = self.value(&format!("icmp ult i64 {index}, {most}"));
-                self.line(&format!("br i1 {is_fine}, label %{fine}, label %{wrong}"));
-                self.block(&wrong);
-                self.line(&format!("call void @panic(ptr %mem, i64 %item, i64 {index})"));
-                self.line("ret void");
-                self.block(&fine);
+                self.checked_index();
             }
             0..8 => self.compute(),
             8..12 => self.branch(depth),
@@ -316,6 +318,20 @@ impl Writer<'_> {
             13..15 => self.a_loop(depth),
             _ => self.leave(),
         }
+    }
+
+    /// An index, below a length or the work-item ends.
+    fn checked_index(&mut self) -> String {
+        let index = self.index(256);
+        let most = ["256", "256", "255", "%len"][self.random.below(4)];
+        let (fine, wrong) = (self.name("fine"), self.name("wrong"));
+        let is_fine = self.value(&format!("icmp ult i64 {index}, {most}"));
+        self.line(&format!("br i1 {is_fine}, label %{fine}, label %{wrong}"));
+        self.block(&wrong);
+        self.line(&format!("call void @panic(ptr %mem, i64 %item, i64 {index})"));
+        self.line("ret void");
+        self.block(&fine);
+        index
     }
 
     fn branch(&mut self, depth: usize) {
@@ -402,14 +418,46 @@ impl Writer<'_> {
     }
 }
 
-/// Writes the module of a seed.
+/// Writes the module of a seed; with rows, what is stored may be what others load.
 #[must_use]
-pub fn generate(seed: u64) -> String {
+pub fn generate(seed: u64, rows: bool) -> String {
     let mut random = Random::new(seed);
     let checks = random.below(3) == 0;
     let halves = random.below(3) == 0;
     let budget = 8 + random.below(30);
     let words = ITEMS * WORDS;
+    let len = 250 + random.below(7);
+    let from = match random.below(4) {
+        // Elements that items store, or that lie directly before or behind those.
+        0 if rows => format!("getelementptr i32, ptr @out, i64 {}", random.below(2 * words)),
+        _ => "getelementptr i32, ptr @in, i64 0".to_owned(),
+    };
+    let [items, item, item_end, mark, row_mark] = if rows {
+        let items = format!(
+            "  br label %rows
+rows:
+  %row = phi i64 [ 0, %start ], [ %row.next, %row.end ]
+  call void @panic(ptr %mem, i64 %row, i64 -1)
+  %row.begin = mul i64 %row, {ROW}
+  %row.behind = add i64 %row.begin, {ROW}
+  %row.limit = call i64 @llvm.umin.i64(i64 %row.behind, i64 %end)"
+        );
+        let last = "row.end:
+  %row.next = add i64 %row, 1
+  %row.more = icmp ult i64 %row.behind, %end
+  br i1 %row.more, label %rows, label %exit, !llvm.loop !0";
+        [&items, "[ %row.begin, %rows ]", "%row.limit", "", last].map(str::to_owned)
+    } else {
+        ["", "[ %begin, %start ]", "%end", ", !llvm.loop !0", ""].map(str::to_owned)
+    };
+    let left = if rows { "row.end" } else { "exit" };
+    let fills = if rows {
+        ""
+    } else {
+        "  call void @llvm.memset.p0.i64(ptr %array, i8 0, i64 32, i1 false)
+  call void @llvm.memset.p0.i64(ptr %bytes, i8 3, i64 8, i1 false)
+"
+    };
     let (u32, u64) = (random.below(1 << 20), random.below(1000));
     let mut writer = Writer {
         random: &mut random,
@@ -419,12 +467,13 @@ pub fn generate(seed: u64) -> String {
         loops: Vec::new(),
         checks,
         halves,
+        rows,
     };
     writer.o = format!(
         "{AROUND}
 @in = internal global [256 x i32] zeroinitializer
-@out = internal global [{words} x i32] zeroinitializer
-define internal void @f(ptr %mem, i64 %begin, i64 %end, i32 %u32, i64 %u64) noinline {{
+@out = internal global [1024 x i32] zeroinitializer
+define internal void @f(ptr %mem, i64 %begin, i64 %end, i32 %u32, i64 %u64, ptr %in, ptr %out, i64 %len) noinline {{
 start:
   %a = alloca i32
   %b = alloca i32
@@ -437,11 +486,12 @@ start:
   %array = alloca [8 x i32]
   %bytes = alloca [8 x i8]
   ; counters
+{items}
   br label %items
 items:
-  %item = phi i64 [ %begin, %start ], [ %item.next, %end ]
-  %item.more = icmp ult i64 %item, %end
-  br i1 %item.more, label %body, label %exit
+  %item = phi i64 {item}, [ %item.next, %end.of.item ]
+  %item.more = icmp ult i64 %item, {item_end}
+  br i1 %item.more, label %body, label %{left}
 body:
   %item.narrow = trunc i64 %item to i32
   %item.behind = add nuw i64 %item, 5
@@ -456,11 +506,8 @@ body:
   %item.float = uitofp i32 %hash.high to float
   store float %item.float, ptr %x
   store float 3.5, ptr %y
-  call void @llvm.memset.p0.i64(ptr %array, i8 0, i64 32, i1 false)
-  call void @llvm.memset.p0.i64(ptr %bytes, i8 3, i64 8, i1 false)
-"
-    )
-    .replace("%end ]", "%end.of.item ]");
+{fills}"
+    );
     while writer.budget > 0 {
         writer.statement(3);
     }
@@ -473,7 +520,7 @@ body:
             "  %last.{name} = load i32, ptr %{name}
                %place.{name} = mul i64 %item, {WORDS}
                %word.{name} = add i64 %place.{name}, {at}
-               %at.{name} = getelementptr i32, ptr @out, i64 %word.{name}
+               %at.{name} = getelementptr i32, ptr %out, i64 %word.{name}
                %old.{name} = load i32, ptr %at.{name}, align 4
                %new.{name} = add i32 %old.{name}, %last.{name}
                store i32 %new.{name}, ptr %at.{name}, align 4"
@@ -484,7 +531,8 @@ body:
     write!(
         o,
         "  %item.next = add i64 %item, 1
-  br label %items, !llvm.loop !0
+  br label %items{mark}
+{row_mark}
 exit:
   ret void
 }}
@@ -502,7 +550,8 @@ fill:
   %filled = icmp eq i64 %i.next, 256
   br i1 %filled, label %run, label %fill
 run:
-  call void @f(ptr %mem, i64 0, i64 {ITEMS}, i32 {u32}, i64 {u64})
+  %from.in = {from}
+  call void @f(ptr %mem, i64 0, i64 {ITEMS}, i32 {u32}, i64 {u64}, ptr %from.in, ptr @out, i64 {len})
   br label %sum
 sum:
   %j = phi i64 [ 0, %run ], [ %j.next, %sum ]
@@ -523,6 +572,7 @@ declare {{i32, i1}} @llvm.sadd.with.overflow.i32(i32, i32)
 declare i32 @llvm.umin.i32(i32, i32)
 declare i32 @llvm.smax.i32(i32, i32)
 declare i32 @llvm.usub.sat.i32(i32, i32)
+declare i64 @llvm.umin.i64(i64, i64)
 !0 = distinct !{{!0, !1}}
 !1 = !{{!\"schism.work_item_loop\"}}
 "
@@ -531,12 +581,12 @@ declare i32 @llvm.usub.sat.i32(i32, i32)
     o
 }
 
-/// Vectorises the module of a seed, and compares what it does. Says whether it could be vectorised.
+/// Vectorises the module of a seed, with rows of items or without, and compares what it does. Says whether it could be vectorised.
 ///
 /// # Errors
 /// What went wrong, with the module.
-pub fn check(seed: u64) -> Result<bool, String> {
-    let source = generate(seed);
+pub fn check(seed: u64, rows: bool) -> Result<bool, String> {
+    let source = generate(seed, rows);
     let fail =
         |lanes: u32, what: String| Err(format!("seed {seed}, {lanes} lanes: {what}\n\n{source}"));
     let expected = match results(&source) {

@@ -31,17 +31,28 @@ fn loops_with_loaded_indices_do_the_same_several_turns_at_once() {
 
 #[test]
 fn work_items_do_in_lanes_what_they_do_alone() {
+    in_lanes(false, 2);
+}
+
+#[test]
+fn items_of_a_row_do_in_lanes_what_they_do_alone() {
+    in_lanes(true, 4);
+}
+
+/// Tries random work-items, with rows of items or without, of which one in so many is to be
+/// vectorised at least.
+fn in_lanes(rows: bool, least: usize) {
     let number = |name: &str| std::env::var(name).ok().and_then(|number| number.parse().ok());
     let (count, first) = (number("SCHISM_TEST_LANES").unwrap_or(120), number("SCHISM_TEST_SEED"));
     let first: u64 = first.unwrap_or(0);
     let mut made = 0;
     for seed in first..first + count {
-        match random_lanes::check(seed) {
+        match random_lanes::check(seed, rows) {
             Ok(vectors) => made += usize::from(vectors),
             Err(failure) => panic!("{failure}"),
         }
     }
     println!("{made} of {count} in lanes");
     // Otherwise nothing was tested.
-    assert!(made * 2 >= count as usize, "{made} of {count}");
+    assert!(made * least >= count as usize, "{made} of {count}");
 }

@@ -336,10 +336,13 @@ impl<'a, 'm> Values<'a, 'm> {
                 }
                 Some(outer)
             }
-            Opcode::GetElementPtr => {
-                let by = AddRec::fixed(constant(bits, offset(value)?));
-                Some(self.within(operand(0), depth)?.plus(by))
-            }
+            Opcode::GetElementPtr => match offset(value) {
+                Some(by) => {
+                    let by = AddRec::fixed(constant(bits, by));
+                    Some(self.within(operand(0), depth)?.plus(by))
+                }
+                None => self.place(value, depth),
+            },
             Opcode::SExt => {
                 let inner = self.within(operand(0), depth)?;
                 inner.is_fixed().then(|| AddRec::fixed(resized(&inner.base, bits, true)))
@@ -354,7 +357,7 @@ impl<'a, 'm> Values<'a, 'm> {
         }
     }
 
-    /// The address that a `getelementptr` from outside of the loop with one index makes.
+    /// The address that a `getelementptr` with one index makes.
     fn place(&mut self, value: Value<'m>, depth: u32) -> Option<AddRec<'m>> {
         let (first, index, size) = value.element()?;
         if bits_of(index) != Some(64) {

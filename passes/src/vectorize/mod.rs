@@ -86,9 +86,12 @@ mod shapes;
 mod split_range;
 
 use inkwell::module::Module;
-use schism_llvm::{Block, Builder, FUNCTION_INDEX, IntPredicate, IntoValue, Opcode, Value};
+use schism_llvm::{
+    Block, Builder, FUNCTION_INDEX, IntPredicate, IntoValue, Opcode, TypeKind, Value,
+};
 
 use crate::cpu::split_at_barriers::GROUP_SIZE;
+use crate::ir::cfg::Cfg;
 use crate::ir::metadata;
 use cost::Width;
 use plan::Plan;
@@ -195,8 +198,8 @@ fn inside(function: Value<'_>, lanes: &Lanes) -> Result<Vec<String>, String> {
     Ok(if vectorised > 0 { remarks } else { Vec::new() })
 }
 
-/// Lets a loop end when the next work-item's number is the constant one behind the last: LLVM
-/// compares the number of the last one.
+/// Lets a loop end when the next work-item's number is the one behind the last: LLVM compares the
+/// number of the last one.
 fn count_by_next(latch: Block<'_>) {
     use IntPredicate::*;
     let end = latch.end();
@@ -206,9 +209,8 @@ fn count_by_next(latch: Block<'_>) {
     }
     let comparison = end.condition();
     let (item, last) = (comparison.operand(0), comparison.operand(1));
-    let Some(count) = last.as_unsigned().filter(|last| *last < i64::MAX as u64) else { return };
     // A counter of another width is none that is vectorised.
-    if last.ty().int_width() != 64 {
+    if last.ty().kind() != TypeKind::Integer || last.ty().int_width() != 64 {
         return;
     }
     if item.opcode() != Some(Opcode::Phi) || !latch.successors().contains(&item.block()) {
@@ -217,13 +219,34 @@ fn count_by_next(latch: Block<'_>) {
     let Some(next) = item.incoming(latch) else { return };
     let steps = next.opcode() == Some(Opcode::Add)
         && next.operand(0) == item
-        && next.operand(1).as_unsigned() == Some(1)
-        && next.is_nuw();
-    if steps && matches!(comparison.icmp_predicate(), ULT | ULE | UGT | UGE | EQ | NE) {
-        let behind = last.ty().const_int(count + 1, false);
-        let new = Builder::before(end).icmp(comparison.icmp_predicate(), next, behind);
-        end.set_operand(0, new);
+        && next.operand(1).as_unsigned() == Some(1);
+    if !steps {
+        return;
     }
+    let one = last.ty().const_int(1, false);
+    let behind = match last.as_unsigned() {
+        Some(last_item) => {
+            let orders = matches!(comparison.icmp_predicate(), ULT | ULE | UGT | UGE | EQ | NE);
+            if !orders || !next.is_nuw() || last_item >= i64::MAX as u64 {
+                return;
+            }
+            Builder::before(end).add(last, one)
+        }
+        // Both are equal, and so are both and one, whether or not that wraps.
+        None => {
+            let mut before = item.incoming_edges().into_iter().filter(|(_, from)| *from != latch);
+            let (Some((_, before)), None) = (before.next(), before.next()) else { return };
+            let cfg = Cfg::of(latch.function());
+            let is_there = !last.is_instruction()
+                || cfg.dominates(cfg.block_of(last), cfg.index[&before]);
+            if !is_there || !matches!(comparison.icmp_predicate(), EQ | NE) {
+                return;
+            }
+            Builder::before(before.end()).add(last, one)
+        }
+    };
+    let new = Builder::before(end).icmp(comparison.icmp_predicate(), next, behind);
+    end.set_operand(0, new);
 }
 
 /// Divides loops where conditions on the work-item's number change, as long as there are such.

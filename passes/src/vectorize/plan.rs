@@ -16,6 +16,9 @@ use crate::ir::cfg::Cfg;
 /// How many instructions a loop may have.
 const LIMIT: usize = 5_000;
 
+/// What of which lanes could not be taken back.
+const PANIC_AFTER_STORE: &str = "a panic after a store";
+
 /// A loop that is vectorised.
 pub(super) struct Plan<'m> {
     pub region: Region<'m>,
@@ -90,9 +93,20 @@ pub(super) fn is_dead_end(block: Block<'_>) -> bool {
 impl<'m> Plan<'m> {
     /// Of the loop with this latch.
     pub fn of(function: Value<'m>, latch: Block<'m>) -> Result<Self, Refusal> {
-        let cfg = Cfg::of(function);
-        let latch = cfg.index[&latch];
-        let region = Region::of(cfg, function, latch)?;
+        let region = |of: fn(Cfg<'m>, Value<'m>, usize) -> Result<Region<'m>, Refusal>| {
+            let cfg = Cfg::of(function);
+            let latch = cfg.index[&latch];
+            of(cfg, function, latch)
+        };
+        match Self::of_region(region(Region::of)?) {
+            Err(Refusal::Construct(PANIC_AFTER_STORE)) => {
+                Self::of_region(region(Region::without_copies)?)
+            }
+            plan => plan,
+        }
+    }
+
+    fn of_region(region: Region<'m>) -> Result<Self, Refusal> {
         let size: usize =
             region.loop_of.keys().map(|&block| region.cfg.blocks[block].instructions().len()).sum();
         if size > LIMIT {
@@ -195,7 +209,7 @@ impl<'m> Plan<'m> {
         };
         let late = exits.iter().any(|exit| effects.iter().any(|effect| follows(effect, exit)));
         if late {
-            return Err(Refusal::Construct("a panic after a store"));
+            return Err(Refusal::Construct(PANIC_AFTER_STORE));
         }
         Ok(())
     }
@@ -228,7 +242,9 @@ impl<'m> Plan<'m> {
             }
             Some(AtomicRMW) => {
                 let around = self.loops_around(block);
-                if around.iter().any(|one| self.shapes.divergent_loops.contains(one)) {
+                // No lane waits for what it does not look at.
+                let diverges = |one: &usize| self.shapes.divergent_loops.contains(one);
+                if one.is_used() && around.iter().any(diverges) {
                     return refuse(
                         "an atomic operation in a loop that work-items leave one by one",
                     );

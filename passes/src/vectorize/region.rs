@@ -7,7 +7,7 @@ use schism_llvm::{Block, IntPredicate, Opcode, Value};
 
 use super::refusal::Refusal;
 use crate::analysis::trip_count::swapped;
-use crate::ir::cfg::Cfg;
+use crate::ir::cfg::{Cfg, NaturalLoop};
 use crate::ir::metadata;
 
 /// The property of the loop over work-items.
@@ -73,9 +73,33 @@ pub(super) struct Node {
 impl<'m> Region<'m> {
     /// Looks at the loop whose latch is this block.
     pub fn of(cfg: Cfg<'m>, function: Value<'m>, latch: usize) -> Result<Self, Refusal> {
+        Self::without(cfg, function, latch, |_, _| BTreeSet::new())
+    }
+
+    /// Looks at the loop whose latch is this block, without the copies of inner loops that have checks:
+    /// where one of them begins, the scalar loop takes over.
+    pub fn without_copies(
+        cfg: Cfg<'m>,
+        function: Value<'m>,
+        latch: usize,
+    ) -> Result<Self, Refusal> {
+        Self::without(cfg, function, latch, copies)
+    }
+
+    fn without(
+        cfg: Cfg<'m>,
+        function: Value<'m>,
+        latch: usize,
+        left_out: impl FnOnce(&Cfg<'m>, &[NaturalLoop]) -> BTreeSet<usize>,
+    ) -> Result<Self, Refusal> {
         let natural = cfg.natural_loops();
         let own = natural.iter().find(|one| one.latches.contains(&latch));
-        let own = own.ok_or(Refusal::Form("the loop is not natural"))?.clone();
+        let mut own = own.ok_or(Refusal::Form("the loop is not natural"))?.clone();
+        let left_out = left_out(&cfg, &natural);
+        own.blocks.retain(|block| !left_out.contains(block));
+        if !own.blocks.contains(&own.header) || !own.blocks.contains(&latch) {
+            return Err(Refusal::Form("the loop is a copy with checks"));
+        }
         if own.latches.len() != 1 {
             return Err(Refusal::Form("the loop has several latches"));
         }
@@ -158,7 +182,7 @@ impl<'m> Region<'m> {
     fn find_loops(
         &mut self,
         own: &BTreeSet<usize>,
-        natural: Vec<crate::ir::cfg::NaturalLoop>,
+        natural: Vec<NaturalLoop>,
     ) -> Result<(), Refusal> {
         let mut inner: Vec<_> =
             natural.into_iter().filter(|one| one.blocks.is_subset(own)).collect();
@@ -197,6 +221,15 @@ impl<'m> Region<'m> {
         all.sort_unstable();
         all.dedup();
         all
+    }
+
+    /// What a phi gets by the edges of the region.
+    pub fn incoming(&self, phi: Value<'m>) -> Vec<(Value<'m>, usize)> {
+        let edges = phi.incoming_edges().into_iter();
+        edges
+            .map(|(value, from)| (value, self.cfg.index[&from]))
+            .filter(|&(_, from)| self.contains(from))
+            .collect()
     }
 
     /// Where a block leaves the work-item loop otherwise than at its end: panics.
@@ -312,6 +345,30 @@ impl<'m> Region<'m> {
             nodes[at].always_follows = below[dominator].contains(at);
         }
         Ok(nodes)
+    }
+}
+
+/// The loops that keep their checks beside clones without them, and what only leads to such loops or
+/// from them.
+fn copies(cfg: &Cfg<'_>, natural: &[NaturalLoop]) -> BTreeSet<usize> {
+    let is_copy = |one: &&NaturalLoop| {
+        one.latches.iter().any(|&latch| metadata::has(cfg.blocks[latch].end(), metadata::CHECKED))
+    };
+    let mut all: BTreeSet<usize> =
+        natural.iter().filter(is_copy).flat_map(|one| one.blocks.iter().copied()).collect();
+    if all.is_empty() {
+        return all;
+    }
+    loop {
+        let is_of = |others: &[usize]| !others.is_empty() && others.iter().all(|it| all.contains(it));
+        let more: Vec<usize> = (0..cfg.blocks.len())
+            .filter(|&block| !all.contains(&block))
+            .filter(|&block| is_of(&cfg.successors[block]) || is_of(&cfg.predecessors[block]))
+            .collect();
+        if more.is_empty() {
+            return all;
+        }
+        all.extend(more);
     }
 }
 

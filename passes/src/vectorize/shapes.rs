@@ -167,8 +167,7 @@ impl<'m> Work<'_, 'm> {
             let mut shape = None;
             let mut first = None;
             let mut all_same = true;
-            for (value, from) in phi.incoming_edges() {
-                let from = region.cfg.index[&from];
+            for (value, from) in region.incoming(phi) {
                 if value.is_undef() {
                     continue;
                 }

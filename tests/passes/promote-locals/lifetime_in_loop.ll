@@ -31,4 +31,4 @@ exit:
 ; CHECK-NOT: phi float
 ; CHECK-NOT: store
 ; CHECK: after:
-; CHECK: phi float [ undef, %loop ], [ %distance, %hit ]
+; CHECK: phi float [ %distance, %hit ], [ undef, %loop ]

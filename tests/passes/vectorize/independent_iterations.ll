@@ -46,8 +46,8 @@ exit:
 !3 = !{!"schism.independent_iterations"}
 ; CHECK: item:
 ; CHECK: vector.loop:
-; CHECK: load <16 x float>
+; CHECK: llvm.masked.load.v16f32
 ; CHECK: fmul <16 x float>
-; CHECK: store <16 x i32>
+; CHECK: llvm.masked.store.v16i32
 ; CHECK-NOT: vector.loop:
 ; CHECK-NOT: scatter

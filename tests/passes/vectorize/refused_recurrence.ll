@@ -47,5 +47,6 @@ exit:
 }
 !0 = distinct !{!0, !1}
 !1 = !{!"schism.work_item_loop"}
+; CHECK: %before = getelementptr
 ; CHECK-NOT: vector.loop
 ; CHECK-NOT: schism.independent

@@ -430,12 +430,12 @@ impl<'m> Emit<'_, 'm> {
             return value;
         }
         let region = self.region;
-        let edges: Vec<_> = phi
-            .incoming_edges()
+        let edges: Vec<_> = region
+            .incoming(phi)
             .into_iter()
             // Where nothing is brought, what another edge brings is as good.
             .filter(|(value, _)| !value.is_undef())
-            .map(|(value, from)| ((region.cfg.index[&from], block), value))
+            .map(|(value, from)| ((from, block), value))
             .collect();
         let is_vector = self.shape(phi) == Shape::Varying;
         let mut seen: Vec<(usize, usize)> = Vec::new();
@@ -622,12 +622,12 @@ impl<'m> Emit<'_, 'm> {
         // What comes in.
         let mut incoming = Vec::new();
         for phi in header.phis() {
-            let edges = phi.incoming_edges();
+            let edges = region.incoming(phi);
             let &(value, from) = edges
                 .iter()
-                .find(|(_, from)| *from != latch)
+                .find(|(_, from)| *from != of.latch)
                 .expect("a loop has an edge from before");
-            let edge = (region.cfg.index[&from], of.header);
+            let edge = (from, of.header);
             let own = match self.shape(phi) {
                 Shape::Varying => self.edge_vector(edge, value),
                 _ => self.scalar(value),

@@ -79,8 +79,8 @@ impl<'m> Emit<'_, 'm> {
     fn update(&mut self, phi: Value<'m>, target: usize, all: &[Way]) -> Option<Update<'m>> {
         let region = self.region;
         let (mut old, mut ways) = (None, Vec::new());
-        for (value, from) in phi.incoming_edges() {
-            let edge = (region.cfg.index[&from], target);
+        for (value, from) in region.incoming(phi) {
+            let edge = (from, target);
             if value.is_undef() {
                 continue;
             }
