@@ -103,6 +103,64 @@ fn sums(length: usize) {
     show("no items", 0, numbers[..0].par_iter().sum::<f64>());
 }
 
+/// Loops over the elements of a chunk, of which nothing says that they are independent.
+fn rows(length: usize) {
+    struct Scale {
+        from: u64,
+        most: u32,
+    }
+    let scale = &&Scale { from: 27, most: 60 };
+    let source: Vec<u32> = (0..length as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 9).collect();
+    for width in [1, 3, 21, 64, 150] {
+        let name = |what: &str| format!("{what} in rows of {width}");
+        let mut steps = vec![0_u32; length];
+        steps.par_chunks_mut(width).enumerate().for_each(|(row, to)| {
+            for (column, to) in to.iter_mut().enumerate() {
+                let number = scale.from + (row * width + column) as u64;
+                *to = collatz(number).min(scale.most);
+            }
+        });
+        show(&name("steps"), length, &steps);
+        // Elements near the borders have fewer neighbours, and what is read is checked.
+        let mut smooth = vec![0_u32; length];
+        smooth.par_chunks_mut(width).zip(source.par_chunks(width)).for_each(|(to, from)| {
+            for (column, to) in to.iter_mut().enumerate() {
+                *to = (0..5)
+                    .map(|tap| from[(column + tap).saturating_sub(2).min(from.len() - 1)] >> tap)
+                    .fold(0, u32::wrapping_add);
+            }
+        });
+        show(&name("neighbours"), length, &smooth);
+        // Each element is made of the one before it, or of the one behind it: these stay in order.
+        let mut ordered = source.clone();
+        ordered.par_chunks_mut(width).for_each(|row| {
+            for column in 1..row.len() {
+                row[column] = collatz(u64::from(row[column - 1] % 97)) + row[column] % 5;
+            }
+            for column in 1..row.len() {
+                row[column - 1] = collatz(u64::from(row[column] % 89)) + row[column - 1] % 5;
+            }
+        });
+        show(&name("ordered"), length, &ordered);
+        let mut pairs = vec![[0_u32; 2]; length];
+        pairs.par_chunks_mut(width).zip(source.par_chunks(width)).for_each(|(to, from)| {
+            for (to, from) in to.iter_mut().zip(from) {
+                to[1] = collatz(u64::from(from % 1000));
+                to[0] = to[1] / 2;
+            }
+        });
+        show(&name("pairs"), length, &pairs);
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            steps.par_chunks_mut(width).for_each(|row| {
+                for to in row {
+                    *to = source[collatz(u64::from(*to) + 1) as usize] + 1;
+                }
+            });
+        }));
+        show(&name("an index too far"), length, caught.is_err());
+    }
+}
+
 struct Counted<'a>(u64, &'a AtomicUsize);
 
 impl Drop for Counted<'_> {
@@ -147,6 +205,7 @@ fn main() {
     for size in [0, 1, 2, 15, 16, 17, 33, 1000, 4099] {
         collected(size);
         sums(size);
+        rows(size);
         drops(size);
         panics(size);
     }

@@ -150,7 +150,7 @@ fn items_are_computed_several_at_once() {
     let Some((folder, launches)) = compare_in(lab, name, "stdpar/lanes.rs", MANIFEST) else {
         return;
     };
-    // Most of twenty-five pipelines, for seven lengths.
+    // Most of fifty pipelines, for seven lengths.
     assert!(launches > 120, "{launches}");
     let run_with = |lanes| {
         let variables = [("SCHISM_STDPAR", "always"), ("SCHISM_CPU_LANES", lanes)];

@@ -40,7 +40,9 @@
 //! nearly always with a loop-invariant length. If the value of the last iteration can be computed
 //! without overflow, all values are between the first and the last. The trip count comes from
 //! another exit, one that every iteration passes ([`trip_count`](crate::analysis::trip_count)).
-//! Anything else, such as an index that is loaded, stays checked in both loops.
+//! Where the step is not known, an index that the loop itself compares with a limit is checked by
+//! comparing the limit with the length. Anything else, such as an index that is loaded, stays checked in
+//! both loops.
 //!
 //! **Nothing else changes.** The condition uses values that are available before the loop, frozen,
 //! since the loop might not have reached them. If it does not hold, the original loop runs: it
@@ -53,7 +55,7 @@ use inkwell::module::Module;
 use schism_llvm::{Block, IntPredicate, IntoValue, Opcode, Value};
 
 use crate::analysis::cold_paths::{has_panics, panics};
-use crate::analysis::scev::{Emit, Values};
+use crate::analysis::scev::{self, AddRec, Emit, Step, Values};
 use crate::analysis::trip_count::{TripCount, comparison, exit, is_closed, returns, trip_count};
 use crate::bounds::conditions::{Conditions, Fact};
 use crate::ir::cfg::{Cfg, Loop};
@@ -150,7 +152,10 @@ fn plan<'m>(cfg: &Cfg<'m>, of: &Loop) -> Option<Plan<'m>> {
         if !facts_of(&mut values, condition, stays, &mut facts)
             || (trip_count.is_none() && !facts.iter().all(Fact::is_fixed))
         {
-            continue;
+            let Some(implied) = implied(cfg, of, &mut values, (block, condition, stays)) else {
+                continue;
+            };
+            facts = implied;
         }
         let after_end = trip_count.as_ref().is_some_and(|trip_count| {
             trip_count.block != block && cfg.dominates(trip_count.block, block)
@@ -159,6 +164,47 @@ fn plan<'m>(cfg: &Cfg<'m>, of: &Loop) -> Option<Plan<'m>> {
     }
     let size = instructions.len();
     (!checks.is_empty()).then(|| Plan { of: of.clone(), size, trip_count, checks })
+}
+
+/// What has to hold for a check of what the loop itself compares with its limit, whatever its step: the
+/// limit is at most the length.
+fn implied<'m>(
+    cfg: &Cfg<'m>,
+    of: &Loop,
+    values: &mut Values<'_, 'm>,
+    (block, condition, stays): (usize, Value<'m>, bool),
+) -> Option<Vec<Fact<'m>>> {
+    use IntPredicate::{ULE, ULT};
+    let (ULT, [index, length]) = comparison(values, condition, stays)? else { return None };
+    if !length.is_fixed() || !length.no_wrap.is_empty() || !index.no_wrap.is_empty() {
+        return None;
+    }
+    of.blocks.iter().find_map(|&limits| {
+        let (condition, inside, stays) = exit(cfg, of, limits)?;
+        let (ULT, [value, limit]) = comparison(values, condition, stays)? else { return None };
+        let is_same = value.step == index.step
+            && value.no_wrap.is_empty()
+            && limit.is_fixed()
+            && limit.no_wrap.is_empty()
+            && limit.bits() == length.bits();
+        if !is_same || limits == block {
+            return None;
+        }
+        let below = Fact::Compare(ULE, limit.clone(), length.clone());
+        if value.base == index.base && cfg.dominates(inside, block) {
+            return Some(vec![below]);
+        }
+        // The last iteration has compared the next one's value; nothing has compared the first one's.
+        let next = match &index.step {
+            Step::Up(step) => scev::sum(&index.base, step),
+            _ => return None,
+        };
+        if value.base == next && limits == of.latch {
+            let first = AddRec { base: index.base.clone(), step: Step::None, no_wrap: Vec::new() };
+            return Some(vec![below, Fact::Compare(ULT, first, limit)]);
+        }
+        None
+    })
 }
 
 /// What has to hold in all iterations for `condition` to be `wanted` in all of them. Adds it to

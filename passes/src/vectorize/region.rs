@@ -92,14 +92,14 @@ impl<'m> Region<'m> {
         latch: usize,
         left_out: impl FnOnce(&Cfg<'m>, &[NaturalLoop]) -> BTreeSet<usize>,
     ) -> Result<Self, Refusal> {
-        let natural = cfg.natural_loops();
-        let own = natural.iter().find(|one| one.latches.contains(&latch));
-        let mut own = own.ok_or(Refusal::Form("the loop is not natural"))?.clone();
+        let mut natural = cfg.natural_loops();
         let left_out = left_out(&cfg, &natural);
-        own.blocks.retain(|block| !left_out.contains(block));
-        if !own.blocks.contains(&own.header) || !own.blocks.contains(&latch) {
-            return Err(Refusal::Form("the loop is a copy with checks"));
+        natural.retain(|one| !left_out.contains(&one.header));
+        for one in &mut natural {
+            one.blocks.retain(|block| !left_out.contains(block));
         }
+        let own = natural.iter().find(|one| one.latches.contains(&latch));
+        let own = own.ok_or(Refusal::Form("the loop is not natural"))?.clone();
         if own.latches.len() != 1 {
             return Err(Refusal::Form("the loop has several latches"));
         }
