@@ -141,7 +141,6 @@ pub static CPU: &[Step] = &[
     THREAD_JUMPS,
     Step::Target("dump-legalized"),
     // Pre-optimize.
-    Step::Pass("unroll-private-arrays"),
     Step::Pass("unique-backedges"),
     BOUNDS,
     // Before LLVM unrolls or vectorises a loop.

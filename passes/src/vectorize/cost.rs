@@ -182,15 +182,14 @@ fn interleaved(plan: &Plan<'_>, single: u32, register_bits: u32) -> u32 {
     if any && all { 2 } else { 1 }
 }
 
-/// How many work-items are worth a vector whose other lanes are off: where each has a loop, and
+/// How many iterations are worth a vector whose other lanes are off: where each has a loop, and
 /// there are accesses of whole vectors in it only if the processor has them for some lanes alone.
-/// What is done better if all lanes are on is outside of that loop, or there is no such vector. The
-/// rows of a group mostly fill their vectors.
+/// What is done better if all lanes are on is outside of that loop, or there is no such vector. Work-items
+/// mostly fill their vectors, since the runtime divides ranges at multiples.
 pub(super) fn least(plan: &Plan<'_>, lanes: &Lanes) -> Option<u32> {
     let region = &plan.region;
-    let is_group = region.function.string_attribute(FUNCTION_INDEX, CUT).is_some();
     let is_filled = plan.items().is_some_and(|items| items % u64::from(plan.lanes) == 0);
-    if region.loops.len() == 1 || is_group || is_filled {
+    if region.loops.len() == 1 || !region.is_inside || is_filled {
         return None;
     }
     let layout = region.function.module().data_layout();
@@ -373,7 +372,7 @@ fn costs(plan: &Plan<'_>, lanes: u32, register: f64) -> (f64, f64) {
             let longer = if diverges { DIVERGENCE } else { 1.0 };
             let weight = if is_cold(region.cfg.blocks[block]) { weight * RARE } else { weight };
             for one in region.cfg.blocks[block].instructions() {
-                let own = scalar_cost(one) + far(plan, one);
+                let own = scalar_cost(one);
                 scalar += own * weight * share;
                 vector += longer * weight * vector_cost(plan, one, lanes, register, own);
             }
@@ -419,54 +418,6 @@ fn scalar_cost(one: Value<'_>) -> f64 {
         Some(AtomicRMW) => 10.0,
         _ => 1.0,
     }
-}
-
-/// What a load costs more in the scalar loop, because each iteration of a loop inside is elsewhere in
-/// memory: of what the processor gets there it needs one element, and the lanes need all of it.
-fn far(plan: &Plan<'_>, one: Value<'_>) -> f64 {
-    if one.opcode() != Some(Opcode::Load) || plan.privates.of(one.operand(0)).is_some() {
-        return 0.0;
-    }
-    let layout = plan.region.function.module().data_layout();
-    let access = access(&layout, plan.shapes.get(one.operand(0)), one.ty());
-    if access == Access::Consecutive && moves_far(plan, one) { OF_ROW } else { 0.0 }
-}
-
-/// Whether the innermost loop changes an address by a number of bytes that is not known.
-fn moves_far(plan: &Plan<'_>, one: Value<'_>) -> bool {
-    let region = &plan.region;
-    let innermost = region.loop_of[&region.cfg.block_of(one)];
-    let Some(of) = region.loops.get(innermost).filter(|_| innermost != 0) else { return false };
-    let is_own = |value: Value<'_>| {
-        value.is_instruction() && of.blocks.contains(&region.cfg.block_of(value))
-    };
-    let mut open = vec![one.operand(0)];
-    for _ in 0..16 {
-        let Some(value) = open.pop() else { return false };
-        if !is_own(value) {
-            continue;
-        }
-        match value.opcode() {
-            Some(Opcode::Phi) => {
-                let Some(next) = value.incoming(region.cfg.blocks[of.latch]) else { continue };
-                let step = next.operands().find(|operand| *operand != value);
-                if next.operands().any(|operand| operand == value)
-                    && step.is_some_and(|step| !step.is_constant() && !is_own(step))
-                {
-                    return true;
-                }
-            }
-            // A number that counts, times one that is not known.
-            Some(Opcode::Mul) if value.operands().any(|it| !it.is_constant() && !is_own(it)) => {
-                return true;
-            }
-            Some(Opcode::GetElementPtr | Opcode::Add | Opcode::Mul | Opcode::Shl) => {
-                open.extend(value.operands());
-            }
-            _ => {}
-        }
-    }
-    false
 }
 
 fn vector_cost<'m>(plan: &Plan<'m>, one: Value<'m>, lanes: u32, register: f64, scalar: f64) -> f64 {

@@ -224,7 +224,8 @@ fn front<'m>(cfg: &Cfg<'m>, of: &Loop, values: &mut Values<'_, 'm>) -> Vec<Value
     let mut known: HashMap<Value<'m>, u64> = HashMap::new();
     for block in first.iter().copied().chain(others) {
         for one in cfg.blocks[block].instructions() {
-            let is_there = |operand: Value<'m>| values.is_outside(operand) || all.contains(&operand);
+            let is_there =
+                |operand: Value<'m>| values.is_outside(operand) || all.contains(&operand);
             let is_same = if one.opcode() == Some(Opcode::Load) {
                 let (base, offset) = field(one.operand(0));
                 let end = offset + plan::bytes(&layout, one.ty());

@@ -237,8 +237,8 @@ fn count_by_next(latch: Block<'_>) {
             let mut before = item.incoming_edges().into_iter().filter(|(_, from)| *from != latch);
             let (Some((_, before)), None) = (before.next(), before.next()) else { return };
             let cfg = Cfg::of(latch.function());
-            let is_there = !last.is_instruction()
-                || cfg.dominates(cfg.block_of(last), cfg.index[&before]);
+            let is_there =
+                !last.is_instruction() || cfg.dominates(cfg.block_of(last), cfg.index[&before]);
             if !is_there || !matches!(comparison.icmp_predicate(), EQ | NE) {
                 return;
             }

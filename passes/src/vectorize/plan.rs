@@ -242,9 +242,7 @@ impl<'m> Plan<'m> {
             }
             Some(AtomicRMW) => {
                 let around = self.loops_around(block);
-                // No lane waits for what it does not look at.
-                let diverges = |one: &usize| self.shapes.divergent_loops.contains(one);
-                if one.is_used() && around.iter().any(diverges) {
+                if around.iter().any(|one| self.shapes.divergent_loops.contains(one)) {
                     return refuse(
                         "an atomic operation in a loop that work-items leave one by one",
                     );

@@ -360,7 +360,8 @@ fn copies(cfg: &Cfg<'_>, natural: &[NaturalLoop]) -> BTreeSet<usize> {
         return all;
     }
     loop {
-        let is_of = |others: &[usize]| !others.is_empty() && others.iter().all(|it| all.contains(it));
+        let is_of =
+            |others: &[usize]| !others.is_empty() && others.iter().all(|it| all.contains(it));
         let more: Vec<usize> = (0..cfg.blocks.len())
             .filter(|&block| !all.contains(&block))
             .filter(|&block| is_of(&cfg.successors[block]) || is_of(&cfg.predecessors[block]))

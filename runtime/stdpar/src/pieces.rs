@@ -361,7 +361,10 @@ mod tests {
     #[test]
     fn pieces_fill_vectors_where_there_are_enough() {
         let of = |len| unit(len, 16);
-        assert_eq!([of(1), of(511), of(512), of(1_024), of(3_000), of(1 << 30)], [1, 1, 8, 16, 32, 32]);
+        assert_eq!(
+            [of(1), of(511), of(512), of(1_024), of(3_000), of(1 << 30)],
+            [1, 1, 8, 16, 32, 32]
+        );
         assert_eq!(unit(usize::MAX, usize::MAX), 1);
     }
 

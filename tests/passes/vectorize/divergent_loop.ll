@@ -29,11 +29,9 @@ exit:
 !0 = distinct !{!0, !1}
 !1 = !{!"schism.work_item_loop"}
 ; CHECK: vector.loop:
-; CHECK: %vector.left = phi i64
-; CHECK: %vector.items = icmp ugt <8 x i32>
 ; CHECK: vector.inner:
 ; CHECK: %n{{...}} = phi i64 [ 0, %vector.loop ]
-; CHECK: %vector.live = phi <8 x i1> [ %vector.items, %vector.loop ]
+; CHECK: %vector.live = phi <8 x i1> [ splat (i1 true), %vector.loop ]
 ; CHECK: phi <8 x i64> [ poison, %vector.loop ]
 ; CHECK: fmul <8 x float>
 ; CHECK: fcmp olt <8 x float>
@@ -42,6 +40,6 @@ exit:
 ; CHECK: bitcast <8 x i1> {{...}} to i8
 ; CHECK-NEXT: icmp ne i8
 ; CHECK-NEXT: br i1 {{...}}, label %vector.inner, label %vector.after
-; CHECK: llvm.masked.store.v8i64{{...}} <8 x i1> %vector.items)
+; CHECK: store <8 x i64>
 ; CHECK: br i1 {{...}}, label %vector.end, label %vector.loop, !llvm.loop
 ; CHECK: kernel: vectorised: 8 lanes

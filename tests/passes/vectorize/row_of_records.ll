@@ -52,5 +52,5 @@ exit:
 ; CHECK: vector.inner:
 ; CHECK-NOT: masked.gather
 ; CHECK: fadd <16 x float>
-; CHECK: llvm.masked.store.v16f32
+; CHECK: store <16 x float>
 ; CHECK: kernel: vectorised: 16 lanes
