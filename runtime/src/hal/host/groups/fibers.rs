@@ -57,9 +57,12 @@ pub(super) struct Fibers<'a> {
     has_waited: Cell<bool>,
     /// Whether any work-item ever waited.
     anybody_waits: Cell<bool>,
+    /// Whether any has waited for its sub-group since the last sub-group went on.
+    is_sub_group_awaited: Cell<bool>,
     /// The values that the lanes of the running sub-group exchange.
     lanes: Lanes,
     given_up: Cell<bool>,
+    has_failed: Cell<bool>,
     failure: Cell<Option<Failure>>,
     /// Set during `run`.
     item: Cell<Option<&'a Item<'a>>>,
@@ -98,31 +101,28 @@ struct Waiting {
     suspender: Option<Suspender>,
 }
 
-/// The waiting work-items, by their index in the group. Empty until the first one waits.
+/// The waiting work-items, by their index in the group. Empty until the first one waits. Each stays where
+/// it is while it is resumed and waits again.
 #[derive(Default)]
-struct AllWaiting(Vec<Option<Waiting>>);
+struct AllWaiting {
+    slots: Vec<Option<Waiting>>,
+    count: usize,
+}
 
 impl AllWaiting {
     fn put(&mut self, fiber: Waiting, items: usize) {
-        if self.0.is_empty() {
-            self.0.resize_with(items, || None);
+        if self.slots.is_empty() {
+            self.slots.resize_with(items, || None);
         }
         let item = fiber.item;
-        self.0[item] = Some(fiber);
-    }
-
-    fn take(&mut self, item: usize) -> Option<Waiting> {
-        self.0.get_mut(item)?.take()
+        self.slots[item] = Some(fiber);
+        self.count += 1;
     }
 
     /// What the work-items of a range wait for.
     fn waits_for(&self, items: Range<usize>) -> impl Iterator<Item = WaitsFor> {
-        let slots = self.0.get(items).unwrap_or_default();
+        let slots = self.slots.get(items).unwrap_or_default();
         slots.iter().flatten().map(|fiber| fiber.waits_for)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0.iter().all(Option::is_none)
     }
 }
 
@@ -138,8 +138,10 @@ impl<'a> Fibers<'a> {
             waits_for: Cell::new(WaitsFor::Group),
             has_waited: Cell::new(false),
             anybody_waits: Cell::new(false),
+            is_sub_group_awaited: Cell::new(false),
             lanes: Lanes::default(),
             given_up: Cell::new(false),
+            has_failed: Cell::new(false),
             failure: Cell::new(None),
             item: Cell::new(None),
         }
@@ -231,7 +233,7 @@ impl<'a> Fibers<'a> {
         let result = self.run_all(&mut waiting, carriers);
         if result.is_err() {
             self.given_up.set(true);
-            for mut waiting in waiting.0.into_iter().flatten() {
+            for mut waiting in waiting.slots.into_iter().flatten() {
                 self.finish(&mut waiting, give_up);
                 self.free(waiting.carrier, carriers);
             }
@@ -252,7 +254,7 @@ impl<'a> Fibers<'a> {
             self.begin(items.end, waiting, carriers)?;
             self.run_sub_group(items, waiting, carriers)?;
         }
-        while !waiting.is_empty() {
+        while waiting.count > 0 {
             let ended = self.ended.get();
             if ended > 0 {
                 // The caller adds the group.
@@ -288,10 +290,17 @@ impl<'a> Fibers<'a> {
         waiting: &mut AllWaiting,
         carriers: &mut Carriers<'_>,
     ) -> Result<(), Failure> {
-        for item in items {
-            if let Some(fiber) = waiting.take(item) {
-                self.run_one(fiber, waiting, carriers)?;
+        for slot in waiting.slots.get_mut(items).unwrap_or_default() {
+            let Some(fiber) = slot else { continue };
+            if self.resume(fiber) {
+                waiting.count -= 1;
+                if let Some(fiber) = slot.take() {
+                    self.free(fiber.carrier, carriers);
+                }
+            } else if matches!(fiber.carrier, Carrier::Stack(..)) {
+                self.thread_is_taken.set(true);
             }
+            self.failed()?;
         }
         Ok(())
     }
@@ -322,7 +331,7 @@ impl<'a> Fibers<'a> {
         waiting: &mut AllWaiting,
         carriers: &mut Carriers<'_>,
     ) -> Result<(), Failure> {
-        loop {
+        while self.is_sub_group_awaited.get() {
             let operation =
                 waiting.waits_for(items.clone()).find(|waits| *waits != WaitsFor::Group);
             let Some(first) = operation else { return Ok(()) };
@@ -336,8 +345,10 @@ impl<'a> Fibers<'a> {
                 });
             }
             self.lanes.next_round();
+            self.is_sub_group_awaited.set(false);
             self.go_on(items.clone(), waiting, carriers)?;
         }
+        Ok(())
     }
 
     /// A carrier that runs work-items until one of them waits, and no further one after that:
@@ -406,6 +417,7 @@ impl<'a> Fibers<'a> {
             self.ended.set(self.ended.get() + 1);
             if let Err(failure) = result {
                 if !self.given_up.get() {
+                    self.has_failed.set(true);
                     self.failure.set(Some(failure));
                 }
                 return;
@@ -444,6 +456,9 @@ impl<'a> Fibers<'a> {
             fiber.item = self.running.get();
             fiber.waits_for = self.waits_for.get();
             self.anybody_waits.set(true);
+            if fiber.waits_for != WaitsFor::Group {
+                self.is_sub_group_awaited.set(true);
+            }
         }
         is_over
     }
@@ -465,8 +480,12 @@ impl<'a> Fibers<'a> {
         }
     }
 
+    #[inline]
     fn failed(&self) -> Result<(), Failure> {
-        self.failure.take().map_or(Ok(()), Err)
+        if self.has_failed.replace(false) {
+            return self.failure.take().map_or(Ok(()), Err);
+        }
+        Ok(())
     }
 }
 

@@ -4,6 +4,8 @@ use std::io;
 use std::num::NonZero;
 use std::ptr;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use corosensei::stack::{Stack, StackPointer};
 
@@ -20,6 +22,8 @@ pub(crate) struct OwnStack {
     low: NonZero<usize>,
     /// One past the last byte.
     high: NonZero<usize>,
+    /// Where it begins, within the highest page.
+    base: NonZero<usize>,
     entry: &'static StackEntry,
 }
 
@@ -36,6 +40,16 @@ pub(super) fn page_size() -> usize {
     })
 }
 
+/// How far below its highest address a new stack begins. Work-items that wait for each other use the same
+/// few bytes of their stacks. If all began at the same place of a page, these would share few lines of the
+/// cache.
+fn offset() -> usize {
+    const LINES: usize = 5 * 64;
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    // The distance is no power of two, so as many places are used as there are.
+    COUNT.fetch_add(1, Relaxed).wrapping_mul(LINES) % 4096
+}
+
 impl OwnStack {
     /// Allocates a stack of [`size_for`] that many bytes.
     ///
@@ -48,6 +62,7 @@ impl OwnStack {
 
     fn map(size: usize) -> io::Result<Self> {
         let guard = page_size();
+        let size = size.checked_add(page_size()).unwrap_or(usize::MAX);
         let len = size
             .checked_add(guard)
             .filter(|len| *len <= isize::MAX as usize)
@@ -74,14 +89,16 @@ impl OwnStack {
             // A large page for the few bytes that a work-item touches would be a waste, times a
             // thousand work-items. Systems without large pages do not know the advice.
             libc::madvise(usable, size, libc::MADV_NOHUGEPAGE);
-            let (Some(low), Some(high)) =
-                (NonZero::new(low.addr()), NonZero::new(low.addr() + len))
+            let end = low.addr() + len;
+            let (Some(low), Some(high), Some(base)) =
+                (NonZero::new(low.addr()), NonZero::new(end), NonZero::new(end - offset()))
             else {
                 return Err(io::Error::from(io::ErrorKind::OutOfMemory));
             };
             Ok(Self {
                 low,
                 high,
+                base,
                 entry: StackEntry::add(low.get(), low.get() + guard, high.get(), false),
             })
         }
@@ -94,7 +111,7 @@ impl OwnStack {
 
     /// Bytes that can be used.
     pub(crate) fn size(&self) -> usize {
-        self.high.get() - self.low.get() - page_size()
+        self.high.get() - self.low.get() - 2 * page_size()
     }
 }
 
@@ -109,10 +126,10 @@ impl Drop for OwnStack {
 }
 
 // SAFETY: the memory lives as long as the value, is at least `LEAST` bytes large and has a guard
-// page below; both limits are multiples of the page size.
+// page below; the lower limit is a multiple of the page size, and the base one of a line of the cache.
 unsafe impl Stack for OwnStack {
     fn base(&self) -> StackPointer {
-        self.high
+        self.base
     }
 
     fn limit(&self) -> StackPointer {
