@@ -22,7 +22,8 @@
 //! LLVM's `sroa` does not look where a lifetime begins: the value on the edge from `loop` would be that
 //! of the iteration before, in a phi of the loop's header. Such values cost registers, and a loop over
 //! work-items that has them is not vectorised. So `undef` is stored where a lifetime begins, to each
-//! part that is accessed, before `sroa` runs. What is left of these stores goes again. LLVM says the same of the
+//! part that is accessed, before `sroa` runs. What is left of these stores goes again, and values
+//! that lead to themselves only (`bdce`). LLVM says the same of the
 //! beginning of a lifetime (Language Reference, `llvm.lifetime.start`).
 
 use std::collections::BTreeSet;
@@ -48,7 +49,7 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
                 && one.callee().is_some_and(|callee| callee.intrinsic_id() == id)
         });
         starts.for_each(undefine);
-        function.run_passes("sroa")?;
+        function.run_passes("sroa,bdce")?;
         function.instructions().into_iter().filter(|&one| is_undefined(one)).for_each(Value::erase);
     }
     Ok(())

@@ -62,7 +62,7 @@ impl OwnStack {
 
     fn map(size: usize) -> io::Result<Self> {
         let guard = page_size();
-        let size = size.checked_add(page_size()).unwrap_or(usize::MAX);
+        let size = size.saturating_add(page_size());
         let len = size
             .checked_add(guard)
             .filter(|len| *len <= isize::MAX as usize)
