@@ -66,6 +66,7 @@
 //! | `device-library` | [`specialize::device_library`]: replaces mathematics that the target does not compute by calls of the device library |
 //! | `split-images` | [`frontend::split_images`]: keeps the kernels of one image of several, and what they reach |
 //! | `split-at-barriers` | [`cpu::split_at_barriers`]: cuts kernels at barriers into loops over a group's work-items |
+//! | `group-versioning` | [`bounds::group_versioning`]: clones kernels without their checks, and decides once for each group which one runs (OpenCL) |
 //! | `loop-versioning` | [`bounds::loop_versioning`]: clones loops without their checks, and decides before the loop which one runs |
 //! | `merge-checks` | [`bounds::merge_checks`]: merges successive range checks into one branch |
 //! | `clamped-checks` | [`bounds::clamped_checks`]: decides checks of clamped indices by the sizes that they are clamped to |

@@ -16,7 +16,7 @@
 use thiserror::Error;
 
 use crate::analysis::call_sites;
-use crate::bounds::{clamped_checks, loop_versioning, merge_checks, narrow_checks, strip_mine};
+use crate::bounds::{clamped_checks, group_versioning, loop_versioning, merge_checks, narrow_checks, strip_mine};
 use crate::check::{capabilities, device_check, exports, performance_lints, recursion};
 use crate::cpu::{forward_group_memory, lower_group_updates, split_at_barriers};
 use crate::frontend::{
@@ -80,6 +80,7 @@ pub static PASSES: &[Pass] = &[
     pass("device-library", "replaces mathematics that the target does not compute by calls of the device library", |module, cx| Ok(device_library::run_on(module, &TargetLibraryInfo::of_triple(&cx.spec.target)))),
     pass("dead-arguments", "removes the parameters that a kernel does not use", |module, cx| { let kept = dead_arguments::run(module, &cx.kernels()); note_passed(cx, kept); Ok(()) }),
     // bounds
+    optional("group-versioning", "clones kernels without their checks, and decides once for each group which one runs (OpenCL)", |module, cx| Ok(group_versioning::run(module, &cx.kernels())?)),
     optional("loop-versioning", "clones loops without their checks, and decides before the loop which one runs", |module, _| Ok(loop_versioning::run(module)?)),
     optional("merge-checks", "merges successive range checks into one branch", |module, _| Ok(merge_checks::run(module))),
     optional("strip-mine", "strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices)", |module, _| Ok(strip_mine::run(module)?)),

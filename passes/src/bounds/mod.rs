@@ -2,6 +2,8 @@
 
 pub mod clamped_checks;
 mod conditions;
+mod group_ranges;
+pub mod group_versioning;
 mod halves;
 pub mod loop_versioning;
 pub mod merge_checks;
