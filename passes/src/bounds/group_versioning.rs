@@ -44,7 +44,7 @@
 use std::collections::HashSet;
 
 use inkwell::module::Module;
-use schism_llvm::{AsModule, Block, Builder, IntPredicate, Opcode, Value};
+use schism_llvm::{AsModule, AtomicOrdering, Block, Builder, IntPredicate, Opcode, Value};
 
 use crate::analysis::cold_paths::{has_panics, panics_anyway};
 use crate::bounds::group_ranges::Ranges;
@@ -101,6 +101,14 @@ fn run_on(function: Value<'_>) -> Result<(), String> {
     end.erase();
     for (block, inside) in decided {
         block.always_go_to(inside);
+    }
+    // LLVM, and that of a driver, would let both copies end in common code, which comes after checks
+    // then. A fence is not moved there.
+    let scope = function.context().sync_scope("block");
+    for end in blocks.iter().map(|&block| cloned.block(block).end()) {
+        if end.opcode() == Some(Opcode::Return) {
+            Builder::before(end).fence(AtomicOrdering::AcquireRelease, scope);
+        }
     }
     Ok(())
 }

@@ -152,7 +152,7 @@ impl Target for Spirv {
         ptx::unresolved(module, request)?;
         let gone = || JitError::Internal(format!("`{name}` is gone"));
         let entry = module.function(&name).ok_or_else(gone)?;
-        let binary = lower::lower(module, entry, request.dimensions, self.options.local_align);
+        let binary = lower::lower(module, entry, request.dimensions, &self.options);
         let binary = binary.map_err(|refusal| JitError::Unsupported {
             kernel: request.kernel.clone(),
             feature: refusal.0,
