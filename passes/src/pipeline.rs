@@ -118,8 +118,7 @@ const CANONICALIZE_LOOPS: Step = llvm_for_machine(
 );
 
 /// Checks out of whole kernels, before [`BOUNDS`] clones the loops of what stays checked.
-const GROUP_BOUNDS: Step =
-    Step::IfPanics(&[CANONICALIZE_LOOPS, Step::Pass("group-versioning")]);
+const GROUP_BOUNDS: Step = Step::IfPanics(&[CANONICALIZE_LOOPS, Step::Pass("group-versioning")]);
 
 /// LLVM's own pipeline.
 const OPTIMIZE: Step = llvm_for_machine(LLVM_PIPELINE, "default<O3>");

@@ -16,7 +16,9 @@
 use thiserror::Error;
 
 use crate::analysis::call_sites;
-use crate::bounds::{clamped_checks, group_versioning, loop_versioning, merge_checks, narrow_checks, strip_mine};
+use crate::bounds::{
+    clamped_checks, group_versioning, loop_versioning, merge_checks, narrow_checks, strip_mine,
+};
 use crate::check::{capabilities, device_check, exports, performance_lints, recursion};
 use crate::cpu::{forward_group_memory, lower_group_updates, split_at_barriers};
 use crate::frontend::{

@@ -154,10 +154,8 @@ impl<'a, 'm> Ranges<'a, 'm> {
     /// A special register, in 32 bits.
     fn register(&self, register: &str) -> Value<'m> {
         let module = self.function.module();
-        let function = module.intrinsic(
-            schism_llvm::intrinsic_id(&format!("{REGISTER}{register}")),
-            &[],
-        );
+        let function =
+            module.intrinsic(schism_llvm::intrinsic_id(&format!("{REGISTER}{register}")), &[]);
         self.emit.builder().call_function(function, &[])
     }
 
@@ -324,8 +322,8 @@ impl<'a, 'm> Ranges<'a, 'm> {
         let [a, b] = [0, 1].map(|index| self.range_at(call.operand(index), depth));
         if which == "llvm.umax" {
             let (a, b) = (a?, b?);
-            let [low, high] = [(a.low, b.low), (a.high, b.high)]
-                .map(|(a, b)| self.emit.intrinsic(which, a, b));
+            let [low, high] =
+                [(a.low, b.low), (a.high, b.high)].map(|(a, b)| self.emit.intrinsic(which, a, b));
             return Some(Range { low, high, needs: together(a.needs, b.needs) });
         }
         Some(match (a, b) {

@@ -122,10 +122,7 @@ fn is_cloneable(instruction: Value<'_>) -> bool {
 
 /// The condition under which checks hold for the whole group, and these checks: blocks, and where
 /// they go on. `None` if there is no check.
-fn decide<'m>(
-    cfg: &Cfg<'m>,
-    end: Value<'m>,
-) -> Option<(Value<'m>, Vec<(Block<'m>, Block<'m>)>)> {
+fn decide<'m>(cfg: &Cfg<'m>, end: Value<'m>) -> Option<(Value<'m>, Vec<(Block<'m>, Block<'m>)>)> {
     let mut ranges = Ranges::new(cfg, end);
     let mut needs = Vec::new();
     let mut decided = Vec::new();

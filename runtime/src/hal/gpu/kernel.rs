@@ -10,8 +10,8 @@ use schism_cache::Value;
 use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::code::{OPEN_CONSTANT, TICK};
 use schism_jit_abi::{
-    Bytes, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH,
-    GPU_ADDRESSES, GPU_GROUPS, GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GpuKernel, GpuRequest, OK, Text,
+    Bytes, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH, GPU_ADDRESSES, GPU_GROUPS, GPU_MESSAGES,
+    GPU_PRINT, GPU_RANGE, GpuKernel, GpuRequest, OK, Text,
 };
 
 use crate::code::aot::{self, AotCode, AotTarget};

@@ -75,8 +75,7 @@ impl Grid {
         }
         // Groups that a launch does not choose may yet become smaller: one side is halved then, and
         // the range stays a multiple.
-        assumptions.divisible =
-            (0..3).all(|axis| range.xyz[axis].is_multiple_of(self.group[axis]));
+        assumptions.divisible = (0..3).all(|axis| range.xyz[axis].is_multiple_of(self.group[axis]));
         if self.chosen && self.group.iter().product::<usize>() <= MOST && self.group_fits() {
             assumptions.block = self.group.map(|items| items as u32);
         }
