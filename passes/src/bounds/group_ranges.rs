@@ -16,13 +16,21 @@
 
 use std::collections::HashMap;
 
-use schism_llvm::{Block, IntPredicate, Opcode, TypeKind, Value};
+use schism_llvm::{
+    Attribute, Block, FUNCTION_INDEX, IntPredicate, Opcode, TypeKind, Value, intrinsic_id,
+};
 
 use crate::analysis::scev::Emit;
 use crate::ir::cfg::{Cfg, Loop};
+use crate::nvptx::launch_bounds::BLOCK;
 
 /// A work-item's place in the grid, where the device has it as a value.
 const THREAD_ID: &str = "llvm.spv.thread.id.i64";
+
+/// The size of a group along an axis. The register of NVIDIA's promises at most 1024.
+const GROUP_SIZE: &str = "llvm.spv.workgroup.size";
+
+const AXES: [&str; 3] = ["x", "y", "z"];
 
 /// What the names of special registers begin with.
 const REGISTER: &str = "llvm.nvvm.read.ptx.sreg.";
@@ -45,6 +53,8 @@ pub(crate) struct Ranges<'a, 'm> {
     loops: HashMap<Block<'m>, Loop>,
     emit: Emit<'m>,
     function: Value<'m>,
+    /// The size of a group in each dimension, or zeros.
+    group: [u64; 3],
     known: HashMap<Value<'m>, Option<Range<'m>>>,
     /// What is the same for all work-items, as it is computed at the front.
     uniform: HashMap<Value<'m>, Option<Value<'m>>>,
@@ -60,6 +70,7 @@ impl<'a, 'm> Ranges<'a, 'm> {
             loops,
             emit: Emit::before(front),
             function: front.parent_function(),
+            group: known_group(front.parent_function()),
             known: HashMap::new(),
             uniform: HashMap::new(),
             iterations: HashMap::new(),
@@ -154,15 +165,19 @@ impl<'a, 'm> Ranges<'a, 'm> {
     /// A special register, in 32 bits.
     fn register(&self, register: &str) -> Value<'m> {
         let module = self.function.module();
-        let function =
-            module.intrinsic(schism_llvm::intrinsic_id(&format!("{REGISTER}{register}")), &[]);
+        let function = module.intrinsic(intrinsic_id(&format!("{REGISTER}{register}")), &[]);
         self.emit.builder().call_function(function, &[])
     }
 
-    /// A special register, in 64 bits.
-    fn long_register(&self, register: &str) -> Value<'m> {
-        let long = self.function.module().context().int_type(64);
-        self.emit.builder().zext(self.register(register), long)
+    /// How many work-items a group has along an axis.
+    fn group_size(&self, axis: usize) -> Value<'m> {
+        if self.group[axis] != 0 {
+            return self.number(self.group[axis]);
+        }
+        let module = self.function.module();
+        let (long, word) = (module.context().int_type(64), module.context().int_type(32));
+        let size = module.intrinsic(intrinsic_id(GROUP_SIZE), &[long]);
+        self.emit.builder().call_function(size, &[word.const_int(axis as u64, false)])
     }
 
     fn number(&self, value: u64) -> Value<'m> {
@@ -305,16 +320,17 @@ impl<'a, 'm> Ranges<'a, 'm> {
         let name = call.callee()?.name();
         let one = self.number(1);
         if name == THREAD_ID {
-            let axis = ["x", "y", "z"][usize::try_from(call.operand(0).as_unsigned()?).ok()?];
-            let size = self.long_register(&format!("ntid.{axis}"));
-            let group = self.long_register(&format!("ctaid.{axis}"));
+            let axis = usize::try_from(call.operand(0).as_unsigned()?).ok()?;
+            let size = self.group_size(axis);
+            let group = self.register(&format!("ctaid.{}", AXES[axis]));
             let builder = self.emit.builder();
+            let group = builder.zext(group, size.ty());
             let low = builder.mul(group, size);
             let high = builder.add(low, builder.sub(size, one));
             return Some(Range { low, high, needs: Vec::new() });
         }
         if let Some(axis) = name.strip_prefix(REGISTER).and_then(|name| name.strip_prefix("tid.")) {
-            let size = self.long_register(&format!("ntid.{axis}"));
+            let size = self.group_size(AXES.iter().position(|it| *it == axis)?);
             let high = self.emit.builder().sub(size, one);
             return Some(Range { low: self.number(0), high, needs: Vec::new() });
         }
@@ -520,6 +536,14 @@ impl<'a, 'm> Ranges<'a, 'm> {
         let high = self.emit.intrinsic("llvm.umax", a.high, b.high);
         Range { low, high, needs: together(a.needs, b.needs) }
     }
+}
+
+/// The size of the groups that a kernel is compiled for, or zeros.
+fn known_group(kernel: Value<'_>) -> [u64; 3] {
+    let size = kernel.string_attribute(FUNCTION_INDEX, BLOCK);
+    let size = size.and_then(Attribute::string_value).unwrap_or_default();
+    let mut sizes = size.split(',').map(|size| size.parse().unwrap_or(0));
+    std::array::from_fn(|_| sizes.next().unwrap_or(0))
 }
 
 /// All conditions of both lists, each once.

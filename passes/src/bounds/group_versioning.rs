@@ -140,7 +140,8 @@ fn decide<'m>(cfg: &Cfg<'m>, end: Value<'m>) -> Option<(Value<'m>, Vec<(Block<'m
             continue;
         }
         let mut own = Vec::new();
-        if facts(&mut ranges, branch.condition(), wanted, &mut own) {
+        let can_hold = |own: &[Value<'m>]| own.iter().all(|need| !need.is_zero());
+        if facts(&mut ranges, branch.condition(), wanted, &mut own) && can_hold(&own) {
             needs.extend(own);
             decided.push((cfg.blocks[block], cfg.blocks[inside]));
             found |= is_check;

@@ -19,6 +19,7 @@ mod calls;
 mod fills;
 mod group_memory;
 mod lower;
+mod rare_blocks;
 mod wide;
 
 use std::ffi::{CStr, CString};
@@ -128,6 +129,11 @@ impl Target for Spirv {
             "plain-group-accesses" => {
                 if self.options.assumptions & ASSUME_GROUP_ON_THREAD != 0 {
                     group_memory::make_accesses_plain(module);
+                }
+            }
+            "skip-rare-blocks" => {
+                if self.options.assumptions & ASSUME_GROUP_ON_THREAD != 0 {
+                    rare_blocks::skip(module, &state.entry()?.name);
                 }
             }
             "expand-fills" => fills::expand(context, module)?,
