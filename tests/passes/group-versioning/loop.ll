@@ -35,11 +35,11 @@ panic:
   call void @__schism_panic(ptr null, i64 %at, ptr null)
   unreachable
 }
-; CHECK: %{{.*}} = mul i64 %{{.*}}, 256
-; CHECK: call { i64, i1 } @llvm.uadd.with.overflow.i64(i64 %{{.*}}, i64 255)
-; CHECK: icmp ult i64 %{{.*}}, %len
-; CHECK: br i1 %{{.*}}, label %entry, label %{{.*}}
+; CHECK: %{{...}} = mul i64 %{{...}}, 256
+; CHECK: call { i64, i1 } @llvm.uadd.with.overflow.i64(i64 %{{...}}, i64 255)
+; CHECK: icmp ult i64 %{{...}}, %len
+; CHECK: br i1 %{{...}}, label %entry, label %{{...}}
 ; CHECK: %is.inside = icmp ult i64 %at, %len
 ; CHECK-NEXT: br label %inside
-; CHECK: icmp ult i64 %{{.*}}, %len
-; CHECK-NEXT: br i1 %{{.*}}, label %{{.*}}, label %{{.*}}
+; CHECK: icmp ult i64 %{{...}}, %len
+; CHECK-NEXT: br i1 %{{...}}, label %{{...}}, label %{{...}}

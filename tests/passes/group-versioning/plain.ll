@@ -34,15 +34,15 @@ panic:
 ; CHECK: call i64 @llvm.spv.workgroup.size.i64(i32 0)
 ; CHECK: call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 ; CHECK: call i64 @llvm.spv.workgroup.size.i64(i32 1)
-; CHECK: br i1 %{{.*}}, label %entry, label %{{.*}}
+; CHECK: br i1 %{{...}}, label %entry, label %{{...}}
 ; CHECK: entry:
 ; CHECK: br label %go
 ; CHECK: call void @llvm.nvvm.barrier
 ; CHECK: br label %second
 ; CHECK: br label %inside
 ; CHECK: store float 1.0
-; CHECK: icmp ult i64 %{{.*}}, %n
+; CHECK: icmp ult i64 %{{...}}, %n
 ; CHECK: call void @llvm.nvvm.barrier
-; CHECK: icmp ult i64 %{{.*}}, %len
+; CHECK: icmp ult i64 %{{...}}, %len
 ; CHECK: fence syncscope("block") acq_rel
 ; CHECK-NEXT: ret void
