@@ -251,6 +251,7 @@ pub static SPIRV: &[Step] = &[
     OPTIMIZE,
     // For SPIR-V.
     Step::Target("drop-own-fences"),
+    Step::IfPanics(&[Step::Pass("segment-checks")]),
     Step::Pass("demote-private-atomics"),
     Step::Pass("expand-mem-intrinsics"),
     Step::Target("trim-parameters"),

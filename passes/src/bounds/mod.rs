@@ -8,4 +8,5 @@ mod halves;
 pub mod loop_versioning;
 pub mod merge_checks;
 pub mod narrow_checks;
+pub mod segment_checks;
 pub mod strip_mine;
