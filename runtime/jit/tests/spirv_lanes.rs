@@ -130,3 +130,38 @@ fn what_work_items_keep_for_themselves_is_not_hoisted() {
         assert_eq!(count(&code, MULTIPLY), count_of, "{own}: {}", code.text());
     }
 }
+
+#[test]
+fn a_level_of_a_tree_over_parts_of_a_group_has_no_check() {
+    let needs = |lower: u32, group: [u32; 3]| {
+        let source = kernel(
+            "declare i64 @__schism_local_id_x()",
+            &format!(
+                "%place = call i64 @__schism_local_id_x()
+                 %lane = urem i64 %place, 32
+                 %is.lower = icmp ult i64 %lane, {lower}
+                 br i1 %is.lower, label %add, label %done
+               add:
+                 %other = add i64 %place, 16
+                 %inside = icmp ult i64 %other, 256
+                 br i1 %inside, label %there, label %panic
+               panic:
+                 call void @__schism_panic(ptr null, i64 0, ptr null)
+                 unreachable
+               there:
+                 %at = getelementptr inbounds float, ptr %to, i64 %other
+                 store float 1.0, ptr %at, align 4
+                 br label %done
+               done:"
+            ),
+        );
+        let code = spirv::source(source).group(group).spirv();
+        let code = code.unwrap_or_else(|(code, text)| panic!("error {code}: {text}"));
+        code.check();
+        code.flags & GPU_MESSAGES != 0
+    };
+    assert!(!needs(16, [256, 1, 1]));
+    // One of the 17 may be the work-item 240.
+    assert!(needs(17, [256, 1, 1]));
+    assert!(needs(16, [0; 3]));
+}
