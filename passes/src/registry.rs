@@ -88,7 +88,7 @@ pub static PASSES: &[Pass] = &[
     optional("merge-checks", "merges successive range checks into one branch", |module, _| Ok(merge_checks::run(module))),
     optional("strip-mine", "strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices)", |module, _| Ok(strip_mine::run(module)?)),
     optional("clamped-checks", "decides checks of clamped indices by the sizes that they are clamped to (GPUs)", |module, _| Ok(clamped_checks::run(module))),
-    optional("segment-checks", "removes checks of a place in a group that a branch on the place in a part of the group has decided (OpenCL)", |module, _| Ok(segment_checks::run(module))),
+    optional("segment-checks", "removes checks of a place in a group that a branch on the place in a part of the group has decided (OpenCL)", |module, _| Ok(segment_checks::run(module)?)),
     optional("narrow-checks", "compares indices with lengths below 2^31 in 32 bits, and clamps them there (GPUs)", |module, _| Ok(narrow_checks::run(module))),
     // cpu
     optional("split-at-barriers", "cuts kernels at barriers into loops over a group's work-items", |module, _| split_at_barriers::run(module)),

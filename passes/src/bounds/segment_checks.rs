@@ -22,7 +22,7 @@
 //! size of the group, which is known to the kernel's code (`schism.block`).
 
 use inkwell::module::Module;
-use schism_llvm::{AsModule, FUNCTION_INDEX, IntPredicate, Opcode, Value};
+use schism_llvm::{AsModule, Attribute, FUNCTION_INDEX, IntPredicate, Opcode, Value};
 
 use crate::analysis::cold_paths::{has_panics, panics_anyway};
 use crate::ir::cfg::Cfg;
@@ -32,16 +32,19 @@ use crate::nvptx::launch_bounds::BLOCK;
 const BRANCHES: usize = 8;
 
 /// Runs the pass over a module.
-pub fn run(module: &Module<'_>) {
-    module.handle().functions().into_iter().for_each(run_on);
+///
+/// # Errors
+/// LLVM's message, if its passes fail.
+pub fn run(module: &Module<'_>) -> Result<(), String> {
+    module.handle().functions().into_iter().try_for_each(run_on)
 }
 
-fn run_on(function: Value<'_>) {
-    let Some(block) = function.string_attribute(FUNCTION_INDEX, BLOCK) else { return };
-    let Some(sizes) = block.string_value() else { return };
+fn run_on(function: Value<'_>) -> Result<(), String> {
+    let block = function.string_attribute(FUNCTION_INDEX, BLOCK);
+    let Some(sizes) = block.and_then(Attribute::string_value) else { return Ok(()) };
     let sizes: Vec<u64> = sizes.split(',').filter_map(|size| size.parse().ok()).collect();
     if !has_panics(function) || sizes.len() != 3 {
-        return;
+        return Ok(());
     }
     let cfg = Cfg::of(function);
     let mut decided = Vec::new();
@@ -55,9 +58,14 @@ fn run_on(function: Value<'_>) {
             decided.push((cfg.blocks[block], cfg.blocks[inside]));
         }
     }
+    if decided.is_empty() {
+        return Ok(());
+    }
     for (block, inside) in decided {
         block.always_go_to(inside);
     }
+    // Panics that nobody comes to: a kernel without any needs no memory for messages.
+    function.run_passes("sccp")
 }
 
 /// Whether a condition at the end of a block holds for all work-items that come there.

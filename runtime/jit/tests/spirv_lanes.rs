@@ -139,6 +139,10 @@ fn a_level_of_a_tree_over_parts_of_a_group_has_no_check() {
             &format!(
                 "%place = call i64 @__schism_local_id_x()
                  %lane = urem i64 %place, 32
+                 store volatile i64 %lane, ptr %to, align 8
+                 %is.less = icmp ult i64 %lane, 8
+                 %is.less.number = zext i1 %is.less to i64
+                 store volatile i64 %is.less.number, ptr %to, align 8
                  %is.lower = icmp ult i64 %lane, {lower}
                  br i1 %is.lower, label %add, label %done
                add:

@@ -59,8 +59,8 @@ panic:
 }
 ; CHECK: define void @tree
 ; CHECK: add:
-; CHECK-NEXT: %is.inside = icmp ult i32 %tid, 240
-; CHECK-NEXT: br label %inside
+; CHECK-NOT: br i1
+; CHECK: br label %inside
 ; CHECK: define void @more
 ; CHECK: br i1 %is.inside, label %inside, label %panic
 ; CHECK: define void @unknown
