@@ -66,6 +66,7 @@
 //! | `device-library` | [`specialize::device_library`]: replaces mathematics that the target does not compute by calls of the device library |
 //! | `split-images` | [`frontend::split_images`]: keeps the kernels of one image of several, and what they reach |
 //! | `split-at-barriers` | [`cpu::split_at_barriers`]: cuts kernels at barriers into loops over a group's work-items |
+//! | `group-versioning` | [`bounds::group_versioning`]: clones kernels without their checks, and decides once for each group which one runs (OpenCL) |
 //! | `loop-versioning` | [`bounds::loop_versioning`]: clones loops without their checks, and decides before the loop which one runs |
 //! | `merge-checks` | [`bounds::merge_checks`]: merges successive range checks into one branch |
 //! | `clamped-checks` | [`bounds::clamped_checks`]: decides checks of clamped indices by the sizes that they are clamped to |
@@ -80,6 +81,7 @@
 //! | `panic-sites` | [`gpu::panic_sites`]: turns panics that show plain values into static descriptors and scalars |
 //! | `merge-panic-exits` | [`gpu::merge_panic_exits`]: lets all panics of a function leave by one block |
 //! | `superblocks` | [`gpu::superblocks`]: speculates the fast paths of several rare-case operations in one straight-line block |
+//! | `segment-checks` | [`bounds::segment_checks`]: removes checks of a place in a group that a branch on the place in a part of the group has decided (OpenCL) |
 //! | `narrow-checks` | [`bounds::narrow_checks`]: compares indices with lengths below 2^31 in 32 bits, and clamps them there (GPUs) |
 //! | `infer-alignment` | [`gpu::infer_alignment`]: raises the alignment of accesses at addresses that advance by constant steps |
 //! | `no-return-atomics` | [`nvptx::no_return_atomics`]: makes no-return atomics of updates of global memory whose previous value nobody uses |

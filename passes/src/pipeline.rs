@@ -105,14 +105,20 @@ const THREAD_JUMPS: Step = llvm(
 /// code stands in front of them, and they are rotated. Checks that can never fail go before that:
 /// no loop is cloned for those.
 const BOUNDS: Step = Step::IfPanics(&[
-    llvm_for_machine(
-        "llvm-canonicalize-loops",
-        "function<eager-inv>(lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,constraint-elimination,\
-         simplifycfg,loop-mssa(loop-instsimplify,licm,loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>)",
-    ),
+    CANONICALIZE_LOOPS,
     Step::Pass("loop-versioning"),
     Step::Pass("merge-checks"),
 ]);
+
+/// The form in which checks are seen.
+const CANONICALIZE_LOOPS: Step = llvm_for_machine(
+    "llvm-canonicalize-loops",
+    "function<eager-inv>(lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,constraint-elimination,\
+     simplifycfg,loop-mssa(loop-instsimplify,licm,loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>)",
+);
+
+/// Checks out of whole kernels, before [`BOUNDS`] clones the loops of what stays checked.
+const GROUP_BOUNDS: Step = Step::IfPanics(&[CANONICALIZE_LOOPS, Step::Pass("group-versioning")]);
 
 /// LLVM's own pipeline.
 const OPTIMIZE: Step = llvm_for_machine(LLVM_PIPELINE, "default<O3>");
@@ -246,10 +252,12 @@ pub static SPIRV: &[Step] = &[
     Step::Pass("demote-shared-loads"),
     Step::Target("dump-legalized"),
     // Pre-optimize.
+    GROUP_BOUNDS,
     BOUNDS,
     OPTIMIZE,
     // For SPIR-V.
     Step::Target("drop-own-fences"),
+    Step::IfPanics(&[Step::Pass("segment-checks")]),
     Step::Pass("demote-private-atomics"),
     Step::Pass("expand-mem-intrinsics"),
     Step::Target("trim-parameters"),
@@ -260,6 +268,7 @@ pub static SPIRV: &[Step] = &[
     Step::Target("plain-group-accesses"),
     Step::Target("expand-atomics"),
     Step::Target("expand-fills"),
+    Step::Target("skip-rare-blocks"),
     Step::Target("compare-addresses"),
     Step::Target("dump-optimized"),
 ];

@@ -16,7 +16,10 @@
 use thiserror::Error;
 
 use crate::analysis::call_sites;
-use crate::bounds::{clamped_checks, loop_versioning, merge_checks, narrow_checks, strip_mine};
+use crate::bounds::{
+    clamped_checks, group_versioning, loop_versioning, merge_checks, narrow_checks, segment_checks,
+    strip_mine,
+};
 use crate::check::{capabilities, device_check, exports, performance_lints, recursion};
 use crate::cpu::{forward_group_memory, lower_group_updates, split_at_barriers, unique_backedges};
 use crate::frontend::{
@@ -81,10 +84,12 @@ pub static PASSES: &[Pass] = &[
     pass("promote-locals", "promotes locals to registers, each lifetime by itself", |module, _| Ok(promote_locals::run(module)?)),
     pass("dead-arguments", "removes the parameters that a kernel does not use", |module, cx| { let kept = dead_arguments::run(module, &cx.kernels()); note_passed(cx, kept); Ok(()) }),
     // bounds
+    optional("group-versioning", "clones kernels without their checks, and decides once for each group which one runs (OpenCL)", |module, cx| Ok(group_versioning::run(module, &cx.kernels())?)),
     optional("loop-versioning", "clones loops without their checks, and decides before the loop which one runs", |module, _| Ok(loop_versioning::run(module)?)),
     optional("merge-checks", "merges successive range checks into one branch", |module, _| Ok(merge_checks::run(module))),
     optional("strip-mine", "strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices)", |module, _| Ok(strip_mine::run(module)?)),
     optional("clamped-checks", "decides checks of clamped indices by the sizes that they are clamped to (GPUs)", |module, _| Ok(clamped_checks::run(module))),
+    optional("segment-checks", "removes checks of a place in a group that a branch on the place in a part of the group has decided (OpenCL)", |module, _| Ok(segment_checks::run(module)?)),
     optional("narrow-checks", "compares indices with lengths below 2^31 in 32 bits, and clamps them there (GPUs)", |module, _| Ok(narrow_checks::run(module))),
     // cpu
     optional("split-at-barriers", "cuts kernels at barriers into loops over a group's work-items", |module, _| split_at_barriers::run(module)),

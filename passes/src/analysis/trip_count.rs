@@ -145,7 +145,7 @@ pub(crate) fn swapped(predicate: IntPredicate) -> IntPredicate {
     }
 }
 
-fn opposite(predicate: IntPredicate) -> IntPredicate {
+pub(crate) fn opposite(predicate: IntPredicate) -> IntPredicate {
     match predicate {
         IntPredicate::EQ => IntPredicate::NE,
         IntPredicate::NE => IntPredicate::EQ,

@@ -2,8 +2,11 @@
 
 pub mod clamped_checks;
 pub(crate) mod conditions;
+mod group_ranges;
+pub mod group_versioning;
 mod halves;
 pub mod loop_versioning;
 pub mod merge_checks;
 pub mod narrow_checks;
+pub mod segment_checks;
 pub mod strip_mine;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::mem::MaybeUninit;
 
 use schism_hcf::{KernelRef, ParameterKind};
-use schism_jit_abi::{ALIGNED, NARROW};
+use schism_jit_abi::{ALIGNED, ASSUME_DIVISIBLE, ASSUME_INDEX_32, NARROW};
 
 /// The assumptions of a GPU's code; that of the CPU knows the block only, if its launch has groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -42,6 +42,12 @@ impl Assumptions {
             aligned: self.aligned & other.aligned,
             narrow: self.narrow & other.narrow,
         }
+    }
+
+    /// Those about ranges, in the form of stage 2's interface.
+    pub(crate) fn flags(self) -> u32 {
+        let small = if self.small { ASSUME_INDEX_32 } else { 0 };
+        small | if self.divisible { ASSUME_DIVISIBLE } else { 0 }
     }
 
     /// The number of assumptions.

@@ -167,7 +167,9 @@ unsafe fn request<L: CodeLoader>(
         *requirements;
     if L::COUNTS_ON_CAPTURES && adaptivity != Adaptivity::Off {
         // SAFETY: the caller's promise.
-        (assumptions.aligned, assumptions.narrow) = unsafe { set.flattened.assumptions(closure) };
+        let (aligned, narrow) = unsafe { set.flattened.assumptions(closure) };
+        assumptions.aligned = if L::COUNTS_ON_ALIGNMENT { aligned } else { 0 };
+        assumptions.narrow = narrow;
     }
     let mut launch = VersionRequest { assumptions, closure, groups, demands_block, adaptivity };
     if set.is_aot {

@@ -375,6 +375,8 @@ pub(crate) trait CodeLoader: Clone + Send + 'static {
 
     /// Whether code relies on what closures contain: alignments of addresses, small numbers.
     const COUNTS_ON_CAPTURES: bool;
+    /// Whether alignments matter to it.
+    const COUNTS_ON_ALIGNMENT: bool = true;
 
     /// The loader's id. Loaders with ids below [`PERMANENT`] exist as long as the process.
     fn id(&self) -> u64;

@@ -177,10 +177,12 @@ fn text(
             _ => type_text(param),
         };
         // The driver passes every parameter: each has one value, even if the kernel knows it.
-        let is_narrow = is_narrow(options, index);
+        let in_range = is_narrow(options, index) && options.global_ids;
+        let is_narrow = is_narrow(options, index) && !in_range;
         let is_even = kind == PARAM_INTEGER && is_aligned(options, index);
         parameters.push(match kind {
             PARAM_BYTES => format!("{ty} %p{index}"),
+            _ if in_range => format!("{SMALL} %p{index}"),
             _ if is_narrow => format!("{} %p{index}", narrow_type()),
             _ => format!("{ty} noundef %p{index}"),
         });
@@ -219,6 +221,10 @@ fn text(
         kept.push(match *name {
             "schism.messages" => {
                 parameters.push(format!("{ty} noundef nonnull align 16 %{name}"));
+                format!("{ty} %{name}")
+            }
+            _ if small && options.global_ids => {
+                parameters.push(format!("{SMALL} %{name}"));
                 format!("{ty} %{name}")
             }
             _ if small => {
@@ -277,8 +283,10 @@ fn text(
     if !groups && options.assumptions & ASSUME_DIVISIBLE == 0 {
         for (index, axis) in axes.iter().enumerate() {
             writeln!(o, "  %{axis} = call i64 @{}()", GLOBAL_ID[index])?;
-            let range =
-                if small { format!("{}.wide", HIDDEN[index]) } else { HIDDEN[index].into() };
+            let range = match small && !options.global_ids {
+                true => format!("{}.wide", HIDDEN[index]),
+                false => HIDDEN[index].into(),
+            };
             writeln!(o, "  %{axis}.inside = icmp ult i64 %{axis}, %{range}")?;
             writeln!(o, "  br i1 %{axis}.inside, label %{axis}.go, label %done\n{axis}.go:")?;
         }
@@ -298,6 +306,11 @@ fn is_narrow(options: &PtxOptions, param: u32) -> bool {
 const fn is_aligned(options: &PtxOptions, param: u32) -> bool {
     param < u64::BITS && options.aligned >> param & 1 != 0
 }
+
+/// The type and the attributes of a narrow parameter where a launch sets each parameter, and a
+/// parameter of another size would be an error.
+const SMALL: &str = "i64 noundef range(i64 0, 2147483648)";
+const _: () = assert!(NARROW == 2_147_483_648);
 
 /// The type and the attributes of a narrow parameter.
 fn narrow_type() -> String {
@@ -374,7 +387,7 @@ fn builtin_bodies(
         let id = if options.global_ids {
             let unit =
                 if groups { block("size", index) } else { "  %size = add i64 1, 0\n".into() };
-            let limit = 1_u64 << 62;
+            let limit = if small { NARROW } else { 1 << 62 };
             format!(
                 "  %place = call range(i64 0, {limit}) i64 @{THREAD_ID}(i32 {index})\n{}{unit}  %first = mul nuw nsw i64 %base, %size
                    %id = add nuw nsw i64 %place, %first\n",

@@ -19,6 +19,7 @@ mod calls;
 mod fills;
 mod group_memory;
 mod lower;
+mod rare_blocks;
 mod wide;
 
 use std::ffi::{CStr, CString};
@@ -130,6 +131,11 @@ impl Target for Spirv {
                     group_memory::make_accesses_plain(module);
                 }
             }
+            "skip-rare-blocks" => {
+                if self.options.assumptions & ASSUME_GROUP_ON_THREAD != 0 {
+                    rare_blocks::skip(module, &state.entry()?.name);
+                }
+            }
             "expand-fills" => fills::expand(context, module)?,
             "expand-panics" => {
                 let groups = state.entry()?.flags & GPU_GROUPS != 0;
@@ -152,7 +158,7 @@ impl Target for Spirv {
         ptx::unresolved(module, request)?;
         let gone = || JitError::Internal(format!("`{name}` is gone"));
         let entry = module.function(&name).ok_or_else(gone)?;
-        let binary = lower::lower(module, entry, request.dimensions, self.options.local_align);
+        let binary = lower::lower(module, entry, request.dimensions, &self.options);
         let binary = binary.map_err(|refusal| JitError::Unsupported {
             kernel: request.kernel.clone(),
             feature: refusal.0,

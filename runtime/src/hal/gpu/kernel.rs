@@ -10,8 +10,8 @@ use schism_cache::Value;
 use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::code::{OPEN_CONSTANT, TICK};
 use schism_jit_abi::{
-    ASSUME_DIVISIBLE, ASSUME_INDEX_32, Bytes, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH,
-    GPU_ADDRESSES, GPU_GROUPS, GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GpuKernel, GpuRequest, OK, Text,
+    Bytes, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH, GPU_ADDRESSES, GPU_GROUPS, GPU_MESSAGES,
+    GPU_PRINT, GPU_RANGE, GpuKernel, GpuRequest, OK, Text,
 };
 
 use crate::code::aot::{self, AotCode, AotTarget};
@@ -103,7 +103,7 @@ impl LoadedKernel {
                 .part("arch", context.gpu.code.processor.as_bytes())
                 .number("isa", context.gpu.code.isa.into())
                 .number("driver", context.gpu.driver.version.into())
-                .number("assumptions", assumptions(variant).into())
+                .number("assumptions", variant.assumptions.flags().into())
                 .number("aligned", variant.assumptions.aligned)
                 .number("narrow", variant.assumptions.narrow);
             if let Some(libdevice) = (context.gpu.code.mathematics)() {
@@ -382,12 +382,6 @@ impl<'a> CachedCode<'a> {
     }
 }
 
-/// The assumptions of the code, in the form of stage 2's interface.
-fn assumptions(variant: &Variant) -> u32 {
-    let small = if variant.assumptions.small { ASSUME_INDEX_32 } else { 0 };
-    small | if variant.assumptions.divisible { ASSUME_DIVISIBLE } else { 0 }
-}
-
 /// The capabilities of stage 1's that no GPU has.
 const LACKING: [(&str, &str); 4] = [
     ("fp128", "floating-point numbers of 128 bits"),
@@ -431,7 +425,7 @@ fn compile(
         isa: context.gpu.code.isa,
         arch: Bytes::new(context.gpu.code.processor.as_bytes()),
         group: variant.assumptions.block,
-        assumptions: assumptions(variant),
+        assumptions: variant.assumptions.flags(),
         local_align: kernel.groups.unwrap_or_default().local_align,
         aligned: variant.assumptions.aligned,
         narrow: variant.assumptions.narrow,

@@ -101,9 +101,19 @@ impl ClKernel {
         let sub_grids = if variant.sub_grids { FLAG_BASE } else { 0 };
         let flags = lists.flags & !FLAG_PORTABLE_MATH | sub_grids;
         let key = disk_cache::key_of("SPIR-V", record, kernel, flags, variant, linked);
-        let key = key.map(|key| key.part("device", context.device.identity().as_bytes()).finish());
-        let found =
-            disk_cache::get_or_compile(key, || compile(context, image, kernel, &lists, flags))?;
+        let key = key.map(|key| {
+            let mut key = key
+                .part("device", context.device.identity().as_bytes())
+                .number("assumptions", variant.assumptions.flags().into())
+                .number("narrow", variant.assumptions.narrow);
+            for items in variant.assumptions.block {
+                key = key.number("block", items.into());
+            }
+            key.finish()
+        });
+        let found = disk_cache::get_or_compile(key, || {
+            compile(context, image, kernel, variant, &lists, flags)
+        })?;
         let read = || {
             let flags = u32::from_le_bytes(<[u8; 4]>::try_from(&*found.value.meta).ok()?);
             let entry = CStr::from_bytes_until_nul(&found.value.bytes).ok()?;
@@ -253,6 +263,7 @@ fn compile(
     context: &Context,
     image: &[u8],
     kernel: &KernelRef<'_>,
+    variant: &Variant,
     lists: &Lists<'_>,
     flags: u32,
 ) -> Result<Value, ImageError> {
@@ -281,12 +292,13 @@ fn compile(
         target: TARGET_SPIRV,
         isa: 0,
         arch: Bytes::EMPTY,
-        group: [0; 3],
+        group: variant.assumptions.block,
         // OpenCL does not say it, but drivers for processors compute group after group.
-        assumptions: if context.device.is_cpu { ASSUME_GROUP_ON_THREAD } else { 0 },
+        assumptions: variant.assumptions.flags()
+            | if context.device.is_cpu { ASSUME_GROUP_ON_THREAD } else { 0 },
         local_align: kernel.groups.unwrap_or_default().local_align,
         aligned: 0,
-        narrow: 0,
+        narrow: variant.assumptions.narrow,
         libdevice: Bytes::EMPTY,
     };
     let mut made = MaybeUninit::<GpuKernel>::uninit();
@@ -353,7 +365,9 @@ fn build(context: &Context, code: &[u8]) -> Result<RawProgram, ImageError> {
 impl CodeLoader for Arc<Context> {
     type Kernel = ClKernel;
 
-    const COUNTS_ON_CAPTURES: bool = false;
+    const COUNTS_ON_CAPTURES: bool = true;
+    // Processors access vectors at any address alike.
+    const COUNTS_ON_ALIGNMENT: bool = false;
 
     fn id(&self) -> u64 {
         Context::id(self)

@@ -5,6 +5,7 @@ use std::ptr::null;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use crate::code::assumptions::Assumptions;
 use crate::code::captured;
 use crate::code::display_name::KernelName;
 use crate::error::{DriverError, KernelPanic, LaunchError};
@@ -16,6 +17,7 @@ use crate::hal::opencl::driver;
 use crate::hal::opencl::kernel::{ClKernel, FlattenedKind, FlattenedParameter};
 use crate::hal::opencl::properties::{Properties, USUAL_SLACK};
 use crate::kernel::print;
+use crate::launch::adaptivity::Adaptivity;
 use crate::launch::desc::{HostAddresses, LaunchDesc};
 use crate::util::warn_once;
 
@@ -58,6 +60,26 @@ impl Grid {
         });
         let groups = std::array::from_fn(|axis| range[axis].div_ceil(group[axis]));
         Self { group, groups, chosen: chosen.is_some() }
+    }
+
+    /// What code can count on.
+    pub(super) fn assumptions(&self, launch: &LaunchDesc<'_>) -> Assumptions {
+        /// The most work-items of groups that code from stage 2 can be for.
+        const MOST: usize = 1024;
+        let range = launch.range;
+        let small = (0..3)
+            .all(|axis| range.xyz[axis].saturating_add(range.offset[axis]) <= i32::MAX as usize);
+        let mut assumptions = Assumptions { small, ..Assumptions::default() };
+        if launch.adaptivity == Adaptivity::Off {
+            return assumptions;
+        }
+        // Groups that a launch does not choose may yet become smaller: one side is halved then, and
+        // the range stays a multiple.
+        assumptions.divisible = (0..3).all(|axis| range.xyz[axis].is_multiple_of(self.group[axis]));
+        if self.chosen && self.group.iter().product::<usize>() <= MOST && self.group_fits() {
+            assumptions.block = self.group.map(|items| items as u32);
+        }
+        assumptions
     }
 
     /// Whether code can have such groups.

@@ -116,6 +116,7 @@ impl QueueOps for ClQueue {
     ) -> LaunchRequirements<'a> {
         LaunchRequirements {
             sub_grids: plan.grid.is_too_large(),
+            assumptions: plan.grid.assumptions(launch),
             groups: launch.groups.is_some(),
             ..LaunchRequirements::of(launch)
         }

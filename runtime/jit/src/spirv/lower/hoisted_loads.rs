@@ -54,7 +54,9 @@ pub fn find<'m>(order: &[Block<'m>]) -> HashSet<Value<'m>> {
     for block in order.iter().skip(1) {
         for load in block.instructions() {
             let is_load = load.opcode() == Some(Opcode::Load) && !load.is_atomic();
-            if is_load && !varies(load.operand(0), &mut varying) && positions.outlives_barrier(load)
+            if is_load
+                && !varies(load.operand(0), &mut varying)
+                && positions.outlives_barrier(load, &mut varying)
             {
                 found.insert(load);
             }
@@ -85,8 +87,9 @@ impl<'m> Positions<'m> {
         Self { numbers, barriers }
     }
 
-    /// Whether what is loaded, or what is computed of it, is needed after a barrier.
-    fn outlives_barrier(&self, load: Value<'m>) -> bool {
+    /// Whether what is loaded is needed after a barrier, or what is computed of it and is the same in
+    /// all work-items, too: what each work-item has of its own is kept where it was computed.
+    fn outlives_barrier(&self, load: Value<'m>, varying: &mut HashMap<Value<'m>, bool>) -> bool {
         let (from, first) = (load.block(), self.numbers[&load]);
         // Blocks that control comes to from the load, and whether a barrier is on some way.
         let mut crossed: HashMap<Block<'m>, bool> = HashMap::new();
@@ -121,7 +124,7 @@ impl<'m> Positions<'m> {
                 if after {
                     return true;
                 }
-                if is_computed(user) && seen.insert(user) {
+                if is_computed(user) && !varies(user, varying) && seen.insert(user) {
                     values.push(user);
                 }
             }

@@ -137,6 +137,9 @@ impl<'m> Lowering<'m> {
             Sub => Op::ISub,
             Mul => Op::IMul,
             And => Op::BitwiseAnd,
+            // LLVM makes this of sums, of which drivers see that neighbours access neighbouring
+            // elements.
+            Or if it.is_disjoint() => Op::IAdd,
             Or => Op::BitwiseOr,
             Xor => Op::BitwiseXor,
             Shl => Op::ShiftLeftLogical,

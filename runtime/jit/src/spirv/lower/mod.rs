@@ -72,6 +72,7 @@ use rspirv::spirv::{
 };
 use schism_llvm::{AsModule, Block, DataLayout, ModuleRef, Value};
 
+use crate::ptx::PtxOptions;
 use assembler::Assembler;
 use registers::SIZES;
 
@@ -98,16 +99,17 @@ pub struct Binary {
 }
 
 /// Lowers a module with one kernel, the function `entry`, for ranges of so many dimensions. The
-/// group's local memory begins at a multiple of so many bytes, and the argument is large enough for
-/// that wherever it begins.
+/// argument for the group's local memory is large enough for what that has to be aligned to,
+/// wherever it begins.
 pub fn lower<'m>(
     module: &'m impl AsModule,
     entry: Value<'m>,
     dimensions: u32,
-    local_align: u64,
+    options: &PtxOptions,
 ) -> Lowered<Binary> {
     let mut lowering = Lowering::new(module.handle(), entry);
-    lowering.local_align = local_align;
+    lowering.local_align = options.local_align;
+    lowering.group = options.group;
     lowering.sub_groups = has_sub_groups(module);
     lowering.waits = lowering.sub_groups || has_barriers(module);
     lowering.in_line = is_in_line(module, dimensions);
@@ -147,6 +149,8 @@ struct Lowering<'m> {
     local: Option<Value<'m>>,
     /// Of what its address has to be a multiple; a driver aligns arguments of bytes by none.
     local_align: u64,
+    /// The work-items of a group in each dimension, or zeros.
+    group: [u32; 3],
     /// Whether there are operations of sub-groups.
     sub_groups: bool,
     /// Whether work-items wait for each other.
@@ -187,6 +191,7 @@ impl<'m> Lowering<'m> {
             inputs: BTreeMap::new(),
             local: None,
             local_align: 1,
+            group: [0; 3],
             sub_groups: false,
             waits: false,
             in_line: false,
@@ -234,6 +239,7 @@ impl<'m> Lowering<'m> {
         out.execution_modes.push(Instruction::new(Op::ExecutionMode, None, None, mode));
         self.hint_scalar(kernel);
         self.require_sub_groups(kernel);
+        self.require_group(kernel);
         let out = &mut self.out.module;
         let model = vec![
             Operand::AddressingModel(AddressingModel::Physical64),
@@ -260,6 +266,20 @@ impl<'m> Lowering<'m> {
             let out = &mut self.out.module;
             out.execution_modes.push(Instruction::new(Op::ExecutionMode, None, None, mode));
         }
+    }
+
+    /// Says how many work-items groups have, if code is for one size of groups.
+    fn require_group(&mut self, kernel: Word) {
+        let [x, y, z] = self.group;
+        if x == 0 {
+            return;
+        }
+        let size = if self.in_line { [x * y * z, 1, 1] } else { [x, y, z] };
+        let mut mode =
+            vec![Operand::IdRef(kernel), Operand::ExecutionMode(ExecutionMode::LocalSize)];
+        mode.extend(size.map(Operand::LiteralBit32));
+        let out = &mut self.out.module;
+        out.execution_modes.push(Instruction::new(Op::ExecutionMode, None, None, mode));
     }
 
     /// Appends an instruction with a result.

@@ -43,6 +43,11 @@ enum Register {
     Long(Word),
 }
 
+/// LLVM's intrinsics for what a launch begins at, which is zero, and for the size of a group, both
+/// of an axis. That of another GPU for the size promises what does not hold for all devices.
+const GLOBAL_OFFSET: &str = "llvm.spv.global.offset.i64";
+const GROUP_SIZE: &str = "llvm.spv.workgroup.size.i64";
+
 /// Whether a call is the barrier of a group.
 pub fn is_barrier(it: Value<'_>) -> bool {
     it.callee().is_some_and(|callee| callee.name() == BARRIER)
@@ -79,6 +84,9 @@ impl<'m> Lowering<'m> {
         }
         if name == THREAD_ID {
             return self.global_id(it).map(Some);
+        }
+        if [GLOBAL_OFFSET, GROUP_SIZE].contains(&name) {
+            return self.launch_size(it, name).map(Some);
         }
         let Some(long) = self.long_register(name)? else { return Ok(None) };
         let word = self.int(32);
@@ -117,6 +125,20 @@ impl<'m> Lowering<'m> {
             .map(|number| self.emit_of(Op::UConvert, long, &[number]));
         let first = self.emit_of(Op::IMul, long, &[group, size]);
         Ok(self.emit_of(Op::IAdd, long, &[first, own]))
+    }
+
+    /// What a launch begins at, or the size of its groups.
+    fn launch_size(&mut self, it: Value<'m>, name: &str) -> Lowered<Word> {
+        let Some(axis) = it.operand(0).as_unsigned() else { return refuse("an axis that varies") };
+        let axis = axis as u32;
+        match self.sizes.filter(|_| name == GROUP_SIZE) {
+            Some(sizes) => {
+                let long = self.int(64);
+                Ok(self.emit_of(Op::UConvert, long, &[sizes[axis as usize]]))
+            }
+            None if name == GROUP_SIZE => self.axis_of(BuiltIn::WorkgroupSize, axis),
+            None => self.axis_of(BuiltIn::GlobalOffset, axis),
+        }
     }
 
     /// A special register by LLVM's name, as the device has it.
@@ -196,7 +218,8 @@ impl<'m> Lowering<'m> {
 
     /// Whether an intrinsic is one of this file.
     pub fn is_register(name: &str) -> bool {
-        name == BARRIER || name == THREAD_ID || name.starts_with(REGISTER)
+        [BARRIER, THREAD_ID, GLOBAL_OFFSET, GROUP_SIZE].contains(&name)
+            || name.starts_with(REGISTER)
     }
 
     fn barrier(&mut self) {

@@ -1,0 +1,171 @@
+//! The SPIR-V that drivers for processors make vectors of: what they compute for lanes that do not
+//! need it, and what they do not see.
+
+mod support;
+
+use schism_jit_abi::*;
+use support::spirv::{self, Spirv, build, count, instructions};
+use support::{Source, kernel, param};
+
+const EXECUTION_MODE: u16 = 16;
+const DECORATE: u16 = 71;
+const OR: u16 = 197;
+const STORE: u16 = 62;
+
+/// The code for devices where one thread computes a group.
+fn on_thread(source: Source) -> Spirv {
+    let code = spirv::source(source).assumptions(ASSUME_GROUP_ON_THREAD).spirv();
+    let code = code.unwrap_or_else(|(code, text)| panic!("error {code}: {text}"));
+    code.check();
+    code
+}
+
+/// How often `OpDecorate ID BuiltIn GlobalOffset` is there.
+fn offsets(code: &Spirv) -> usize {
+    let all = instructions(code).into_iter().filter(|(op, _)| *op == DECORATE);
+    all.filter(|(_, operands)| operands[1..] == [11, 33]).count()
+}
+
+#[test]
+fn rare_code_is_a_loop_that_drivers_skip() {
+    let source = || {
+        let params = vec![param(0, 8, PARAM_POINTER), param(8, 8, PARAM_POINTER)];
+        let text = "declare float @expf(float)
+            define void @k(ptr align 4 %to, ptr noalias readonly align 4 %from) {
+              %x = call i64 @__schism_global_id_x()
+              %at = getelementptr inbounds float, ptr %from, i64 %x
+              %value = load float, ptr %at, align 4
+              %power = call float @expf(float %value)
+              %there = getelementptr inbounds float, ptr %to, i64 %x
+              store float %power, ptr %there, align 4
+              ret void
+            }";
+        Source::new(text, "k", params)
+    };
+    let code = on_thread(source());
+    assert_eq!(offsets(&code), 1, "{}", code.text());
+    // Where each work-item computes for itself, it is a branch.
+    let code = build(source());
+    assert_eq!(offsets(&code), 0, "{}", code.text());
+}
+
+#[test]
+fn sums_stay_sums() {
+    let code = build(kernel(
+        "declare i64 @__schism_local_id_x()
+         declare i64 @__schism_local_id_y()",
+        "%lane = call i64 @__schism_local_id_x()
+         %row = call i64 @__schism_local_id_y()
+         %low = and i64 %x, 31
+         %high = shl i64 %n, 5
+         %at = add i64 %high, %low
+         %there = getelementptr inbounds float, ptr %to, i64 %at
+         store float 1.0, ptr %there, align 4",
+    ));
+    assert_eq!(count(&code, OR), 0, "{}", code.text());
+}
+
+#[test]
+fn code_for_one_size_of_groups_says_so() {
+    let source = kernel(
+        "declare i64 @__schism_local_id_x()",
+        "%lane = call i64 @__schism_local_id_x()
+         store i64 %lane, ptr %to, align 8",
+    );
+    let sizes = |code: &Spirv| -> Vec<Vec<u32>> {
+        let modes = instructions(code).into_iter().filter(|(op, _)| *op == EXECUTION_MODE);
+        let sizes = modes.filter(|(_, operands)| operands[1] == 17);
+        sizes.map(|(_, operands)| operands[2..].to_vec()).collect()
+    };
+    let code = spirv::source(source.clone()).group([64, 1, 1]).spirv().expect("SPIR-V");
+    code.check();
+    assert_eq!(sizes(&code), [[64, 1, 1]]);
+    assert!(sizes(&build(source)).is_empty());
+}
+
+#[test]
+fn a_groups_checks_are_decided_at_its_begin() {
+    let source = kernel(
+        "",
+        "%inside = icmp ult i64 %x, %n
+         br i1 %inside, label %there, label %panic
+       panic:
+         call void @__schism_panic(ptr null, i64 0, ptr null)
+         unreachable
+       there:
+         %at = getelementptr inbounds float, ptr %to, i64 %x
+         store float 1.0, ptr %at, align 4",
+    );
+    let code = build(source);
+    // Two copies, which a barrier of memory keeps apart, and what the message is stored by.
+    assert_eq!(count(&code, 225), 1, "{}", code.text());
+    let stores_of_message = count(&code, STORE) - 2;
+    assert!(stores_of_message > 0, "{}", code.text());
+}
+
+#[test]
+fn what_work_items_keep_for_themselves_is_not_hoisted() {
+    /// `OpIMul`, by which an address becomes a work-item's own.
+    const MULTIPLY: u16 = 132;
+    let build_with = |own: &str| {
+        build(kernel(
+            "declare void @__schism_barrier()",
+            &format!(
+                "%some = icmp ugt i64 %n, 3
+                 br i1 %some, label %there, label %none
+               none:
+                 ret void
+               there:
+                 %at = getelementptr inbounds i64, ptr %from, i64 3
+                 %value = load i64, ptr %at, align 8
+                 %sum = add i64 %value, {own}
+                 store volatile i64 %sum, ptr %to, align 8
+                 call void @__schism_barrier()
+                 store volatile i64 %sum, ptr %to, align 8"
+            ),
+        ))
+    };
+    for (own, count_of) in [("%x", 0), ("%n", 1)] {
+        let code = build_with(own);
+        assert_eq!(count(&code, MULTIPLY), count_of, "{own}: {}", code.text());
+    }
+}
+
+#[test]
+fn a_level_of_a_tree_over_parts_of_a_group_has_no_check() {
+    let needs = |lower: u32, group: [u32; 3]| {
+        let source = kernel(
+            "declare i64 @__schism_local_id_x()",
+            &format!(
+                "%place = call i64 @__schism_local_id_x()
+                 %lane = urem i64 %place, 32
+                 store volatile i64 %lane, ptr %to, align 8
+                 %is.less = icmp ult i64 %lane, 8
+                 %is.less.number = zext i1 %is.less to i64
+                 store volatile i64 %is.less.number, ptr %to, align 8
+                 %is.lower = icmp ult i64 %lane, {lower}
+                 br i1 %is.lower, label %add, label %done
+               add:
+                 %other = add i64 %place, 16
+                 %inside = icmp ult i64 %other, 256
+                 br i1 %inside, label %there, label %panic
+               panic:
+                 call void @__schism_panic(ptr null, i64 0, ptr null)
+                 unreachable
+               there:
+                 %at = getelementptr inbounds float, ptr %to, i64 %other
+                 store float 1.0, ptr %at, align 4
+                 br label %done
+               done:"
+            ),
+        );
+        let code = spirv::source(source).group(group).spirv();
+        let code = code.unwrap_or_else(|(code, text)| panic!("error {code}: {text}"));
+        code.check();
+        code.flags & GPU_MESSAGES != 0
+    };
+    assert!(!needs(16, [256, 1, 1]));
+    // One of the 17 may be the work-item 240.
+    assert!(needs(17, [256, 1, 1]));
+    assert!(needs(16, [0; 3]));
+}
