@@ -33,7 +33,7 @@
 //! same for the whole group is a branch.
 //!
 //! **What is decided.** Checks are branches to a panic (`cold` code). The condition holds if the
-//! [ranges](super::group_ranges) of their indices, over all work-items and all iterations, are inside.
+//! ranges (`group_ranges`) of their indices, over all work-items and all iterations, are inside.
 //! Whether a work-item is inside the launch's range is decided with them. Anything else, such as an
 //! index that is loaded, stays checked in both.
 //!

@@ -191,7 +191,9 @@ fn implied<'m>(
             return None;
         }
         let below = Fact::Compare(ULE, limit.clone(), length.clone());
-        if value.base == index.base && cfg.dominates(inside, block) {
+        // What comes there has gone on by this comparison.
+        let is_behind = cfg.predecessors[inside].len() == 1 && cfg.dominates(inside, block);
+        if value.base == index.base && is_behind {
             return Some(vec![below]);
         }
         // The last iteration has compared the next one's value; nothing has compared the first one's.
