@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use llvm_sys::core::*;
 use llvm_sys::prelude::LLVMBuilderRef;
 
+use crate::instruction::IN_BOUNDS;
 use crate::{
     AtomicOrdering, AtomicRMWBinOp, Block, ContextRef, FloatPredicate, IntPredicate, Opcode, Type,
     TypeKind, Value, bytes,
@@ -419,7 +420,6 @@ impl<'m> Builder<'m> {
         address: Value<'m>,
         indices: &[Value<'m>],
     ) -> Value<'m> {
-        const IN_BOUNDS: u32 = 1;
         self.gep_with_flags(ty, address, indices, IN_BOUNDS)
     }
 

@@ -20,6 +20,9 @@ pub mod fast_math {
     pub const APPROXIMATE: u32 = llvm_sys::LLVMFastMathApproxFunc;
 }
 
+/// LLVM's number for the promise of a `getelementptr` that it stays inside of an object.
+pub(crate) const IN_BOUNDS: u32 = 1;
+
 /// What instructions do.
 impl<'m> Value<'m> {
     /// The opcode, if the value is an instruction.
@@ -180,7 +183,6 @@ impl<'m> Value<'m> {
     /// If this is none.
     #[track_caller]
     pub fn is_inbounds(self) -> bool {
-        const IN_BOUNDS: u32 = 1;
         self.gep_flags() & IN_BOUNDS != 0
     }
 

@@ -188,7 +188,8 @@ impl<'m> Step<'m> {
 }
 
 impl<'m> AddRec<'m> {
-    fn fixed(base: Expr<'m>) -> Self {
+    /// What is the same in all iterations.
+    pub fn fixed(base: Expr<'m>) -> Self {
         AddRec { base, step: Step::None, no_wrap: Vec::new() }
     }
 

@@ -1,6 +1,6 @@
 //! Emits, in front of a loop, the conditions under which facts hold in all of its iterations.
 
-use schism_llvm::{IntPredicate, Value};
+use schism_llvm::{IntPredicate, Opcode, Value};
 
 use crate::analysis::scev::{self, AddRec, Emit, Step};
 use crate::analysis::trip_count::TripCount;
@@ -21,6 +21,24 @@ impl<'m> Fact<'m> {
                 [a, b].iter().all(|side| side.is_fixed() && side.no_wrap.is_empty())
             }
         }
+    }
+}
+
+/// What must hold, and how, for a condition to be `wanted`, if it is made of other conditions.
+pub(crate) fn conjuncts(condition: Value<'_>, wanted: bool) -> Option<Vec<(Value<'_>, bool)>> {
+    let operand = |index| condition.operand(index);
+    let is = |value: Value<'_>, bit: u64| value.is_constant_int() && value.zext_value() == bit;
+    match condition.opcode()? {
+        Opcode::And if wanted => Some(vec![(operand(0), true), (operand(1), true)]),
+        Opcode::Or if !wanted => Some(vec![(operand(0), false), (operand(1), false)]),
+        Opcode::Select if wanted && is(operand(2), 0) => {
+            Some(vec![(operand(0), true), (operand(1), true)])
+        }
+        Opcode::Select if !wanted && is(operand(1), 1) => {
+            Some(vec![(operand(0), false), (operand(2), false)])
+        }
+        Opcode::Xor if is(operand(1), 1) => Some(vec![(operand(0), !wanted)]),
+        _ => None,
     }
 }
 

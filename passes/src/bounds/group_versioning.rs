@@ -47,6 +47,7 @@ use inkwell::module::Module;
 use schism_llvm::{AsModule, AtomicOrdering, Block, Builder, IntPredicate, Opcode, Value};
 
 use crate::analysis::cold_paths::{has_panics, panics_anyway};
+use crate::bounds::conditions::conjuncts;
 use crate::bounds::group_ranges::Ranges;
 use crate::ir::cfg::Cfg;
 use crate::ir::clone;
@@ -182,18 +183,10 @@ fn facts<'m>(
         needs.push(if wanted { same } else { ranges.not(same) });
         return true;
     }
-    let operand = |index| condition.operand(index);
-    let is = |value: Value<'m>, bit: u64| value.is_constant_int() && value.zext_value() == bit;
-    let mut both = |a, b| facts(ranges, a, wanted, needs) && facts(ranges, b, wanted, needs);
-    match condition.opcode() {
-        Some(Opcode::And) if wanted => both(operand(0), operand(1)),
-        Some(Opcode::Or) if !wanted => both(operand(0), operand(1)),
-        Some(Opcode::Select) if wanted && is(operand(2), 0) => both(operand(0), operand(1)),
-        Some(Opcode::Select) if !wanted && is(operand(1), 1) => both(operand(0), operand(2)),
-        Some(Opcode::Xor) if is(operand(1), 1) => facts(ranges, operand(0), !wanted, needs),
-        Some(Opcode::ICmp) => compare(ranges, condition, wanted, needs),
-        _ => false,
+    if let Some(parts) = conjuncts(condition, wanted) {
+        return parts.into_iter().all(|(part, wanted)| facts(ranges, part, wanted, needs));
     }
+    condition.opcode() == Some(Opcode::ICmp) && compare(ranges, condition, wanted, needs)
 }
 
 /// The same of a comparison.

@@ -52,12 +52,12 @@
 //! not cloned (`clone::is_cloneable`).
 
 use inkwell::module::Module;
-use schism_llvm::{Block, IntPredicate, IntoValue, Opcode, Value};
+use schism_llvm::{Block, IntPredicate, IntoValue, Value};
 
 use crate::analysis::cold_paths::{has_panics, panics};
 use crate::analysis::scev::{self, AddRec, Emit, Step, Values};
 use crate::analysis::trip_count::{TripCount, comparison, exit, is_closed, returns, trip_count};
-use crate::bounds::conditions::{Conditions, Fact};
+use crate::bounds::conditions::{Conditions, Fact, conjuncts};
 use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::{clone, metadata};
 
@@ -202,7 +202,7 @@ fn implied<'m>(
             _ => return None,
         };
         if value.base == next && limits == of.latch {
-            let first = AddRec { base: index.base.clone(), step: Step::None, no_wrap: Vec::new() };
+            let first = AddRec::fixed(index.base.clone());
             return Some(vec![below, Fact::Compare(ULT, first, limit)]);
         }
         None
@@ -224,37 +224,21 @@ fn facts_of<'m>(
         facts.push(Fact::Condition(condition, wanted));
         return true;
     }
-    let operand = |index| condition.operand(index);
-    let is = |value: Value<'m>, bit: u64| value.is_constant_int() && value.zext_value() == bit;
-    match condition.opcode() {
-        Some(Opcode::And) if wanted => {
-            facts_of(values, operand(0), true, facts) && facts_of(values, operand(1), true, facts)
-        }
-        Some(Opcode::Or) if !wanted => {
-            facts_of(values, operand(0), false, facts) && facts_of(values, operand(1), false, facts)
-        }
-        Some(Opcode::Select) if wanted && is(operand(2), 0) => {
-            facts_of(values, operand(0), true, facts) && facts_of(values, operand(1), true, facts)
-        }
-        Some(Opcode::Select) if !wanted && is(operand(1), 1) => {
-            facts_of(values, operand(0), false, facts) && facts_of(values, operand(2), false, facts)
-        }
-        Some(Opcode::Xor) if is(operand(1), 1) => facts_of(values, operand(0), !wanted, facts),
-        _ => {
-            let Some((predicate, [a, b])) = comparison(values, condition, wanted) else {
-                return false;
-            };
-            let said = (a.is_fixed() && b.is_fixed())
-                || matches!(
-                    predicate,
-                    IntPredicate::ULT | IntPredicate::ULE | IntPredicate::UGT | IntPredicate::UGE
-                );
-            if said {
-                facts.push(Fact::Compare(predicate, a, b));
-            }
-            said
-        }
+    if let Some(parts) = conjuncts(condition, wanted) {
+        return parts.into_iter().all(|(part, wanted)| facts_of(values, part, wanted, facts));
     }
+    let Some((predicate, [a, b])) = comparison(values, condition, wanted) else {
+        return false;
+    };
+    let said = (a.is_fixed() && b.is_fixed())
+        || matches!(
+            predicate,
+            IntPredicate::ULT | IntPredicate::ULE | IntPredicate::UGT | IntPredicate::UGE
+        );
+    if said {
+        facts.push(Fact::Compare(predicate, a, b));
+    }
+    said
 }
 
 /// Copies the loop, takes the checks out of the first one, and lets the condition choose. Returns

@@ -49,7 +49,7 @@ use super::intrinsics::{self, Form};
 use super::{MARK, plan};
 use crate::analysis::scev::{self, AddRec, Emit, Expr, Step, Values};
 use crate::analysis::trip_count::{TripCount, exit, is_closed, trip_count};
-use crate::bounds::conditions::Conditions;
+use crate::bounds::conditions::{Conditions, conjuncts};
 use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::{clone, metadata};
 
@@ -383,7 +383,7 @@ fn slice<'m>(
         let inside = is_check.then(|| cfg.index[&end.successor(0)])?;
         // The edge and nothing else leads there.
         let is_before = cfg.predecessors[inside].len() == 1 && cfg.dominates(inside, own);
-        if is_before { length(end.condition(), index) } else { None }
+        if is_before { length(end.condition(), true, index) } else { None }
     });
     let length = lengths.find_map(|length| values.add_rec(length).filter(AddRec::is_fixed))?;
     let bytes = load.parent_function().module().data_layout().abi_size(load.ty());
@@ -398,20 +398,19 @@ fn slice<'m>(
     })
 }
 
-/// What an index is less than where a condition holds.
-fn length<'m>(condition: Value<'m>, index: Value<'m>) -> Option<Value<'m>> {
-    let (a, b) = match condition.opcode()? {
-        Opcode::And | Opcode::Select | Opcode::ICmp => (condition.operand(0), condition.operand(1)),
-        _ => return None,
-    };
-    match condition.opcode()? {
-        Opcode::ICmp => match condition.icmp_predicate() {
-            IntPredicate::ULT if a == index => Some(b),
-            IntPredicate::UGT if b == index => Some(a),
-            _ => None,
-        },
-        Opcode::Select if !condition.operand(2).is_zero() => None,
-        _ => length(a, index).or_else(|| length(b, index)),
+/// What an index is less than where a condition is `wanted`.
+fn length<'m>(condition: Value<'m>, wanted: bool, index: Value<'m>) -> Option<Value<'m>> {
+    if let Some(parts) = conjuncts(condition, wanted) {
+        return parts.into_iter().find_map(|(part, wanted)| length(part, wanted, index));
+    }
+    if !wanted || condition.opcode() != Some(Opcode::ICmp) {
+        return None;
+    }
+    let (a, b) = (condition.operand(0), condition.operand(1));
+    match condition.icmp_predicate() {
+        IntPredicate::ULT if a == index => Some(b),
+        IntPredicate::UGT if b == index => Some(a),
+        _ => None,
     }
 }
 

@@ -53,9 +53,9 @@ pub(crate) fn get_or_compile<E>(
 }
 
 /// The key of what stage 2 makes of a kernel, for a purpose (which kind of target, in which form):
-/// `flags` of `schism_jit_abi`, linked images, and the values of specialization constants and known
-/// parameters. The caller adds what else the code depends on (the target, assumptions). `None` if
-/// stage 2 cannot be identified.
+/// `flags` of `schism_jit_abi`, linked images, the values of specialization constants and known
+/// parameters, and what the code assumes of its launches. The caller adds what else the code depends
+/// on (the target). `None` if stage 2 cannot be identified.
 pub(crate) fn key_of(
     purpose: &str,
     record: &RecordRef<'_>,
@@ -109,6 +109,14 @@ pub(crate) fn key_of(
     }
     for known in &variant.values {
         key = key.number("known", known.param.into()).part("value", &known.bytes);
+    }
+    let assumptions = &variant.assumptions;
+    key = key
+        .number("assumptions", assumptions.flags().into())
+        .number("aligned", assumptions.aligned)
+        .number("narrow", assumptions.narrow);
+    for items in assumptions.block {
+        key = key.number("block", items.into());
     }
     Some(key)
 }

@@ -102,15 +102,9 @@ impl LoadedKernel {
             key = key
                 .part("arch", context.gpu.code.processor.as_bytes())
                 .number("isa", context.gpu.code.isa.into())
-                .number("driver", context.gpu.driver.version.into())
-                .number("assumptions", variant.assumptions.flags().into())
-                .number("aligned", variant.assumptions.aligned)
-                .number("narrow", variant.assumptions.narrow);
+                .number("driver", context.gpu.driver.version.into());
             if let Some(libdevice) = (context.gpu.code.mathematics)() {
                 key = key.part("libdevice", libdevice.key.as_bytes());
-            }
-            for items in variant.assumptions.block {
-                key = key.number("block", items.into());
             }
             key.finish()
         });

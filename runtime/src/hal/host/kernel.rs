@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use schism_cache::{Found, KeyBuilder, Value};
+use schism_cache::{Found, Value};
 use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::{
     Bytes, CPU_PLAIN_LOOPS, CpuChunk, CpuRequest, OK, PanicRecord, STACK_UNKNOWN, Text,
@@ -68,10 +68,9 @@ impl CpuObject {
         linked: &Linked,
     ) -> Result<Found, ImageError> {
         let flags = flags(kernel, variant);
-        let add_items = |key: KeyBuilder, items: u32| key.number("group", items.into());
         let key = disk_cache::key_of("object for the CPU", record, kernel, flags, variant, linked)
             .and_then(toolchain_id::add_processor)
-            .map(|key| variant.assumptions.block.into_iter().fold(key, add_items).finish());
+            .map(|key| key.finish());
         disk_cache::get_or_compile(key, || {
             let stage2 =
                 stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_string() })?;

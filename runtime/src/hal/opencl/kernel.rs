@@ -101,16 +101,7 @@ impl ClKernel {
         let sub_grids = if variant.sub_grids { FLAG_BASE } else { 0 };
         let flags = lists.flags & !FLAG_PORTABLE_MATH | sub_grids;
         let key = disk_cache::key_of("SPIR-V", record, kernel, flags, variant, linked);
-        let key = key.map(|key| {
-            let mut key = key
-                .part("device", context.device.identity().as_bytes())
-                .number("assumptions", variant.assumptions.flags().into())
-                .number("narrow", variant.assumptions.narrow);
-            for items in variant.assumptions.block {
-                key = key.number("block", items.into());
-            }
-            key.finish()
-        });
+        let key = key.map(|key| key.part("device", context.device.identity().as_bytes()).finish());
         let found = disk_cache::get_or_compile(key, || {
             compile(context, image, kernel, variant, &lists, flags)
         })?;
