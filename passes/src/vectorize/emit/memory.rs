@@ -107,12 +107,17 @@ impl<'m> Emit<'_, 'm> {
         phi
     }
 
+    /// Consecutive elements of all lanes.
+    fn load_whole(&self, ty: Type<'m>, at: Value<'m>, align: u32) -> Value<'m> {
+        let new = self.builder.load(ty, at);
+        new.set_alignment(align);
+        new
+    }
+
     /// Consecutive elements of the lanes that are on.
     fn load_vector(&self, ty: Type<'m>, at: Value<'m>, align: u32) -> Value<'m> {
         if self.mask.is_full() {
-            let new = self.builder.load(ty, at);
-            new.set_alignment(align);
-            return new;
+            return self.load_whole(ty, at, align);
         }
         let mask = self.masks().vector(self.mask, at);
         let new = self.masked("llvm.masked.load", &[ty, at.ty()], &[at, mask, ty.poison()]);
@@ -297,12 +302,11 @@ impl<'m> Emit<'_, 'm> {
         let ty = one.ty();
         if self.shape(address) == Shape::Uniform {
             let at = self.scalar(address);
-            if self.is_for_all() {
-                let new = self.builder.load(ty.vector(self.lanes), at);
-                new.set_alignment(self.private_align(unit));
-                return new;
-            }
-            return self.load_vector(ty.vector(self.lanes), at, self.private_align(unit));
+            let (all, align) = (ty.vector(self.lanes), self.private_align(unit));
+            return match self.is_for_all() {
+                true => self.load_whole(all, at, align),
+                false => self.load_vector(all, at, align),
+            };
         }
         let pointers = self.lanes_of(address, unit);
         self.gather(ty, pointers, unit as u32)

@@ -182,14 +182,14 @@ impl<'m> Emit<'_, 'm> {
     /// Takes the lanes without a work-item out of the mask; `left` is how many work-items are left.
     fn mask_rest(&mut self, left: Value<'m>) {
         let module = self.region.function.module();
-        let (number, short) = (left.ty(), left.context().int_type(32));
+        let number = left.ty();
         let lanes = number.const_int(self.lanes.into(), false);
         let umin = module.intrinsic(intrinsic_id("llvm.umin"), &[number]);
         let count = self.builder.call_function(umin, &[left, lanes]);
         self.last_lane = Some(self.builder.sub(count, number.const_int(1, false)));
-        let numbers: Vec<_> =
-            (0..self.lanes).map(|lane| short.const_int(lane.into(), false)).collect();
-        let count = self.builder.splat(self.builder.trunc(count, short), self.lanes);
+        let numbers: Vec<_> = (0..self.lanes).map(|lane| self.lane(lane)).collect();
+        let count = self.builder.trunc(count, numbers[0].ty());
+        let count = self.builder.splat(count, self.lanes);
         let lanes = self.builder.icmp(IntPredicate::UGT, count, Value::const_vector(&numbers));
         self.items = Mask::of_lanes(lanes.with_name("vector.items"));
         self.occupied.push(lanes);

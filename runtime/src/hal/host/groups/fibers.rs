@@ -297,8 +297,6 @@ impl<'a> Fibers<'a> {
                 if let Some(fiber) = slot.take() {
                     self.free(fiber.carrier, carriers);
                 }
-            } else if matches!(fiber.carrier, Carrier::Stack(..)) {
-                self.thread_is_taken.set(true);
             }
             self.failed()?;
         }
@@ -315,9 +313,6 @@ impl<'a> Fibers<'a> {
         if self.resume(&mut fiber) {
             self.free(fiber.carrier, carriers);
         } else {
-            if matches!(fiber.carrier, Carrier::Stack(..)) {
-                self.thread_is_taken.set(true);
-            }
             waiting.put(fiber, self.items);
             carriers.reserve(self.items);
         }
@@ -456,6 +451,9 @@ impl<'a> Fibers<'a> {
             fiber.item = self.running.get();
             fiber.waits_for = self.waits_for.get();
             self.anybody_waits.set(true);
+            if matches!(fiber.carrier, Carrier::Stack(..)) {
+                self.thread_is_taken.set(true);
+            }
             if fiber.waits_for != WaitsFor::Group {
                 self.is_sub_group_awaited.set(true);
             }
