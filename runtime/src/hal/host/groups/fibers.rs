@@ -14,20 +14,22 @@
 //!
 //! A sub-group operation (`sub_group`) runs between two barriers of the group: one sub-group after
 //! the other runs until all of its work-items wait at the barrier or have ended.
+//!
+//! **Turns.** Work-items that wait are resumed in turns: all of a sub-group, in order. Within a turn a
+//! work-item that waits again passes to the next one directly, if both are on stacks. So the caller of
+//! `resume` must look which work-item has come back.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::ops::Range;
-use std::ptr::{from_ref, null};
+use std::ptr::from_ref;
 use std::sync::Arc;
 
-use corosensei::{Coroutine, CoroutineResult, Yielder};
 use schism_jit_abi::SUB_GROUP_SIZE as SIZE;
 
 use crate::hal::host::groups::carriers::Carriers;
+use crate::hal::host::groups::coroutine::{Coroutine, Link};
 use crate::hal::host::groups::lanes::Lanes;
 use crate::hal::host::groups::threads::{Baton, Job};
-use crate::hal::host::stack::memory::OwnStack;
-use crate::hal::host::stack::watched::Watched;
 use crate::launch::failure::Failure;
 
 /// What happens to waiting work-items of an abandoned group.
@@ -49,12 +51,16 @@ pub(super) struct Fibers<'a> {
     ended: Cell<usize>,
     /// The running work-item, and how it suspends itself.
     running: Cell<usize>,
-    suspender: Cell<Suspender>,
+    suspender: Cell<Option<Suspender>>,
     /// Whether a work-item waits on the thread that runs the group.
     thread_is_taken: Cell<bool>,
+    /// The waiting work-items, by their index in the group. Empty until the first one waits.
+    waiters: OnceCell<Box<[Cell<Option<Waiter>>]>>,
     /// What the last suspended work-item waits for, and whether the running one ever waited.
     waits_for: Cell<WaitsFor>,
     has_waited: Cell<bool>,
+    /// The end of the turn: work-items before it are resumed in order.
+    turn: Cell<usize>,
     /// Whether any work-item ever waited.
     anybody_waits: Cell<bool>,
     /// Whether any has waited for its sub-group since the last sub-group went on.
@@ -80,49 +86,52 @@ enum WaitsFor {
 /// How a work-item suspends itself.
 #[derive(Clone, Copy, Debug)]
 enum Suspender {
-    Stack(*const Yielder<(), ()>, Watched),
+    Stack(Link),
     Thread(*const Baton),
+}
+
+/// A work-item that waits.
+#[derive(Clone, Copy, Debug)]
+struct Waiter {
+    suspender: Suspender,
+    waits_for: WaitsFor,
 }
 
 /// What a work-item runs on.
 enum Carrier {
     /// A stack, on the thread that runs the group.
-    Stack(Coroutine<(), (), (), OwnStack>, Watched),
+    Stack(Coroutine),
     /// A thread, and its first job.
     Thread(Arc<Baton>, Option<Job>),
 }
 
-/// A work-item that waits, with what it runs on.
-struct Waiting {
-    carrier: Carrier,
-    item: usize,
-    waits_for: WaitsFor,
-    /// `None` before it has run.
-    suspender: Option<Suspender>,
+impl Carrier {
+    /// Whether the function on a stack has ended.
+    fn has_ended(&self) -> bool {
+        matches!(self, Self::Stack(coroutine) if coroutine.has_ended())
+    }
 }
 
-/// The waiting work-items, by their index in the group. Empty until the first one waits. Each stays where
-/// it is while it is resumed and waits again.
+/// What the waiting work-items run on, by their index in the group. Empty until the first one waits.
 #[derive(Default)]
 struct AllWaiting {
-    slots: Vec<Option<Waiting>>,
+    carriers: Vec<Option<Carrier>>,
     count: usize,
 }
 
 impl AllWaiting {
-    fn put(&mut self, fiber: Waiting, items: usize) {
-        if self.slots.is_empty() {
-            self.slots.resize_with(items, || None);
+    fn put(&mut self, item: usize, carrier: Carrier, items: usize) {
+        if self.carriers.is_empty() {
+            self.carriers.resize_with(items, || None);
         }
-        let item = fiber.item;
-        self.slots[item] = Some(fiber);
+        self.carriers[item] = Some(carrier);
         self.count += 1;
     }
 
-    /// What the work-items of a range wait for.
-    fn waits_for(&self, items: Range<usize>) -> impl Iterator<Item = WaitsFor> {
-        let slots = self.slots.get(items).unwrap_or_default();
-        slots.iter().flatten().map(|fiber| fiber.waits_for)
+    fn take(&mut self, item: usize) -> Option<Carrier> {
+        let carrier = self.carriers.get_mut(item)?.take();
+        self.count -= usize::from(carrier.is_some());
+        carrier
     }
 }
 
@@ -133,10 +142,12 @@ impl<'a> Fibers<'a> {
             next: Cell::new(0),
             ended: Cell::new(0),
             running: Cell::new(0),
-            suspender: Cell::new(Suspender::Stack(null(), Watched::NONE)),
+            suspender: Cell::new(None),
             thread_is_taken: Cell::new(false),
+            waiters: OnceCell::new(),
             waits_for: Cell::new(WaitsFor::Group),
             has_waited: Cell::new(false),
+            turn: Cell::new(0),
             anybody_waits: Cell::new(false),
             is_sub_group_awaited: Cell::new(false),
             lanes: Lanes::default(),
@@ -154,7 +165,7 @@ impl<'a> Fibers<'a> {
 
     /// Whether the running work-item has a thread of its own.
     pub(super) fn is_on_thread(&self) -> bool {
-        matches!(self.suspender.get(), Suspender::Thread(_))
+        matches!(self.suspender.get(), Some(Suspender::Thread(_)))
     }
 
     /// Suspends the running work-item until all others of the group wait, too. Returns whether it
@@ -192,27 +203,94 @@ impl<'a> Fibers<'a> {
     ///
     /// # Safety
     /// Called by a work-item that [`run`](Self::run) is running.
+    #[inline]
     unsafe fn suspend(&self, waits_for: WaitsFor, items: usize) -> bool {
         if self.given_up.get() {
             return false;
         }
         if items > 1 {
-            self.waits_for.set(waits_for);
-            match self.suspender.get() {
-                // SAFETY: the yielder of the running work-item, which lies on its stack below this
-                // frame. Whoever resumes it runs on that stack then.
-                Suspender::Stack(yielder, watched) => unsafe {
-                    watched.leave();
-                    (*yielder).suspend(());
-                    watched.arrive();
-                },
-                // SAFETY: the thread is that of the running work-item, and its baton says that it
-                // runs.
-                Suspender::Thread(baton) => unsafe { (*baton).wait() },
+            let item = self.running.get();
+            match (self.suspender.get(), self.next_in_turn(item)) {
+                (Some(Suspender::Stack(link)), Some((next, next_link))) => {
+                    self.enters(item, Waiter { suspender: Suspender::Stack(link), waits_for });
+                    self.leaves(next, Suspender::Stack(next_link));
+                    self.prefetch(next);
+                    // SAFETY: the link of the running work-item, and that of one that waits.
+                    unsafe { link.pass_to(next_link) };
+                }
+                (suspender, _) => {
+                    self.waits_for.set(waits_for);
+                    match suspender {
+                        // SAFETY: the link of the running work-item.
+                        Some(Suspender::Stack(link)) => unsafe { link.suspend() },
+                        // SAFETY: the thread is that of the running work-item, and its baton says
+                        // that it runs.
+                        Some(Suspender::Thread(baton)) => unsafe { (*baton).wait() },
+                        None => return false,
+                    }
+                }
             }
             self.has_waited.set(true);
         }
         !self.given_up.get()
+    }
+
+    /// The work-item to which a waiting one passes.
+    #[inline]
+    fn next_in_turn(&self, item: usize) -> Option<(usize, Link)> {
+        let next = item + 1;
+        if !Link::PASSES || next >= self.turn.get() {
+            return None;
+        }
+        match self.waiter(next)?.suspender {
+            Suspender::Stack(link) => Some((next, link)),
+            Suspender::Thread(_) => None,
+        }
+    }
+
+    /// Prefetches what is needed to go on after `item`: most of a switch is waiting for memory.
+    #[inline]
+    fn prefetch(&self, item: usize) {
+        if let Some((_, second)) = self.next_in_turn(item) {
+            // SAFETY: it waits.
+            unsafe { second.prefetch_stack() };
+        }
+        if let Some((_, third)) = self.next_in_turn(item + 1) {
+            third.prefetch();
+        }
+    }
+
+    /// The waiting work-item with an index.
+    #[inline]
+    fn waiter(&self, item: usize) -> Option<Waiter> {
+        self.waiters.get()?.get(item)?.get()
+    }
+
+    /// A work-item waits.
+    #[inline]
+    fn enters(&self, item: usize, waiter: Waiter) {
+        let new = || (0..self.items).map(|_| Cell::new(None)).collect();
+        if let Some(slot) = self.waiters.get_or_init(new).get(item) {
+            slot.set(Some(waiter));
+        }
+        self.anybody_waits.set(true);
+        if waiter.waits_for != WaitsFor::Group {
+            self.is_sub_group_awaited.set(true);
+        }
+    }
+
+    /// A work-item that waited has ended.
+    fn ends(&self, item: usize) {
+        if let Some(slot) = self.waiters.get().and_then(|waiters| waiters.get(item)) {
+            slot.set(None);
+        }
+    }
+
+    /// A waiting work-item goes on.
+    #[inline]
+    fn leaves(&self, item: usize, suspender: Suspender) {
+        self.running.set(item);
+        self.suspender.set(Some(suspender));
     }
 
     /// Runs all work-items.
@@ -233,9 +311,12 @@ impl<'a> Fibers<'a> {
         let result = self.run_all(&mut waiting, carriers);
         if result.is_err() {
             self.given_up.set(true);
-            for mut waiting in waiting.slots.into_iter().flatten() {
-                self.finish(&mut waiting, give_up);
-                self.free(waiting.carrier, carriers);
+            self.turn.set(0);
+            for item in 0..self.items {
+                if let Some(mut carrier) = waiting.take(item) {
+                    self.finish(item, &mut carrier, give_up);
+                    self.free(carrier, carriers);
+                }
             }
         }
         self.item.set(None);
@@ -277,46 +358,52 @@ impl<'a> Fibers<'a> {
         carriers: &mut Carriers<'_>,
     ) -> Result<(), Failure> {
         while self.next.get() < end {
-            let fiber = self.start(carriers)?;
-            self.run_one(fiber, waiting, carriers)?;
-        }
-        Ok(())
-    }
-
-    /// Resumes waiting work-items.
-    fn go_on(
-        &self,
-        items: Range<usize>,
-        waiting: &mut AllWaiting,
-        carriers: &mut Carriers<'_>,
-    ) -> Result<(), Failure> {
-        for slot in waiting.slots.get_mut(items).unwrap_or_default() {
-            let Some(fiber) = slot else { continue };
-            if self.resume(fiber) {
-                waiting.count -= 1;
-                if let Some(fiber) = slot.take() {
-                    self.free(fiber.carrier, carriers);
-                }
+            let mut carrier = self.start(carriers)?;
+            if self.resume(&mut carrier) {
+                self.free(carrier, carriers);
+            } else {
+                self.waits();
+                waiting.put(self.running.get(), carrier, self.items);
+                carriers.reserve(self.items);
             }
             self.failed()?;
         }
         Ok(())
     }
 
-    /// Runs work-items on a carrier until one of them waits, or the carrier is free.
-    fn run_one(
+    /// Resumes waiting work-items: a turn.
+    fn go_on(
         &self,
-        mut fiber: Waiting,
+        items: Range<usize>,
         waiting: &mut AllWaiting,
         carriers: &mut Carriers<'_>,
     ) -> Result<(), Failure> {
-        if self.resume(&mut fiber) {
-            self.free(fiber.carrier, carriers);
-        } else {
-            waiting.put(fiber, self.items);
-            carriers.reserve(self.items);
+        self.turn.set(items.end);
+        let mut item = items.start;
+        while item < items.end {
+            if let (Some(waiter), Some(Some(carrier))) =
+                (self.waiter(item), waiting.carriers.get_mut(item))
+            {
+                self.leaves(item, waiter.suspender);
+                let mut is_over = self.resume(carrier);
+                let back = self.running.get();
+                if back != item {
+                    let carrier = waiting.carriers.get(back).and_then(Option::as_ref);
+                    is_over = carrier.is_some_and(Carrier::has_ended);
+                    item = back;
+                }
+                if !is_over {
+                    self.waits();
+                } else if let Some(carrier) = waiting.take(item) {
+                    self.ends(item);
+                    self.free(carrier, carriers);
+                }
+                self.failed()?;
+            }
+            item += 1;
         }
-        self.failed()
+        self.turn.set(0);
+        Ok(())
     }
 
     /// Runs the work-items of a sub-group until all of them wait for the group or have ended.
@@ -327,10 +414,10 @@ impl<'a> Fibers<'a> {
         carriers: &mut Carriers<'_>,
     ) -> Result<(), Failure> {
         while self.is_sub_group_awaited.get() {
-            let operation =
-                waiting.waits_for(items.clone()).find(|waits| *waits != WaitsFor::Group);
+            let waits_for = || items.clone().filter_map(|item| Some(self.waiter(item)?.waits_for));
+            let operation = waits_for().find(|waits| *waits != WaitsFor::Group);
             let Some(first) = operation else { return Ok(()) };
-            let same = waiting.waits_for(items.clone()).filter(|waits| *waits == first).count();
+            let same = waits_for().filter(|waits| *waits == first).count();
             if same < items.len() {
                 return Err(Failure::DivergentSubGroup {
                     group: [0; 3],
@@ -348,29 +435,27 @@ impl<'a> Fibers<'a> {
 
     /// A carrier that runs work-items until one of them waits, and no further one after that:
     /// sub-groups are resumed by the caller.
-    fn start(&self, carriers: &mut Carriers<'_>) -> Result<Waiting, Failure> {
-        let this = from_ref(self);
-        let carrier = if carriers.apart() && self.thread_is_taken.get() {
-            let job = Job { run: Self::take_items_on_thread, data: this.cast() };
-            Carrier::Thread(carriers.take_thread()?, Some(job))
-        } else {
-            let stack = carriers.take_stack()?;
-            let watched = Watched::new();
-            // SAFETY: `self` outlives the coroutine: `run` ends or discards every one before it
-            // returns. It runs on the watched stack, and returns from there.
-            let coroutine = unsafe {
-                Coroutine::with_stack_unchecked(stack, move |yielder, ()| {
-                    watched.arrive();
-                    // SAFETY: as above.
-                    let this = &*this;
-                    this.suspender.set(Suspender::Stack(yielder, watched));
-                    this.take_items();
-                    watched.leave();
-                })
-            };
-            Carrier::Stack(coroutine, watched)
-        };
-        Ok(Waiting { carrier, item: 0, waits_for: WaitsFor::Group, suspender: None })
+    fn start(&self, carriers: &mut Carriers<'_>) -> Result<Carrier, Failure> {
+        let this = from_ref(self).cast();
+        if carriers.apart() && self.thread_is_taken.get() {
+            let job = Job { run: Self::take_items_on_thread, data: this };
+            return Ok(Carrier::Thread(carriers.take_thread()?, Some(job)));
+        }
+        let stack = carriers.take_stack()?;
+        // SAFETY: `self` outlives the coroutine: `run` ends or discards every one before it returns.
+        let coroutine = unsafe { Coroutine::new(stack, Self::take_items_on_stack, this) };
+        Ok(Carrier::Stack(coroutine))
+    }
+
+    /// Runs work-items on a stack.
+    ///
+    /// # Safety
+    /// `this` is the state of a group whose work-items the thread runs, on the link's stack.
+    unsafe fn take_items_on_stack(this: *const (), link: Link) {
+        // SAFETY: the caller's promise.
+        let this = unsafe { &*this.cast::<Self>() };
+        this.suspender.set(Some(Suspender::Stack(link)));
+        this.take_items();
     }
 
     /// The same on a thread.
@@ -381,18 +466,16 @@ impl<'a> Fibers<'a> {
     unsafe fn take_items_on_thread(this: *const (), baton: &Baton) {
         // SAFETY: the caller's promise.
         let this = unsafe { &*this.cast::<Self>() };
-        this.suspender.set(Suspender::Thread(baton));
+        this.suspender.set(Some(Suspender::Thread(baton)));
         this.take_items();
     }
 
     /// Frees a carrier on which nothing runs any more.
     fn free(&self, carrier: Carrier, carriers: &mut Carriers<'_>) {
         match carrier {
-            Carrier::Stack(coroutine, watched) => {
+            Carrier::Stack(coroutine) => {
                 self.thread_is_taken.set(false);
                 carriers.give_stack(coroutine.into_stack());
-                // SAFETY: the coroutine is gone, and nothing refers to its stack.
-                unsafe { watched.end() };
             }
             Carrier::Thread(baton, _) => carriers.give_thread(baton),
         }
@@ -427,54 +510,43 @@ impl<'a> Fibers<'a> {
         }
     }
 
-    /// Resumes a work-item; returns whether its carrier is free afterwards.
-    fn resume(&self, fiber: &mut Waiting) -> bool {
-        if let Some(suspender) = fiber.suspender {
-            self.suspender.set(suspender);
-            self.running.set(fiber.item);
-        }
-        let is_over = match &mut fiber.carrier {
-            Carrier::Stack(coroutine, watched) => {
-                // SAFETY: the stack is the coroutine's, which lives, and returns here.
-                let left = unsafe { watched.before_resume() };
-                let result = coroutine.resume(());
-                // SAFETY: as above.
-                unsafe { watched.after_resume(left) };
-                matches!(result, CoroutineResult::Return(()))
+    /// Resumes what runs on a carrier; returns whether that is free afterwards.
+    fn resume(&self, carrier: &mut Carrier) -> bool {
+        match carrier {
+            Carrier::Stack(coroutine) => {
+                // SAFETY: a coroutine that has ended is not resumed again: its stack was given back.
+                unsafe { coroutine.resume() };
+                coroutine.has_ended()
             }
             // SAFETY: the thread was taken, and `run` ends every work-item before it returns. Only
             // the holder of the baton uses this state.
             Carrier::Thread(baton, job) => unsafe { baton.pass_to_thread(job.take()) },
-        };
-        if !is_over {
-            fiber.suspender = Some(self.suspender.get());
-            fiber.item = self.running.get();
-            fiber.waits_for = self.waits_for.get();
-            self.anybody_waits.set(true);
-            if matches!(fiber.carrier, Carrier::Stack(..)) {
-                self.thread_is_taken.set(true);
-            }
-            if fiber.waits_for != WaitsFor::Group {
-                self.is_sub_group_awaited.set(true);
-            }
         }
-        is_over
+    }
+
+    /// The work-item that was resumed last waits.
+    fn waits(&self) {
+        let Some(suspender) = self.suspender.get() else { return };
+        self.enters(self.running.get(), Waiter { suspender, waits_for: self.waits_for.get() });
+        if matches!(suspender, Suspender::Stack(_)) {
+            self.thread_is_taken.set(true);
+        }
     }
 
     /// Ends a work-item of an abandoned group.
-    fn finish(&self, fiber: &mut Waiting, give_up: GiveUp) {
-        match give_up {
-            GiveUp::Forget => match &mut fiber.carrier {
-                // SAFETY: the frames on the stack are those of generated code, of the functions of
-                // stage 2 and of this crate for barriers, and of `take_items`, none of which has
-                // anything to drop.
-                Carrier::Stack(coroutine, _) => unsafe { coroutine.force_reset() },
-                // Generated code has no threads of its own.
-                Carrier::Thread(..) => while !self.resume(fiber) {},
-            },
-            // A work-item that catches the unwinding payload, and reaches another barrier, unwinds
-            // again.
-            GiveUp::Unwind => while !self.resume(fiber) {},
+    fn finish(&self, item: usize, carrier: &mut Carrier, give_up: GiveUp) {
+        match (give_up, carrier) {
+            // SAFETY: the frames on the stack are those of generated code, of the functions of
+            // stage 2 and of this crate for barriers, and of `take_items`, none of which has
+            // anything to drop.
+            (GiveUp::Forget, Carrier::Stack(coroutine)) => unsafe { coroutine.forget() },
+            // Generated code has no threads of its own. A work-item that catches the unwinding
+            // payload, and reaches another barrier, unwinds again.
+            (_, carrier) => {
+                let Some(waiter) = self.waiter(item) else { return };
+                self.leaves(item, waiter.suspender);
+                while !self.resume(carrier) {}
+            }
         }
     }
 

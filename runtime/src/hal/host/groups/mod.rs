@@ -12,6 +12,7 @@
 
 pub(crate) mod builtins;
 mod carriers;
+mod coroutine;
 mod fibers;
 mod kept;
 mod lanes;

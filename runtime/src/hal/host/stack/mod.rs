@@ -24,7 +24,6 @@ pub(crate) mod need;
 pub(crate) mod overflow;
 pub(crate) mod settings;
 mod thread;
-pub(crate) mod watched;
 
 use crate::hal::host::stack::memory::{OwnStack, size_for};
 use crate::hal::host::stack::need::Need;

@@ -12,9 +12,9 @@
 //! crate that switches stacks, which has a feature for it.
 
 #[cfg(not(schism_sanitize = "thread"))]
-pub(crate) use crate::hal::host::stack::watched::unwatched::Watched;
+pub(crate) use crate::hal::host::groups::coroutine::implementation::watched::unwatched::Watched;
 #[cfg(schism_sanitize = "thread")]
-pub(crate) use crate::hal::host::stack::watched::watched::Watched;
+pub(crate) use crate::hal::host::groups::coroutine::implementation::watched::watched::Watched;
 
 #[cfg(schism_sanitize = "thread")]
 mod watched {
@@ -42,8 +42,6 @@ mod watched {
     // All of them are inlined, because a function that switches would be entered on one fiber and
     // left on another.
     impl Watched {
-        pub(crate) const NONE: Self = Self { own: null_mut(), between: null_mut() };
-
         #[inline(always)]
         pub(crate) fn new() -> Self {
             // SAFETY: the sanitizer is linked in, and creates fibers.
@@ -102,9 +100,6 @@ mod unwatched {
     const _: () = assert!(size_of::<(Watched, LeftFiber)>() == 0);
 
     impl Watched {
-        /// No stack.
-        pub(crate) const NONE: Self = Self;
-
         /// For a new stack.
         #[inline(always)]
         pub(crate) fn new() -> Self {

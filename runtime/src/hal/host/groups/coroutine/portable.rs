@@ -1,0 +1,117 @@
+//! Coroutines of the crate `corosensei`.
+
+#[path = "watched.rs"]
+mod watched;
+
+use corosensei::{CoroutineResult, Yielder};
+
+use crate::hal::host::groups::coroutine::entry::Entry;
+use crate::hal::host::groups::coroutine::implementation::watched::Watched;
+use crate::hal::host::stack::memory::OwnStack;
+
+/// A function on a stack of its own.
+pub(in super::super) struct Coroutine {
+    inner: corosensei::Coroutine<(), (), (), OwnStack>,
+    watched: Watched,
+}
+
+/// How a coroutine suspends itself.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Link {
+    yielder: *const Yielder<(), ()>,
+    watched: Watched,
+}
+
+impl Coroutine {
+    /// Will run `entry` when it is resumed for the first time.
+    ///
+    /// # Safety
+    /// `entry` may be called with `data` until the coroutine has ended or is forgotten.
+    pub(in super::super) unsafe fn new(
+        stack: OwnStack,
+        entry: Entry<Link>,
+        data: *const (),
+    ) -> Self {
+        let watched = Watched::new();
+        // SAFETY: the caller's promise. It runs on the watched stack, and returns from there.
+        let inner = unsafe {
+            corosensei::Coroutine::with_stack_unchecked(stack, move |yielder, ()| {
+                watched.arrive();
+                entry(data, Link { yielder, watched });
+                watched.leave();
+            })
+        };
+        Self { inner, watched }
+    }
+
+    /// Runs it until it suspends itself or ends.
+    ///
+    /// # Safety
+    /// It has not ended, and is not forgotten.
+    pub(in super::super) unsafe fn resume(&mut self) {
+        // SAFETY: the stack is the coroutine's, which lives, and returns here.
+        let left = unsafe { self.watched.before_resume() };
+        let (CoroutineResult::Yield(()) | CoroutineResult::Return(())) = self.inner.resume(());
+        // SAFETY: as above.
+        unsafe { self.watched.after_resume(left) };
+    }
+
+    /// Whether it has ended.
+    pub(in super::super) fn has_ended(&self) -> bool {
+        self.inner.done()
+    }
+
+    /// Discards the frames on its stack.
+    ///
+    /// # Safety
+    /// None of them has anything to drop.
+    pub(in super::super) unsafe fn forget(&mut self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.inner.force_reset() };
+    }
+
+    /// The stack. The coroutine has ended or is forgotten.
+    pub(in super::super) fn into_stack(self) -> OwnStack {
+        let stack = self.inner.into_stack();
+        // SAFETY: the coroutine is gone, and nothing refers to its stack.
+        unsafe { self.watched.end() };
+        stack
+    }
+}
+
+impl Link {
+    /// Whether [`pass_to`](Self::pass_to) can be called.
+    pub(in super::super) const PASSES: bool = false;
+
+    /// Suspends the coroutine. Returns when it is resumed.
+    ///
+    /// # Safety
+    /// Called in the link's coroutine.
+    #[inline]
+    pub(in super::super) unsafe fn suspend(self) {
+        // SAFETY: the yielder lies on the coroutine's stack below this frame. Whoever resumes it runs
+        // on that stack then.
+        unsafe {
+            self.watched.leave();
+            (*self.yielder).suspend(());
+            self.watched.arrive();
+        }
+    }
+
+    /// Coroutines of `corosensei` return to who has resumed them.
+    ///
+    /// # Safety
+    /// Not to be called.
+    pub(in super::super) unsafe fn pass_to(self, _: Self) {
+        unreachable!("coroutines that cannot pass to others")
+    }
+
+    /// Nothing: no coroutine passes to another one.
+    pub(in super::super) fn prefetch(self) {}
+
+    /// Nothing, as above.
+    ///
+    /// # Safety
+    /// It is suspended.
+    pub(in super::super) unsafe fn prefetch_stack(self) {}
+}
