@@ -57,6 +57,7 @@ pub mod filecheck;
 pub mod fuzz;
 pub mod lab;
 pub mod ptx;
+pub mod random_elements;
 pub mod random_gathers;
 pub mod random_ir;
 pub mod random_lanes;

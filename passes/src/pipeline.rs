@@ -204,6 +204,7 @@ pub static PTX: &[Step] = &[
     Step::Pass("demote-private-atomics"),
     Step::Target("order-atomics"),
     Step::Pass("strip-mine"),
+    Step::Pass("select-elements"),
     Step::Pass("expand-mem-intrinsics"),
     Step::Pass("narrow-division"),
     Step::Target("trim-parameters"),

@@ -32,7 +32,7 @@ use crate::frontend::{
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
     infer_alignment, lower_local_memory, merge_panic_exits, narrow_division, panic_sites,
-    superblocks, unroll_hints, unroll_private_arrays,
+    select_elements, superblocks, unroll_hints, unroll_private_arrays,
 };
 use crate::nvptx::{circular_statics, hoist_loads, launch_bounds, no_return_atomics};
 use crate::pass::{Pass, PassContext, optional, pass};
@@ -105,6 +105,7 @@ pub static PASSES: &[Pass] = &[
     optional("superblocks", "speculates the fast paths of several rare-case operations in one straight-line block", |module, _| Ok(superblocks::run(module))),
     optional("infer-alignment", "raises the alignment of accesses at addresses that advance by constant steps", |module, _| Ok(infer_alignment::run(module)?)),
     optional("narrow-division", "divides trip counts that fit into 32 bits in 32 bits", |module, _| Ok(narrow_division::run(module))),
+    optional("select-elements", "keeps private arrays in registers whose indices are one of a few constants (GPUs)", |module, _| Ok(select_elements::run(module)?)),
     optional("expand-mem-intrinsics", "expands large memset and memcpy intrinsics into loops of words", |module, _| Ok(expand_mem_intrinsics::run(module))),
     pass("demote-private-atomics", "turns atomic accesses of private memory into plain ones", |module, _| Ok(demote_private_atomics::run_on(module))),
     optional("demote-shared-loads", "turns relaxed atomic loads of work-group memory into plain loads where no store is possible in the same barrier interval", |module, _| Ok(demote_shared_loads::run(module))),

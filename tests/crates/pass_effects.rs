@@ -170,6 +170,32 @@ fn unroll_private_arrays(queue: &Queue, from: &Buffer<u32>, to: &mut Buffer<u32>
     })
 }
 
+/// The determinant of a small matrix, whose rows are swapped for the largest pivot.
+fn select_elements(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
+    queue.for_each((from, to), |(from, to)| {
+        let mut rows: [[f32; 3]; 3] =
+            std::array::from_fn(|y| std::array::from_fn(|x| from * (3 * y + x) as f32 % 0.7));
+        let mut product = 1.0;
+        for column in 0..3 {
+            let mut pivot = column;
+            for row in column + 1..3 {
+                if rows[row][column].abs() > rows[pivot][column].abs() {
+                    pivot = row;
+                }
+            }
+            rows.swap(column, pivot);
+            product *= if pivot == column { rows[column][column] } else { -rows[column][column] };
+            for row in column + 1..3 {
+                let factor = rows[row][column] / rows[column][column];
+                for k in column..3 {
+                    rows[row][k] -= factor * rows[column][k];
+                }
+            }
+        }
+        *to = product;
+    })
+}
+
 /// Neighbours in a plane, at its border those of the border.
 fn clamped_checks(
     queue: &Queue,
@@ -210,6 +236,7 @@ fn main() -> Result<(), schism::Error> {
     narrow_checks(&queue, &from, &mut to, side)?;
     merge_checks(&queue, &from, &mut row, side)?;
     strip_mine(&queue, [&numbers, &numbers], [&from, &from], &mut row)?;
+    select_elements(&queue, &from, &mut Buffer::filled(&queue, from.len(), 0.0)?)?;
     clamped_checks(&queue, &from, &mut to, side)?;
     let mut words = Buffer::filled(&queue, side + 1, 0)?;
     unroll_private_arrays(&queue, &numbers, &mut words)?;

@@ -40,6 +40,7 @@ const EFFECTS: &[(&str, &[Effect])] = &[
     ("merge-checks", &[Fewer("bra")]),
     ("loop-versioning", &[More("ld.global.nc")]),
     ("unroll-private-arrays", &[Disappears("ld.local")]),
+    ("select-elements", &[Disappears("ld.local"), Disappears("st.local")]),
     ("clamped-checks", &[More("bra")]),
     ("no-return-atomics", &[Appears("red.global.min.u32"), Disappears("atom.global.min.u32")]),
 ];

@@ -1,7 +1,7 @@
 //! Random loops with checks, before and after the passes that move checks: the same results, and
-//! the same panics at the same time.
+//! the same panics at the same time. And random work-items in lanes, and random private arrays in registers.
 
-use schism_tests::{random_gathers, random_lanes, random_loops};
+use schism_tests::{random_elements, random_gathers, random_lanes, random_loops};
 
 #[test]
 fn loops_do_after_the_passes_what_they_did_before() {
@@ -27,6 +27,21 @@ fn loops_with_loaded_indices_do_the_same_several_turns_at_once() {
     }
     // Otherwise nothing was tested.
     assert!(made >= 60, "{made} of 80");
+}
+
+#[test]
+fn private_arrays_hold_in_registers_what_they_do_in_memory() {
+    let count = std::env::var("SCHISM_TEST_ELEMENTS").ok().and_then(|count| count.parse().ok());
+    let (mut kept, count) = (0, count.unwrap_or(300));
+    for seed in 0..count {
+        match random_elements::check(seed) {
+            Ok(is_kept) => kept += usize::from(is_kept),
+            Err(failure) => panic!("{failure}"),
+        }
+    }
+    println!("{kept} of {count} in registers");
+    // Otherwise nothing was tested.
+    assert!(3 * kept >= count as usize, "{kept} of {count}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ pub mod lower_local_memory;
 pub mod merge_panic_exits;
 pub mod narrow_division;
 pub mod panic_sites;
+pub mod select_elements;
 pub mod superblocks;
 pub mod unroll_hints;
 pub mod unroll_private_arrays;

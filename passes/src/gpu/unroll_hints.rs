@@ -20,7 +20,10 @@
 //! twenty instructions. LLVM's threshold is meant for processors that do both in parallel.
 //! Unrolling also waits for memory once for all loads of the unrolled iterations, so very small
 //! loops with several loads get the hint for any trip count: for as many iterations as have
-//! `REQUESTS` loads in flight. Only innermost loops without calls and without an exit to a panic
+//! `REQUESTS` loads in flight. Where a loop ends is often in memory too, as for the rows of a sparse matrix
+//! and the words of a text. Each work-item has a trip count of its own then, most are small, and the
+//! iterations that are left over are what takes time: such a loop with one load gets the hint for `ROW`
+//! iterations, in place of LLVM's eight, which the driver's compiler would unroll once more. Only innermost loops without calls and without an exit to a panic
 //! get the hint. A loop with a hint of the kernel's author (`schism::unroll`), or of LLVM's, keeps
 //! that one.
 //!
@@ -32,6 +35,8 @@
 //! !2 = distinct !{!2, !3}
 //! !3 = !{!"llvm.loop.peeled.count", i32 7}
 //! ```
+
+use std::collections::HashSet;
 
 use inkwell::module::Module;
 use schism_llvm::{AsModule, Block, Opcode, TypeKind, Value, fast_math};
@@ -59,8 +64,14 @@ const LOADS: usize = 2;
 /// So many requests on their way are as many as memory answers at once.
 const REQUESTS: usize = 16;
 
+/// Iterations of a loop whose end is in memory that become one.
+const ROW: usize = 4;
+
 /// Loads of elements that stand side by side which become one request.
 const SIDE_BY_SIDE: usize = 4;
+
+/// So many operations are looked at between a load and the end of a loop.
+const STEPS: usize = 16;
 
 /// A loop with an operation of this weight is not peeled.
 const HEAVY: usize = 16;
@@ -125,7 +136,12 @@ fn unroll_count(cfg: &Cfg<'_>, of: &Loop) -> Option<usize> {
         let side_by_side = loads.iter().filter(|load| goes_on(cfg, of, **load)).count();
         let requests = SIDE_BY_SIDE * loads.len() - (SIDE_BY_SIDE - 1) * side_by_side;
         let enough = (SIDE_BY_SIDE * REQUESTS).div_ceil(requests.max(1)).next_power_of_two();
-        if waits { most.min(enough) } else { 1 }
+        let is_row = || loads.len() == 1 && ends == 1 && size <= WAITING && ends_in_memory(cfg, of);
+        match waits {
+            true => most.min(enough),
+            false if is_row() => most.min(ROW),
+            false => 1,
+        }
     };
     (most > 1).then(|| 1 << most.ilog2())
 }
@@ -195,6 +211,28 @@ fn goes_on<'m>(cfg: &Cfg<'m>, of: &Loop, load: Value<'m>) -> bool {
     };
     is_counter(address)
         || address.opcode() == Some(Opcode::GetElementPtr) && address.operands().any(is_counter)
+}
+
+/// Whether where the loop ends was computed from what was loaded before.
+fn ends_in_memory(cfg: &Cfg<'_>, of: &Loop) -> bool {
+    if !is_compared(cfg, of) {
+        return false;
+    }
+    let is_outside =
+        |value: &Value<'_>| value.opcode().is_some() && !of.blocks.contains(&cfg.block_of(*value));
+    let condition = cfg.blocks[of.latch].end().condition();
+    let mut open: Vec<_> = condition.operands().filter(is_outside).collect();
+    let mut seen = HashSet::new();
+    while let Some(value) = open.pop() {
+        match value.opcode() {
+            Some(Opcode::Load) => return true,
+            // What else decides is not looked at.
+            None | Some(Opcode::Phi | Opcode::Call) => {}
+            Some(_) if seen.len() < STEPS && seen.insert(value) => open.extend(value.operands()),
+            Some(_) => {}
+        }
+    }
+    false
 }
 
 /// Whether the loop ends where a value of it equals, or exceeds, one from outside that is no

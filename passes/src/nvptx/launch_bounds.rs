@@ -20,12 +20,17 @@
 //! all of them and their addresses, 90 and more. There the bounds are a limit: fewer threads have
 //! less in flight, however many loads each has.
 //!
+//! A loop that keeps most of these registers for values of its own, such as an array, gets no bounds: the
+//! assembler would store and load some of them in each iteration.
+//!
 //! The attribute `schism.block` says how large the blocks of each launch are, where that is known.
+
+use std::collections::HashSet;
 
 use inkwell::module::Module;
 use schism_llvm::{AsModule, Attribute, FUNCTION_INDEX, Value};
 
-use crate::ir::cfg::Cfg;
+use crate::ir::cfg::{Cfg, Loop};
 use crate::spec::target::NVPTX;
 
 /// The attribute that says the size of a block: three numbers with commas.
@@ -40,6 +45,10 @@ const LOADS: usize = 12;
 /// A block with this many loads takes more than 64 registers: for each a value, and an address of two
 /// registers. With fewer loads, bounds would only invite the assembler to take more.
 const LOADS_OF_BLOCK: usize = 17;
+
+/// The most registers that a loop with bounds has for values that it keeps. With bounds there are 64, also
+/// for loads and addresses.
+const KEPT: u64 = 40;
 
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>) {
@@ -69,10 +78,29 @@ fn loads_much(function: Value<'_>) -> bool {
         let instructions = cfg.blocks[block].instructions();
         instructions.into_iter().filter(|one| one.is_load_from(NVPTX.global)).count()
     };
-    (0..cfg.blocks.len()).any(|block| loads(block) >= LOADS_OF_BLOCK)
-        || cfg
-            .loops()
+    let all_loops = cfg.loops();
+    let many = (0..cfg.blocks.len()).any(|block| loads(block) >= LOADS_OF_BLOCK)
+        || all_loops
             .iter()
             .filter(|one| one.innermost)
-            .any(|one| one.blocks.iter().map(|&block| loads(block)).sum::<usize>() >= LOADS)
+            .any(|one| one.blocks.iter().map(|&block| loads(block)).sum::<usize>() >= LOADS);
+    many && all_loops.iter().all(|one| kept(&cfg, one) <= KEPT)
+}
+
+/// The registers for what a loop keeps from iteration to iteration: its phis, and what it uses from before.
+fn kept(cfg: &Cfg<'_>, of: &Loop) -> u64 {
+    let mut values: HashSet<Value<'_>> = cfg.blocks[of.header].phis().into_iter().collect();
+    for &block in &of.blocks {
+        for instruction in cfg.blocks[block].instructions() {
+            let before = |value: &Value<'_>| {
+                value.opcode().is_some()
+                    && value.is_placed()
+                    && !of.blocks.contains(&cfg.block_of(*value))
+            };
+            values.extend(instruction.operands().filter(before));
+        }
+    }
+    let Some(value) = values.iter().next() else { return 0 };
+    let layout = value.parent_function().module().data_layout();
+    values.iter().map(|value| layout.abi_size(value.ty()).div_ceil(4)).sum()
 }
