@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use schism_llvm::{Builder, Opcode, Type, TypeKind, Value};
+use schism_llvm::{Block, Builder, IntPredicate, Opcode, Type, TypeKind, Value};
 
 /// 2^31 and 2^32.
 pub(super) const HALF: i128 = 1 << 31;
@@ -144,18 +144,25 @@ impl Clamp {
     }
 }
 
+/// The numbers of 32 bits that others are a constant from stay below this, and the constants below the
+/// other one. So what is computed of them has 32 bits, and is 2^31 or more if it was limited.
+const CAP: u32 = 3 << 30;
+const FAR: i64 = 1 << 29;
+
 /// What there is of values in 32 bits.
 pub(super) struct Halves<'m> {
     function: Value<'m>,
     builder: Builder<'m>,
     made: HashMap<Value<'m>, Value<'m>>,
+    /// Lower halves that are at most [`CAP`].
+    capped: HashMap<Value<'m>, Value<'m>>,
 }
 
 impl<'m> Halves<'m> {
     /// For the values of a function.
     pub(super) fn new(function: Value<'m>) -> Self {
         let builder = Builder::new(function.module().context());
-        Self { function, builder, made: HashMap::new() }
+        Self { function, builder, made: HashMap::new(), capped: HashMap::new() }
     }
 
     /// The lower 32 bits of a number of 64 that is there anyway.
@@ -242,10 +249,58 @@ impl<'m> Halves<'m> {
         }
         let halves = [self.low_of_all(a), self.low_of_all(b)];
         self.stand_behind(call);
+        Some(self.call(clamp, halves))
+    }
+
+    fn call(&self, clamp: Clamp, halves: [Value<'m>; 2]) -> Value<'m> {
         let module = self.function.module();
         let ty = module.context().int_type(32);
         let function = module.intrinsic(schism_llvm::intrinsic_id(clamp.name()), &[ty]);
-        Some(self.builder.call_function(function, &halves))
+        self.builder.call_function(function, &halves)
+    }
+
+    /// The minimum of a number below 2^31 and one that may have 33 bits: a number of 32 bits and a
+    /// constant, or nothing if that is below zero. It is computed in 32 bits of the smaller of that number
+    /// and [`CAP`]: if that is CAP, what is computed is not the minimum, as it was not before.
+    fn limited(&mut self, call: Value<'m>) -> Option<Value<'m>> {
+        if Clamp::of(call)? != Clamp::Umin {
+            return None;
+        }
+        let [a, b] = [0, 1].map(|index| call.operand(index));
+        let is_limit = |value: Value<'m>| {
+            range(value).is_some_and(|(low, high)| {
+                let is_known = low >= 0 || (low == -1 && is_last(value, call.block()));
+                is_known && high < HALF
+            })
+        };
+        let (limit, (base, by)) = match (offset(b), offset(a)) {
+            (Some(offset), _) if is_limit(a) => (a, offset),
+            (_, Some(offset)) if is_limit(b) => (b, offset),
+            _ => return None,
+        };
+        let (low, high) = range(base)?;
+        if low < 0 || high >= FULL || by.abs() >= FAR {
+            return None;
+        }
+        let ty = call.context().int_type(32);
+        let (limit, half) = (self.low_of_all(limit), self.low_of_all(base));
+        let constant = ty.const_int(by.unsigned_abs(), false);
+        let number = if by <= 0 {
+            self.stand_behind(call);
+            self.call(Clamp::UsubSat, [half, constant])
+        } else {
+            let capped = match self.capped.get(&half) {
+                Some(capped) => *capped,
+                None => {
+                    self.stand_behind(half);
+                    self.call(Clamp::Umin, [half, ty.const_int(u64::from(CAP), false)])
+                }
+            };
+            self.capped.insert(half, capped);
+            self.stand_behind(call);
+            self.builder.add(capped, constant)
+        };
+        Some(self.call(Clamp::Umin, [limit, number]))
     }
 
     /// Computes a minimum, a maximum, or a choice between such and others, in 32 bits.
@@ -261,17 +316,22 @@ impl<'m> Halves<'m> {
             _ => false,
         };
         let Some((low, high)) = is_one.then(|| range(value)).flatten() else { return };
-        let is_signed = low < 0;
-        if low < -HALF || high >= if is_signed { HALF } else { FULL } {
-            return;
-        }
-        let half = match value.opcode() {
-            Some(Opcode::Call) => match self.clamped(value) {
-                Some(half) => half,
+        let fits = low >= -HALF && high < if low < 0 { HALF } else { FULL };
+        let is_call = value.opcode() == Some(Opcode::Call);
+        let half = match (fits, is_call) {
+            (true, true) => self.clamped(value),
+            (true, false) => Some(self.low_of_all(value)),
+            (false, _) => None,
+        };
+        let (half, (low, high)) = match half {
+            Some(half) => (half, (low, high)),
+            // It is at most what it is limited by.
+            None => match is_call.then(|| self.limited(value)).flatten() {
+                Some(half) => (half, (0, HALF - 1)),
                 None => return,
             },
-            _ => self.low_of_all(value),
         };
+        let is_signed = low < 0;
         self.stand_behind(half);
         let wide = if is_signed {
             self.builder.sext(half, value.ty())
@@ -298,9 +358,75 @@ impl<'m> Halves<'m> {
     }
 }
 
+/// The number that another one is a constant from, and by how much. Less than nothing is nothing.
+fn offset<'m>(value: Value<'m>) -> Option<(Value<'m>, i64)> {
+    let sum = |value: Value<'m>| {
+        let is_sum = value.opcode() == Some(Opcode::Add);
+        let by = is_sum.then(|| value.operand(1).as_signed()).flatten()?;
+        (by >= 0).then(|| (value.operand(0), by))
+    };
+    if value.opcode() == Some(Opcode::Call) && Clamp::of(value)? == Clamp::UsubSat {
+        let less = value.operand(1).as_signed().filter(|less| (0..FAR).contains(less))?;
+        let (base, by) = sum(value.operand(0)).unwrap_or((value.operand(0), 0));
+        return Some((base, by.checked_sub(less)?));
+    }
+    sum(value)
+}
+
+/// Whether a value is one less than a number that is not zero, since a branch has led to a block only if
+/// another number is below it.
+fn is_last<'m>(value: Value<'m>, block: Block<'m>) -> bool {
+    if value.opcode() != Some(Opcode::Add) || value.operand(1).as_signed() != Some(-1) {
+        return false;
+    }
+    let length = value.operand(0);
+    let mut block = block;
+    for _ in 0..DEPTH {
+        let users = block.as_value().users();
+        let [branch] = users[..] else { return false };
+        if !branch.is_branch() {
+            return false;
+        }
+        if branch.is_conditional() && branch.successor(0) == block {
+            let condition = branch.condition();
+            if condition.opcode() == Some(Opcode::ICmp)
+                && condition.icmp_predicate() == IntPredicate::ULT
+                && condition.operand(1) == length
+            {
+                return true;
+            }
+        }
+        block = branch.block();
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The smaller of two numbers, one of which is a constant from another one.
+    #[test]
+    fn limited_numbers_are_the_same() {
+        let most = i64::from(u32::MAX);
+        for limit in [0, 1, 5, HALF as i64 - 2, HALF as i64 - 1] {
+            for base in [0, 1, 4, 5, limit, i64::from(CAP) - 1, i64::from(CAP), most - 1, most] {
+                for by in [-FAR + 1, -5, -1, 0, 1, 5, FAR - 1] {
+                    let expected = (base + by).max(0).min(limit);
+                    let base = base as u32;
+                    let number = match by {
+                        ..=0 => base.saturating_sub(by.unsigned_abs() as u32),
+                        _ => base.min(CAP).checked_add(by as u32).expect("it has 32 bits"),
+                    };
+                    assert_eq!(
+                        i64::from(number.min(limit as u32)),
+                        expected,
+                        "{limit} {base} {by}"
+                    );
+                }
+            }
+        }
+    }
 
     /// What it gives for two numbers of 64 bits, and for their halves.
     fn both(clamp: Clamp, a: i64, b: i64) -> (i64, i32) {

@@ -39,7 +39,8 @@
 //! an address with a 64-bit index; with a 32-bit index it takes one.
 //!
 //! **Minima and maxima** of numbers that fit are those of their lower halves (`halves.rs`):
-//! a GPU has an instruction for 32 bits, and takes four for 64.
+//! a GPU has an instruction for 32 bits, and takes four for 64. So is the minimum of a number below 2^31 and
+//! of one that a sum of numbers of 32 bits may have 33 for, such as a neighbour's index.
 //!
 //! **Why it is sound.** The first check says that `%a` is below 2^31. A value that differs from it
 //! by at most 2^31 is between -2^31 and 2^32: if it is negative, its lower 32 bits are 2^31 or
@@ -181,7 +182,8 @@ impl<'m> Narrow<'m> {
         }
         let [a, b] = [comparison.operand(0), comparison.operand(1)];
         let is_sum = |value: Value<'m>| matches!(value.opcode(), Some(Opcode::Add | Opcode::Sub));
-        if !is_long(a) || !(is_sum(a) || is_sum(b)) {
+        let is_wide = |value: &Value<'m>| value.opcode() == Some(Opcode::ZExt);
+        if !is_long(a) || !(is_sum(a) || is_sum(b) || [a, b].iter().all(is_wide)) {
             return;
         }
         let (Some(x), Some(y)) = (range(a), range(b)) else { return };
