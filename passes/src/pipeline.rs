@@ -217,6 +217,7 @@ pub static PTX: &[Step] = &[
     // Superblocks end at loads.
     Step::Pass("hoist-loads"),
     Step::Pass("superblocks"),
+    Step::Pass("separate-bytes"),
     Step::Pass("launch-bounds"),
     Step::Pass("no-return-atomics"),
     Step::Pass("circular-statics"),

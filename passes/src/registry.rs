@@ -34,7 +34,9 @@ use crate::gpu::{
     infer_alignment, lower_local_memory, merge_panic_exits, narrow_division, panic_sites,
     select_elements, superblocks, unroll_hints, unroll_private_arrays,
 };
-use crate::nvptx::{circular_statics, hoist_loads, launch_bounds, no_return_atomics};
+use crate::nvptx::{
+    circular_statics, hoist_loads, launch_bounds, no_return_atomics, separate_bytes,
+};
 use crate::pass::{Pass, PassContext, optional, pass};
 use crate::spec::target_library::TargetLibraryInfo;
 use crate::specialize::dead_arguments::Kept;
@@ -114,6 +116,7 @@ pub static PASSES: &[Pass] = &[
     pass("address-spaces", "moves pointers into the target's address spaces", |module, cx| Ok(address_spaces::run(module, &cx.spec.target, &cx.kernels())?)),
     // nvptx
     optional("hoist-loads", "requests global memory before the roots and quotients of a block", |module, _| Ok(hoist_loads::run(module))),
+    optional("separate-bytes", "keeps loads of bytes apart whose values a loop uses", |module, _| Ok(separate_bytes::run(module))),
     optional("launch-bounds", "gives kernels with many loads in a loop more registers", |module, _| Ok(launch_bounds::run(module))),
     optional("no-return-atomics", "makes no-return atomics of updates of global memory whose previous value nobody uses", |module, _| Ok(no_return_atomics::run(module))),
     pass("circular-statics", "declares statics that refer to each other in a cycle before their definitions", |module, _| Ok(circular_statics::run(module))),

@@ -196,6 +196,19 @@ fn select_elements(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> O
     })
 }
 
+/// How often the bytes of a word occur in many others.
+fn separate_bytes(queue: &Queue, words: &Buffer<[u8; 16]>, to: &mut Buffer<u32>) -> Outcome {
+    queue.for_each((to, words, whole(words)), |(to, word, words)| {
+        let mut counts = [0_u32; 16];
+        for other in words {
+            for (count, byte) in counts.iter_mut().zip(word) {
+                *count += u32::from(*byte == other[0]);
+            }
+        }
+        *to = counts.iter().fold(0, |all, count| all * 31 + count);
+    })
+}
+
 /// Neighbours in a plane, at its border those of the border.
 fn clamped_checks(
     queue: &Queue,
@@ -237,6 +250,8 @@ fn main() -> Result<(), schism::Error> {
     merge_checks(&queue, &from, &mut row, side)?;
     strip_mine(&queue, [&numbers, &numbers], [&from, &from], &mut row)?;
     select_elements(&queue, &from, &mut Buffer::filled(&queue, from.len(), 0.0)?)?;
+    let texts = Buffer::filled(&queue, side, [7; 16])?;
+    separate_bytes(&queue, &texts, &mut Buffer::filled(&queue, side, 0)?)?;
     clamped_checks(&queue, &from, &mut to, side)?;
     let mut words = Buffer::filled(&queue, side + 1, 0)?;
     unroll_private_arrays(&queue, &numbers, &mut words)?;

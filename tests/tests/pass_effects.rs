@@ -41,6 +41,7 @@ const EFFECTS: &[(&str, &[Effect])] = &[
     ("loop-versioning", &[More("ld.global.nc")]),
     ("unroll-private-arrays", &[Disappears("ld.local")]),
     ("select-elements", &[Disappears("ld.local"), Disappears("st.local")]),
+    ("separate-bytes", &[More("ld.global.nc.b8")]),
     ("clamped-checks", &[More("bra")]),
     ("no-return-atomics", &[Appears("red.global.min.u32"), Disappears("atom.global.min.u32")]),
 ];

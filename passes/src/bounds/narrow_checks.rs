@@ -54,7 +54,9 @@
 use std::collections::{HashMap, HashSet};
 
 use inkwell::module::Module;
-use schism_llvm::{AsModule, Block, Builder, IntPredicate, ModuleRef, Opcode, TypeKind, Value};
+use schism_llvm::{
+    AsModule, Block, Builder, IntPredicate, ModuleRef, Opcode, TypeKind, Value, intrinsic_id,
+};
 
 use crate::bounds::halves::{FULL, HALF, Halves, Range, extend, is_long, range};
 
@@ -72,6 +74,9 @@ pub fn run_raw(module: ModuleRef<'_>) {
         let builder = Builder::new(module.context());
         let (halves, checks) = (Halves::new(function), HashMap::new());
         let mut narrow = Narrow { builder, halves, checks };
+        for instruction in function.instructions() {
+            saturate(instruction, &narrow.builder);
+        }
         for instruction in function.instructions() {
             narrow.halves.clamp(instruction);
         }
@@ -191,8 +196,17 @@ impl<'m> Narrow<'m> {
         let predicate = comparison.icmp_predicate();
         let fits = match predicate {
             IntPredicate::EQ | IntPredicate::NE => most - least < FULL,
-            IntPredicate::ULT | IntPredicate::ULE | IntPredicate::UGT | IntPredicate::UGE => {
-                least >= 0 && most < FULL
+            IntPredicate::ULT | IntPredicate::ULE | IntPredicate::UGT | IntPredicate::UGE
+                if least >= 0 =>
+            {
+                most < FULL
+            }
+            // A negative number is larger than what it is compared with, and so is its half.
+            IntPredicate::ULT | IntPredicate::UGE => {
+                least >= -HALF && most <= HALF && y.0 >= 0 && x.1 < HALF
+            }
+            IntPredicate::UGT | IntPredicate::ULE => {
+                least >= -HALF && most <= HALF && x.0 >= 0 && y.1 < HALF
             }
             _ => least >= -HALF && most < HALF,
         };
@@ -273,6 +287,51 @@ impl<'m> Narrow<'m> {
         self.builder.position_before(before);
         Some(extend(&self.builder, low, index.ty(), true))
     }
+}
+
+/// Has a minimum of a difference that is zero where it would be negative be one of a saturated difference:
+/// `x < d ? 0 : min(limit, x - d)` becomes `min(limit, x.saturating_sub(d))`. It is never negative.
+fn saturate<'m>(choice: Value<'m>, builder: &Builder<'m>) {
+    let Some((limit, number, less)) = saturated(choice) else { return };
+    builder.position_before(choice);
+    let module = choice.parent_function().module();
+    let intrinsic = |name| module.intrinsic(intrinsic_id(name), &[choice.ty()]);
+    let difference = builder.call_function(intrinsic("llvm.usub.sat"), &[number, less]);
+    let new = builder.call_function(intrinsic("llvm.umin"), &[limit, difference]);
+    choice.replace_uses(new);
+    choice.erase();
+}
+
+/// The limit, the number and what is taken away from it.
+fn saturated(choice: Value<'_>) -> Option<(Value<'_>, Value<'_>, Value<'_>)> {
+    if choice.opcode() != Some(Opcode::Select) || !is_long(choice) || !choice.operand(1).is_zero() {
+        return None;
+    }
+    let (condition, minimum) = (choice.operand(0), choice.operand(2));
+    let is_umin = |callee: Value<'_>| callee.intrinsic_id() == intrinsic_id("llvm.umin");
+    if condition.opcode() != Some(Opcode::ICmp) || !minimum.callee().is_some_and(is_umin) {
+        return None;
+    }
+    [0, 1].into_iter().find_map(|index| {
+        let (limit, difference) = (minimum.operand(1 - index), minimum.operand(index));
+        if difference.opcode() != Some(Opcode::Add) {
+            return None;
+        }
+        let (number, less) =
+            (difference.operand(0), difference.operand(1).as_signed()?.checked_neg()?);
+        // What is compared may be what was extended.
+        let compared = condition.operand(0);
+        let is_number = compared == number
+            || number.opcode() == Some(Opcode::ZExt) && number.operand(0) == compared;
+        let bound = condition.operand(1).as_signed()?;
+        let is_less = match condition.icmp_predicate() {
+            IntPredicate::EQ => bound == 0 && less == 1,
+            IntPredicate::ULT => bound == less,
+            _ => false,
+        };
+        let is_it = is_number && is_less && less > 0;
+        is_it.then(|| (limit, number, number.ty().const_int(less.cast_unsigned(), false)))
+    })
 }
 
 /// Joins two steps of an address, the first of which is a product, where nobody else needs the

@@ -5,3 +5,4 @@ pub mod circular_statics;
 pub mod hoist_loads;
 pub mod launch_bounds;
 pub mod no_return_atomics;
+pub mod separate_bytes;

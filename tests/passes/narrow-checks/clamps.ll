@@ -32,13 +32,13 @@ define i64 @below(i32 %len32, i32 %x32) {
   %before = add nsw i64 %x, -1
   %least = call i64 @llvm.umin.i64(i64 %last, i64 %before)
   %is.first = icmp eq i32 %x32, 0
-  %chosen = select i1 %is.first, i64 0, i64 %least
+  %chosen = select i1 %is.first, i64 5, i64 %least
   %most = call i64 @llvm.smax.i64(i64 %chosen, i64 7)
   ret i64 %most
 }
 ; CHECK-LABEL: @below
 ; CHECK: = call i32 @llvm.umin.i32(i32
-; CHECK: = select i1 %is.first, i32 0, i32
+; CHECK: = select i1 %is.first, i32 5, i32
 ; CHECK: = call i32 @llvm.smax.i32(i32
 ; CHECK-NEXT: = zext nneg i32
 ; CHECK-NEXT: ret i64

@@ -45,3 +45,22 @@ define i64 @unknown(i32 %place, i32 range(i32 0, -2147483648) %len.32) {
 ; CHECK: define i64 @unknown
 ; CHECK: call i64 @llvm.umin.i64
 ; CHECK: ret i64
+
+; A difference that is zero where it would be negative is a saturated one, and never negative; a last index may be -1, and is compared so.
+define i64 @before(i32 range(i32 0, -2147483648) %place, i32 range(i32 0, -2147483648) %side.32, ptr %p) {
+  %side = zext nneg i32 %side.32 to i64
+  %last = add nsw i64 %side, -1
+  %x = zext nneg i32 %place to i64
+  %before = add nsw i64 %x, -1
+  %is.first = icmp eq i32 %place, 0
+  %limited = call i64 @llvm.umin.i64(i64 %last, i64 %before)
+  %left = select i1 %is.first, i64 0, i64 %limited
+  %small = icmp ult i64 %last, 2147483648
+  store i1 %small, ptr %p
+  ret i64 %left
+}
+; CHECK: define i64 @before
+; CHECK: = call i32 @llvm.usub.sat.i32(i32 %place, i32 1)
+; CHECK: = call i32 @llvm.umin.i32
+; CHECK: = icmp ult i32 {{...}}, -2147483648
+; CHECK: ret i64
