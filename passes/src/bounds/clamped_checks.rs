@@ -248,6 +248,7 @@ fn apply<'m>(cfg: &Cfg<'m>, end: Value<'m>, guards: &Guards<'m>) {
     let builder = Builder::before(end);
     let wide = block.function().ty().context().int_type(64);
     let small = wide.const_int(SMALL, false);
+    let half = wide.const_int(u64::from(u32::MAX), false);
     let mut sizes: HashSet<Value<'m>> = HashSet::new();
     let mut all = None;
     // A size may be poison where an earlier check fails. That check's own comparison fails, too.
@@ -263,7 +264,10 @@ fn apply<'m>(cfg: &Cfg<'m>, end: Value<'m>, guards: &Guards<'m>) {
                     add(builder.icmp(IntPredicate::ULT, factor, small));
                 }
             }
-            let product = product.iter().copied().reduce(|a, b| builder.mul(a, b));
+            // A product of two numbers of 32 bits is one instruction. If a factor has more, it is not
+            // small either.
+            let factors = product.iter().map(|factor| builder.and(*factor, half));
+            let product = factors.reduce(|a, b| builder.mul(a, b));
             let product = product.expect("a product has factors");
             sum = Some(sum.map_or(product, |sum| builder.add(sum, product)));
         }

@@ -90,6 +90,7 @@ pub fn run_raw(module: ModuleRef<'_>) {
         }
         for block in function.blocks() {
             narrow.indices(block);
+            narrow.factors(block);
             join_steps(block, &narrow.builder);
             extend_here(block, &narrow.builder);
         }
@@ -244,6 +245,26 @@ impl<'m> Narrow<'m> {
         join.set_operand(1, new);
         if second.users().is_empty() {
             second.erase();
+        }
+    }
+
+    /// Has factors of which only the lower halves count be extended from those: LLVM makes a multiplication
+    /// of 32 bits of such products.
+    fn factors(&mut self, block: Block<'m>) {
+        for product in block.instructions() {
+            if product.opcode() != Some(Opcode::Mul) || !is_long(product) {
+                continue;
+            }
+            for place in [0, 1] {
+                let factor = product.operand(place);
+                let is_half = factor.opcode() == Some(Opcode::And)
+                    && factor.operand(1).as_unsigned() == Some(u64::from(u32::MAX));
+                if is_half {
+                    let low = self.halves.low(factor.operand(0));
+                    self.builder.position_before(product);
+                    product.set_operand(place, self.builder.zext(low, factor.ty()));
+                }
+            }
         }
     }
 

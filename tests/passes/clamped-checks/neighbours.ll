@@ -76,14 +76,14 @@ declare i32 @id()
 ; CHECK: define float @neighbours
 ; CHECK: icmp ult i64 %last, 2147483648
 ; CHECK: icmp ult i64 %side, 2147483648
-; CHECK: br i1 %10, label %go, label %11
-; CHECK: icmp ult i64 %18, %len
-; CHECK: br i1 %25, label %go, label %failed
+; CHECK: br i1 {{...}}, label %go, label %
+; CHECK: = icmp ult i64 {{...}}, %len
+; CHECK: br i1 {{...}}, label %go, label %failed
 ; CHECK: go:
 ; CHECK: call i64 @llvm.usub.sat.i64
 ; CHECK: load float
 ; CHECK: define float @one_more
 ; CHECK: %own.inside = icmp ult i64 %own, %len
-; CHECK: select i1 %5, i1 %own.inside, i1 false
+; CHECK: = select i1 {{...}}, i1 %own.inside, i1 false
 ; CHECK: define float @not_clamped
 ; CHECK: br i1 %both, label %go, label %failed
