@@ -183,8 +183,12 @@ impl Bench {
             }
             table.add(&lines);
         }
-        for line in all.lines().filter(|line| line.starts_with("device ")).take(3) {
-            println!("{line}");
+        let mut devices: Vec<&str> = Vec::new();
+        for line in all.lines().filter(|line| line.starts_with("device ")) {
+            if !devices.contains(&line) {
+                println!("{line}");
+                devices.push(line);
+            }
         }
         println!("{}", baseline::version(nvcc)?);
         print!("{}", table.render());
