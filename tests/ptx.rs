@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use schism_hcf::{KernelRef, RecordRef};
 use schism_jit::{JitError, PtxCode, PtxOptions, Request, compile_ptx};
 use schism_jit_abi::Param;
+use schism_jit_abi::ptxas::Ptxas;
 
 use crate::container::records_of;
 use crate::{amdgcn, skip, spirv};
@@ -59,17 +60,7 @@ pub struct Outcome {
 /// NVIDIA's assembler, if there is one; otherwise says how it could be had.
 #[must_use]
 pub fn assembler() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places: Vec<PathBuf> =
-        std::env::var_os("SCHISM_PTXAS").map(PathBuf::from).into_iter().collect();
-    places.extend(std::env::split_paths(&path).map(|folder| folder.join("ptxas")));
-    let cuda = std::env::var_os("CUDA_HOME").map(PathBuf::from);
-    places.extend(
-        cuda.into_iter()
-            .chain([PathBuf::from("/usr/local/cuda")])
-            .map(|cuda| cuda.join("bin/ptxas")),
-    );
-    let found = places.into_iter().find(|place| place.is_file());
+    let found = Ptxas::find().ok().map(|ptxas| ptxas.path().to_owned());
     if found.is_none() {
         skip::say(
             "no ptxas, so the PTX is not assembled; SCHISM_PTXAS may name one (PyPI: nvidia-cuda-nvcc)",

@@ -221,6 +221,20 @@ impl Devices {
                         ),
                     );
                 }
+                Target::Sass(processor) => {
+                    let (major, minor) = processor.capability();
+                    let more = if processor.is_open() {
+                        format!(" or a higher one of {major}.x")
+                    } else {
+                        ", no others".to_owned()
+                    };
+                    line(
+                        "cuda",
+                        format!(
+                            "GPUs of compute capability {major}.{minor}{more} ({target}){partly}"
+                        ),
+                    );
+                }
                 Target::Amdgcn(_) => {
                     line("hip", format!("AMD GPUs with this processor ({target}){partly}"));
                 }
@@ -277,7 +291,9 @@ fn collect(
     let _ = writeln!(text, "{:>10}  in all", in_words(total));
     let system: Vec<&str> = libraries.system.iter().map(String::as_str).collect();
     let _ = writeln!(text, "needs of the system {}", system.join(", "));
-    if devices.aot.keys().any(|target| matches!(target, Target::Ptx(_))) || devices.jit {
+    if devices.aot.keys().any(|target| matches!(target, Target::Ptx(_) | Target::Sass(_)))
+        || devices.jit
+    {
         text.push_str("GPUs need NVIDIA's driver, which comes with the system\n");
     }
     if devices.aot.keys().any(|target| matches!(target, Target::Amdgcn(_))) {
@@ -354,6 +370,9 @@ mod tests {
                 entry: "k".into(),
                 flags: 0,
                 assumptions: 0,
+                block: [0; 3],
+                aligned: 0,
+                narrow: 0,
                 needs: 0,
                 stack: None,
             };

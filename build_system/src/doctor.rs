@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use schism_jit_abi::ptxas::Ptxas;
+
 use crate::artifacts::Installed;
 use crate::command;
 use crate::error::Result;
@@ -59,6 +61,10 @@ fn examine(report: &mut Report, home: &Home, toolchain: &Toolchain) {
         Ok(Some(installed)) => {
             components(report, &installed);
             open_cl(report, home);
+            report.more(match Ptxas::find() {
+                Ok(ptxas) => format!("targets sass:…: {}", ptxas.path().display()),
+                Err(error) => format!("no targets sass:…: {error}"),
+            });
         }
         Ok(None) => {
             report.bad("plugin", "not built from these sources yet; `cargo schism setup` builds it")

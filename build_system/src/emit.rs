@@ -10,6 +10,7 @@ use schism_hcf::{
     AMD_PROCESSORS, AmdProcessor, KernelRef, Level, PROCESSORS, Processor, RecordRef,
 };
 use schism_jit_abi::library::{CompileRequest, LaunchAssumptions, Stage2};
+use schism_jit_abi::ptxas::Ptxas;
 use schism_jit_abi::{ASSUME_DIVISIBLE, ASSUME_INDEX_32, FLAG_PORTABLE_MATH};
 use tempfile::TempDir;
 
@@ -608,7 +609,11 @@ impl Job<'_> {
 /// blocks of this size, which need not divide its range.
 fn assumed(kernel: &KernelRef<'_>, group: &GroupSize) -> LaunchAssumptions {
     let divisible = if kernel.groups.is_some() { ASSUME_DIVISIBLE } else { 0 };
-    LaunchAssumptions { flags: ASSUME_INDEX_32 | divisible, block: group.xyz() }
+    LaunchAssumptions {
+        flags: ASSUME_INDEX_32 | divisible,
+        block: group.xyz(),
+        ..LaunchAssumptions::default()
+    }
 }
 
 /// What passes say of a kernel, without the name of its function: each kernel has one.
@@ -657,14 +662,13 @@ fn about_launch(what: What, kernel: &KernelRef<'_>, group: &GroupSize) -> String
 
 /// Assembles PTX, and disassembles what comes out.
 fn sass(ptx: &str, processor: &str) -> Result<String> {
-    let assembler = tool("ptxas", "SCHISM_PTXAS")?;
+    let ptxas = Ptxas::find().map_err(|error| Error::Usage(error.to_string()))?;
     let disassembler = tool("nvdisasm", "SCHISM_NVDISASM")?;
     let folder = scratch_folder()?;
-    let (source, code) = (folder.path().join("kernel.ptx"), folder.path().join("kernel.cubin"));
-    std::fs::write(&source, ptx).at("write", &source)?;
-    let mut assemble = Command::new(assembler);
-    assemble.arg(format!("--gpu-name={processor}")).arg("--output-file").args([&code, &source]);
-    command::capture(assemble, "to assemble PTX", "It comes with CUDA.")?;
+    let code = folder.path().join("kernel.cubin");
+    let assembled = ptxas.assemble(ptx.as_bytes(), processor);
+    let assembled = assembled.map_err(|error| Error::Usage(error.to_string()))?;
+    std::fs::write(&code, assembled).at("write", &code)?;
     let mut disassemble = Command::new(disassembler);
     disassemble.arg(&code);
     command::capture(disassemble, "to show machine code", "It comes with CUDA.")

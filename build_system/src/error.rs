@@ -9,6 +9,13 @@ pub enum Error {
     #[error("{0}\n\n`cargo schism --help` lists the verbs")]
     Usage(String),
 
+    /// A target needs NVIDIA's assembler.
+    #[error(
+        "`sass:` asks for machine code of NVIDIA's GPUs, which ptxas makes: {0}\n\
+         `ptx:` needs no ptxas: there the driver makes machine code at the first launch"
+    )]
+    NoPtxas(schism_jit_abi::ptxas::PtxasError),
+
     /// The folder of compiled kernels cannot be used.
     #[error("{0}")]
     Cache(schism_cache::Problem),

@@ -15,7 +15,8 @@ use std::process::Command;
 
 use cargo_metadata::{Metadata, MetadataCommand, Package};
 use lexopt::Arg::{Long, Short, Value};
-use schism_hcf::{TargetError, Targets};
+use schism_hcf::{Target, TargetError, Targets};
+use schism_jit_abi::ptxas::{self, Ptxas};
 
 use crate::error::{Error, Result};
 
@@ -91,11 +92,21 @@ pub fn apply(
             None => of_manifest(cargo.get_program(), arguments)?,
         },
     };
+    if targets.as_ref().is_some_and(|targets| targets.others().iter().any(is_machine_code)) {
+        // Every crate of the build takes the same.
+        let found = Ptxas::find().map_err(Error::NoPtxas)?;
+        cargo.env(ptxas::VARIABLE, found.path());
+    }
     match &targets {
         Some(targets) => cargo.env(VARIABLE, targets.to_string()),
         None => cargo.env_remove(VARIABLE),
     };
     Ok(targets)
+}
+
+/// Whether NVIDIA's assembler makes the code for a target.
+fn is_machine_code(target: &Target) -> bool {
+    matches!(target, Target::Sass(_))
 }
 
 /// The targets in the manifests of the packages that these arguments select.
@@ -255,7 +266,7 @@ mod tests {
             ("--targets --release", "no target is named"),
             ("--targets=", "no target is named"),
             ("--targets host,,ptx:sm_80", "no target is named"),
-            ("--targets ptx:sm_7", "no processor `sm_7`; `ptx:` takes one of sm_70"),
+            ("--targets ptx:sm_7", "no processor `sm_7`; `ptx:` and `sass:` take one of sm_70"),
             ("--targets ptx:banana", "no processor `banana`"),
             ("--targets sm_80", "a target is `host`"),
             ("--targets host,host", "`host` is named twice"),

@@ -8,23 +8,28 @@
 //! | `plain` | launches that begin at zero, with less than 2³¹ work-items in each dimension on a GPU |
 //! | `general` | any size, sub-grids, values of specialization constants; on the CPU only for kernels with such constants, in SPIR-V without them |
 //! | `offset`, `general-offset` | the same for launches with an offset, for kernels that read it |
+//! | `block-256`, `whole-256`, … | on NVIDIA's GPUs: what most launches satisfy, see [`versions`] |
 //!
 //! Stage 2 is the library that `SCHISM_JIT` names. It runs on the LLVM that this process has
 //! already loaded. Each kernel is compiled separately, so the result depends neither on the number
 //! of threads nor on the rest of the crate.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rustc_middle::ty::TyCtxt;
 use rustc_session::Session;
 use rustc_span::Symbol;
-use schism_hcf::{Code, Container, Image, KernelRef, Level, RecordRef, Target, Targets};
+use schism_hcf::{
+    Code, Container, Image, KernelRef, Level, ParameterKind, RecordRef, Target, Targets,
+};
 use schism_jit_abi::library::{CompileRequest, CompiledKernel, LaunchAssumptions, Refused, Stage2};
+use schism_jit_abi::ptxas::{self, Ptxas};
 use schism_jit_abi::{
-    ABI_VERSION, ASSUME_INDEX_32, BACKEND_FAILED, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS,
-    FLAG_PORTABLE_MATH, STACK_UNKNOWN, UNRESOLVED_SYMBOLS, UNSUPPORTED,
+    ABI_VERSION, ASSUME_DIVISIBLE, ASSUME_INDEX_32, BACKEND_FAILED, FLAG_BASE, FLAG_OFFSET,
+    FLAG_OPEN_CONSTANTS, FLAG_PORTABLE_MATH, GPU_BLOCKS, INTERNAL, STACK_UNKNOWN,
+    UNRESOLVED_SYMBOLS, UNSUPPORTED,
 };
 use schism_passes::pipeline::DISABLE_PASSES;
 
@@ -47,6 +52,8 @@ const MOST_THREADS: usize = 8;
 pub(crate) struct Plan {
     targets: Vec<Target>,
     stage2: PathBuf,
+    /// NVIDIA's assembler, if one of the targets needs it.
+    ptxas: Option<Ptxas>,
     /// Whether kernels on the CPU take the host's mathematics library: those of parallel iterators
     /// do, by default.
     host_mathematics: bool,
@@ -63,15 +70,26 @@ pub(crate) struct Missing {
     pub note: &'static str,
 }
 
+/// Whether some of the targets that a list names need NVIDIA's assembler.
+fn needs_ptxas(list: &str) -> bool {
+    list.split(',').any(|target| target.trim().starts_with("sass:"))
+}
+
 /// Adds the inputs to the crate's dependency information, so that cargo builds it again when they
 /// change.
 pub(crate) fn track(sess: &Session) {
     let note = |variable| track::variable(sess, variable).filter(|value| !value.is_empty());
-    if note(TARGETS).is_some()
+    if let Some(targets) = note(TARGETS)
         && let Some(library) = note(STAGE2)
     {
-        crate::rustc::files(sess).borrow_mut().insert(Symbol::intern(&library));
+        let file = |path: &str| crate::rustc::files(sess).borrow_mut().insert(Symbol::intern(path));
+        file(&library);
         note(DISABLE_PASSES);
+        if needs_ptxas(&targets) {
+            note(ptxas::VARIABLE);
+            let found = Ptxas::find().ok();
+            found.and_then(|found| found.path().to_str().map(&file));
+        }
     }
 }
 
@@ -104,8 +122,20 @@ pub(crate) fn plan(tcx: TyCtxt<'_>) -> Plan {
              `cargo schism build --targets`"
         ));
     }
+    let mut ptxas = None;
+    if targets.iter().any(|target| matches!(target, Target::Sass(_))) {
+        match Ptxas::find() {
+            Ok(found) => ptxas = Some(found),
+            Err(error) => {
+                sess.dcx().err(format!(
+                    "{TARGETS} asks for machine code of NVIDIA's GPUs (`sass:`), which ptxas makes: {error}; `ptx:` needs none"
+                ));
+            }
+        }
+    }
     Plan {
         targets,
+        ptxas,
         stage2: stage2.map(PathBuf::from).unwrap_or_default(),
         host_mathematics: stdpar::is_in_sight(tcx),
     }
@@ -117,9 +147,13 @@ impl Plan {
         if self.targets.is_empty() {
             return String::new();
         }
-        let about = self.stage2.metadata().ok();
-        let changed = about.as_ref().and_then(|about| about.modified().ok());
-        format!("{:?} {:?} {:?}", self, about.map(|about| about.len()), changed)
+        let about = |path: &Path| {
+            let about = path.metadata().ok();
+            let changed = about.as_ref().and_then(|about| about.modified().ok());
+            (about.map(|about| about.len()), changed)
+        };
+        let assembler = self.ptxas.as_ref().map(|ptxas| about(ptxas.path()));
+        format!("{:?} {:?} {:?}", self, about(&self.stage2), assembler)
     }
 
     /// Adds code of its kernels to a container. Returns the kernels that cannot be compiled.
@@ -151,8 +185,9 @@ impl Plan {
                 continue;
             }
             for &target in &self.targets {
-                let forms = forms(kernel, target, self.host_mathematics);
-                jobs.extend(forms.map(|form| PassContext { kernel, index, target, form }));
+                let forms = forms(kernel, target, self.host_mathematics).into_iter();
+                let ptxas = self.ptxas.as_ref();
+                jobs.extend(forms.map(|form| PassContext { kernel, index, target, form, ptxas }));
             }
         }
         let results = run_all(&jobs, |job| job.run(stage2, &record));
@@ -192,39 +227,94 @@ impl Plan {
 }
 
 /// One of the variants of a kernel's code for a target.
-#[derive(Clone, Copy)]
+#[derive(Clone, Debug)]
 struct Form {
-    name: &'static str,
+    name: String,
     flags: u32,
-    assumptions: u32,
+    assumptions: LaunchAssumptions,
 }
 
-fn forms(
-    kernel: &KernelRef<'_>,
-    target: Target,
-    host_mathematics: bool,
-) -> impl Iterator<Item = Form> + use<> {
+fn forms(kernel: &KernelRef<'_>, target: Target, host_mathematics: bool) -> Vec<Form> {
     let constants = if kernel.spec_constants.is_empty() { 0 } else { FLAG_OPEN_CONSTANTS };
-    let (plain_assumptions, general, always) = match target {
-        Target::Host(_) if host_mathematics => (0, constants, 0),
-        Target::Host(_) => (0, constants, FLAG_PORTABLE_MATH),
-        Target::Ptx(_) | Target::Amdgcn(_) => (ASSUME_INDEX_32, constants | FLAG_BASE, 0),
+    let nothing = LaunchAssumptions::default();
+    let small = LaunchAssumptions { flags: ASSUME_INDEX_32, ..nothing };
+    let (plain, general, always) = match target {
+        Target::Host(_) if host_mathematics => (nothing, constants, 0),
+        Target::Host(_) => (nothing, constants, FLAG_PORTABLE_MATH),
+        Target::Ptx(_) | Target::Sass(_) => {
+            let narrow = params(kernel, ParameterKind::Integer);
+            (LaunchAssumptions { narrow, ..small }, constants | FLAG_BASE, 0)
+        }
+        Target::Amdgcn(_) => (small, constants | FLAG_BASE, 0),
         // Of a program that a driver has built nobody can set a variable.
-        Target::Spirv => (0, FLAG_BASE, 0),
+        Target::Spirv => (nothing, FLAG_BASE, 0),
     };
-    let form = |name, flags, assumptions| Form { name, flags: flags | always, assumptions };
-    let forms = [
-        form("plain", 0, plain_assumptions),
-        form("general", general, 0),
-        form("offset", FLAG_OFFSET, plain_assumptions),
-        form("general-offset", general | FLAG_OFFSET, 0),
-    ];
-    let has_offset = kernel.offset_variant.is_some();
-    forms.into_iter().enumerate().filter_map(move |(place, form)| {
-        let is_general = place % 2 == 1;
-        let wanted = (form.flags & FLAG_OFFSET == 0 || has_offset) && (!is_general || general != 0);
-        wanted.then_some(form)
-    })
+    let form = |name: &str, flags, assumptions| {
+        let name = name.to_owned();
+        Form { name, flags: flags | always, assumptions }
+    };
+    let mut forms = vec![form("plain", 0, plain)];
+    if general != 0 {
+        forms.push(form("general", general, nothing));
+    }
+    if kernel.offset_variant.is_some() {
+        forms.push(form("offset", FLAG_OFFSET, plain));
+        if general != 0 {
+            forms.push(form("general-offset", general | FLAG_OFFSET, nothing));
+        }
+    }
+    if let Target::Ptx(_) | Target::Sass(_) = target {
+        let versions = versions(kernel, plain).into_iter();
+        forms.extend(versions.map(|(name, assumptions)| form(&name, 0, assumptions)));
+    }
+    forms
+}
+
+/// The versions of a kernel for NVIDIA's GPUs that assume what holds for most launches: what the
+/// runtime has stage 2 assume at a first launch, see `docs/design/launches.md`.
+///
+/// Machine code of the kernels of `cargo schism bench gpu` shows which assumptions matter:
+///
+/// - **Narrow integers** save a third of the instructions of some kernels and hold nearly always, so
+///   `plain` assumes them, too.
+/// - **Aligned addresses** make one access of up to four, where elements have several fields.
+/// - **The block** lets kernels with groups unroll their loops: they have up to half as many
+///   instructions. Kernels without groups get as many registers as such blocks can have.
+/// - **A range that the block divides**, and integers that are multiples of 16, save up to a
+///   quarter where rows of a matrix are read. Both hold for sizes that are powers of two, and each
+///   alone saves little, so one version has both. Kernels with groups gain nothing by them.
+fn versions(kernel: &KernelRef<'_>, plain: LaunchAssumptions) -> Vec<(String, LaunchAssumptions)> {
+    /// Groups that programs often choose, by their dimensions.
+    const GROUPS: [[[u32; 3]; 2]; 3] =
+        [[[256, 1, 1], [128, 1, 1]], [[16, 16, 1], [32, 8, 1]], [[8, 8, 4], [8, 8, 8]]];
+    let Some(dimension) = (kernel.dimensions as usize).checked_sub(1) else { return Vec::new() };
+    let aligned = params(kernel, ParameterKind::Pointer);
+    let of_block = |block| LaunchAssumptions { block, aligned, ..plain };
+    let named = |kind: &str, assumptions: LaunchAssumptions| {
+        let [x, y, z] = assumptions.block;
+        let block = [x, y, z].map(|items| items.to_string());
+        let dimensions = block.len().min(dimension + 1);
+        (format!("{kind}-{}", block[..dimensions].join("x")), assumptions)
+    };
+    if kernel.groups.is_some() {
+        let sizes = GROUPS.get(dimension).into_iter().flatten();
+        return sizes.map(|&size| named("block", of_block(size))).collect();
+    }
+    let Some(&block) = GPU_BLOCKS.get(dimension) else { return Vec::new() };
+    let block = of_block(block);
+    let whole = LaunchAssumptions {
+        flags: block.flags | ASSUME_DIVISIBLE,
+        aligned: aligned | params(kernel, ParameterKind::Integer),
+        ..block
+    };
+    vec![named("block", block), named("whole", whole)]
+}
+
+/// The parameters of a kind that code can make assumptions about: those of 64 bits among the first.
+fn params(kernel: &KernelRef<'_>, kind: ParameterKind) -> u64 {
+    let params = kernel.parameters.iter().zip(0..u64::BITS);
+    let wanted = params.filter(|(param, _)| param.kind == kind && param.size == 8);
+    wanted.fold(0, |mask, (_, index)| mask | 1 << index)
 }
 
 /// A compilation of one kernel.
@@ -234,6 +324,7 @@ struct PassContext<'a> {
     index: usize,
     target: Target,
     form: Form,
+    ptxas: Option<&'a Ptxas>,
 }
 
 impl PassContext<'_> {
@@ -242,12 +333,18 @@ impl PassContext<'_> {
         let image = images.find(|image| image.format == SOURCE).map_or(&[][..], |image| image.data);
         let wanted =
             CompileRequest { image, kernel: self.kernel, flags: self.form.flags, links: &[] };
-        let flags = self.form.assumptions;
-        let assumptions = LaunchAssumptions { flags, ..LaunchAssumptions::default() };
+        let assumptions = self.form.assumptions;
         match self.target {
             Target::Host(level) => stage2.compile_cpu(wanted, level.as_str(), [0; 3]),
             Target::Ptx(processor) => {
                 stage2.compile_ptx(wanted, &processor.to_string(), assumptions)
+            }
+            Target::Sass(processor) => {
+                let ptxas = self.ptxas.ok_or_else(|| Refused {
+                    code: INTERNAL,
+                    reason: "there is no ptxas".to_owned(),
+                })?;
+                stage2.compile_sass(wanted, &processor.to_string(), assumptions, ptxas)
             }
             Target::Amdgcn(processor) => {
                 stage2.compile_amdgcn(wanted, processor.as_str(), assumptions)
@@ -257,18 +354,21 @@ impl PassContext<'_> {
     }
 
     fn image(&self, made: CompiledKernel) -> Image {
-        let Form { name: form, flags, assumptions } = self.form;
+        let Form { name: form, flags, assumptions } = &self.form;
         let target = self.target.to_string().replacen(':', ".", 1);
         Image {
             name: format!("{target}.{}.{form}", self.kernel.name),
             format: Code::format(self.target).to_owned(),
-            variant: form.to_owned(),
+            variant: form.clone(),
             code: Some(Code {
                 target: self.target,
                 interface: ABI_VERSION,
                 entry: made.entry,
-                flags,
-                assumptions,
+                flags: *flags,
+                assumptions: assumptions.flags,
+                block: assumptions.block,
+                aligned: assumptions.aligned,
+                narrow: assumptions.narrow,
                 needs: made.needs,
                 stack: Some(made.stack).filter(|stack| *stack != STACK_UNKNOWN),
             }),

@@ -647,11 +647,61 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
         }
         return code;
     }
+    if unsafe { image.cast::<[u8; 4]>().read_unaligned() } == *b"\x7fELF" {
+        assert_eq!((count, image as usize % 8), (0, 0), "a file has no options, and is aligned");
+        let (bytes, variables) = unsafe { Cubin(image.cast()).read() };
+        let bytes = unsafe { std::slice::from_raw_parts(image.cast(), bytes as usize) };
+        let code = CString::new(format!("cubin {:x}", hash(bytes))).expect("no NUL");
+        return keep(module, code, variables, Vec::new());
+    }
     let text = unsafe { CStr::from_ptr(image) }.to_string_lossy();
     assert!(text.contains(".version") && text.contains(".entry"), "this is no PTX: {text}");
     let lines = (0..count as usize).any(|index| unsafe { options.add(index).read() } == 13);
     assert_eq!(lines, text.contains("\t.loc\t"), "the driver is asked for lines where there are some");
     keep(module, unsafe { CStr::from_ptr(image) }.to_owned(), variables(&text), Vec::new())
+}
+
+/// FNV-1a.
+fn hash(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+/// A file of machine code in memory: an ELF file.
+struct Cubin(*const u8);
+
+impl Cubin {
+    unsafe fn at<T: Copy>(&self, offset: u64) -> T {
+        unsafe { self.0.add(offset as usize).cast::<T>().read_unaligned() }
+    }
+
+    /// How many bytes it has, and its variables, which are zero.
+    unsafe fn read(&self) -> (u64, Vec<Variable>) {
+        const SYMBOLS: u32 = 2;
+        const OBJECT: u8 = 1;
+        let word = |offset| unsafe { self.at::<u64>(offset) };
+        let half = |offset| u64::from(unsafe { self.at::<u16>(offset) });
+        assert_eq!(half(18), 190, "the machine");
+        let section = |index: u64| word(40) + 64 * index;
+        let end = (word(40) + half(58) * half(60)).max(word(32) + half(54) * half(56));
+        let mut variables = Vec::new();
+        for table in (0..half(60)).map(section) {
+            if unsafe { self.at::<u32>(table + 4) } != SYMBOLS {
+                continue;
+            }
+            let names = word(section(unsafe { self.at::<u32>(table + 40) }.into()) + 24);
+            for symbol in (0..word(table + 32) / 24).map(|index| word(table + 24) + 24 * index) {
+                let bytes = word(symbol + 16) as usize;
+                if unsafe { self.at::<u8>(symbol + 4) } & 15 == OBJECT && bytes > 0 {
+                    let name = names + u64::from(unsafe { self.at::<u32>(symbol) });
+                    let name = unsafe { CStr::from_ptr(self.0.add(name as usize).cast()) };
+                    let name = name.to_str().expect("UTF-8").to_owned();
+                    variables.push((name, module_memory(bytes), bytes));
+                }
+            }
+        }
+        (end, variables)
+    }
 }
 
 /// Counts a call that loads code, which may fail.

@@ -1,16 +1,17 @@
 //! Code compiled ahead of time is in the program's containers, runs without stage 2, and gives the
 //! host's results.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
 use schism_hcf::{Container, RecordRef, records, sections_of_file};
+use schism_jit_abi::ptxas::Ptxas;
 use schism_tests::container::containers;
 use schism_tests::lab::{Compiler, Lab, clean_command, describe, output, source, text, workspace};
-use schism_tests::skip;
+use schism_tests::{ptx, skip};
 
 /// Stage 2, which makes the code; `None` if there is none.
 fn stage2() -> Option<PathBuf> {
@@ -125,14 +126,18 @@ fn the_container_has_all_that_a_launch_needs() {
         let (host, ptx) = (forms("host:x86-64"), forms("ptx:sm_80"));
         let (offset, constants) =
             (kernel.offset_variant.is_some(), !kernel.spec_constants.is_empty());
-        assert_eq!(
-            ptx,
-            if offset {
-                &["general", "general-offset", "offset", "plain"][..]
-            } else {
-                &["general", "plain"]
-            }
-        );
+        let [first, second] = match (kernel.groups.is_some(), kernel.dimensions) {
+            (false, 1) => ["block-256", "whole-256"],
+            (false, 2) => ["block-32x8", "whole-32x8"],
+            (false, _) => ["block-32x4x2", "whole-32x4x2"],
+            (true, 1) => ["block-128", "block-256"],
+            (true, 2) => ["block-16x16", "block-32x8"],
+            (true, _) => ["block-8x8x4", "block-8x8x8"],
+        };
+        let offsets: &[&str] = if offset { &["general-offset", "offset"] } else { &[] };
+        let mut expected = [&[first, second, "general", "plain"], offsets].concat();
+        expected.sort_unstable();
+        assert_eq!(ptx, expected);
         assert_eq!(
             host,
             match (offset, constants) {
@@ -545,6 +550,147 @@ fn with_a_compiler_a_gpu_gets_what_it_asks_for() {
         said[1].contains("the driver refuses its code") && said[6].starts_with("range: sm_80"),
         "{said:?}"
     );
+}
+
+/// A program with versions of its kernels for these targets, and the fake driver beside it; for
+/// machine code only where there is an assembler.
+fn with_versions(lab: &Lab, name: &str, targets: &str) -> Option<PathBuf> {
+    let ptxas = if targets.contains("sass") { Some(ptx::assembler()?) } else { None };
+    let folder = lab.folder(name);
+    let mut driver = lab.rustc(Compiler::Stock, &folder);
+    driver.args(["--crate-type=cdylib", "-O"]);
+    text(driver.arg(source("crates/fake_cuda.rs")));
+    let mut compile = rustc(lab, &folder, targets);
+    compile.envs(ptxas.map(|ptxas| ("SCHISM_PTXAS", ptxas)));
+    text(compile.arg(source("crates/cuda_versions.rs")).args(["-o", "program"]));
+    Some(folder.join("program"))
+}
+
+/// FNV-1a.
+fn hash(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+/// What the program with versions says, with the names of versions in place of their hashes: for
+/// each launch, what it loaded the first time and the second time.
+fn versions_taken(program: &Path, command: &mut Command) -> (Vec<String>, String) {
+    let (said, told) = lines(command);
+    let codes = container(program).images.into_iter().filter(|image| image.code.is_some());
+    let names: BTreeMap<String, String> = codes
+        .map(|image| {
+            (format!("{:x}", hash(&image.data)), format!("{}/{}", image.format, image.variant))
+        })
+        .collect();
+    let name = |word: &str| names.get(word).cloned();
+    let words = |line: &String| {
+        let (what, rest) = line.split_once(": ").unwrap_or((line, ""));
+        let named = |word: &str| name(word).unwrap_or_else(|| word.to_owned());
+        format!("{what}: {}", rest.split(' ').map(named).collect::<Vec<_>>().join(" "))
+    };
+    (said.iter().map(words).collect(), told)
+}
+
+/// What the launches load whose code is in this format.
+fn expected_versions(format: &str) -> Vec<String> {
+    [
+        "all holds: whole-256 nothing",
+        "a rest: block-256 nothing",
+        // It is there already.
+        "an odd number: nothing nothing",
+        "an address: plain nothing",
+        "other blocks: nothing nothing",
+        "a small range: nothing nothing",
+        "a large number: general nothing",
+        "not adapted: nothing nothing",
+        "groups of 256: block-256 nothing",
+        "groups of 128: block-128 nothing",
+        "groups of 64: plain nothing",
+        "two dimensions: whole-32x8 nothing",
+        // Its code has an open constant.
+        "a constant: general nothing",
+    ]
+    .map(|line| {
+        let (what, rest) = line.split_once(": ").expect("what is loaded");
+        let version = rest.split(' ').next().expect("a version");
+        match version {
+            "nothing" => line.to_owned(),
+            version => format!("{what}: {format}/{version} nothing"),
+        }
+    })
+    .into()
+}
+
+#[test]
+fn a_launch_takes_the_version_that_fits_it() {
+    let Some(lab) = lab() else { return };
+    for (name, targets, format) in [
+        ("aot-versions", "ptx:sm_90", "ptx"),
+        ("aot-versions-sass", "sass:sm_90", "cubin"),
+        ("aot-versions-both", "ptx:sm_90,sass:sm_90", "cubin"),
+    ] {
+        let Some(program) = with_versions(lab, name, targets) else { continue };
+        let mut run = on_gpu(&program, without_stage2(&program), "90");
+        let (said, told) = versions_taken(&program, &mut run);
+        assert_eq!(said, expected_versions(format), "{targets}: {told}");
+        // A compiler makes no difference to launches of which nothing optional is requested.
+        let mut run = on_gpu(&program, clean_command(&program), "90");
+        let (said, _) = versions_taken(&program, &mut run);
+        let but_last = |lines: &[String]| lines[..lines.len() - 1].to_vec();
+        assert_eq!(but_last(&said), but_last(&expected_versions(format)), "{targets}");
+    }
+}
+
+#[test]
+fn machine_code_for_other_processors_is_left_alone() {
+    let Some(lab) = lab() else { return };
+    let both = "ptx:sm_90,sass:sm_90";
+    let Some(program) = with_versions(lab, "aot-other-both", both) else { return };
+    let (said, _) =
+        versions_taken(&program, &mut on_gpu(&program, without_stage2(&program), "100"));
+    assert_eq!(said, expected_versions("ptx"));
+    // What the driver refuses is compiled of PTX, which is told.
+    let mut refusing = on_gpu(&program, without_stage2(&program), "90");
+    refusing.env("FAKE_CUDA_FAULTS", "cuModuleLoadDataEx:1=209");
+    let (said, told) = versions_taken(&program, &mut refusing);
+    let mut expected = expected_versions("cubin");
+    expected[0] = "all holds: ptx/whole-256 nothing".to_owned();
+    assert_eq!(said, expected);
+    assert!(
+        told.contains("for ptx:sm_90 now, because that for sass:sm_90 cannot be used"),
+        "{told}"
+    );
+    let Some(program) = with_versions(lab, "aot-other-sass", "sass:sm_90") else { return };
+    for capability in ["89", "100"] {
+        let (said, _) = lines(&mut on_gpu(&program, without_stage2(&program), capability));
+        assert!(said.len() == 1 && said[0].contains("its compiler"), "{capability}: {said:?}");
+    }
+}
+
+#[test]
+fn the_assembler_takes_every_version() {
+    let Some(lab) = lab() else { return };
+    let Some(program) = with_versions(lab, "aot-assembled", "ptx:sm_90") else { return };
+    let Some(_) = ptx::assembler() else { return };
+    let ptxas = Ptxas::find().expect("an assembler");
+    let codes = container(&program).images.into_iter().filter(|image| image.code.is_some());
+    for image in codes {
+        let assembled = ptxas.assemble(&image.data, "sm_90");
+        assembled.unwrap_or_else(|error| panic!("{}: {error}", image.name));
+    }
+}
+
+#[test]
+fn machine_code_needs_an_assembler() {
+    let Some(lab) = lab() else { return };
+    let folder = lab.folder("aot-no-ptxas");
+    let mut compile = rustc(lab, &folder, "sass:sm_90");
+    compile.env("SCHISM_PTXAS", "/nowhere/ptxas").arg(source("crates/cuda_versions.rs"));
+    let output = output(&mut compile);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{}", describe(&compile, &output));
+    assert!(said.contains("which ptxas makes: SCHISM_PTXAS is `/nowhere/ptxas`"), "{said}");
+    assert!(said.contains("`ptx:` needs none"), "{said}");
 }
 
 /// The program with code for one target of each kind, and the fake drivers beside it.

@@ -22,6 +22,9 @@ const DRIVER: &str = "cargo-schism";
 /// What a pack may weigh, to be carried with a message.
 const LIMIT: u64 = 60 << 20;
 
+/// Compressing a file with more bytes is worth a word.
+const LARGE: u64 = 64 << 20;
+
 /// The script, with places for what is measured, its programs and the subject's name.
 const SCRIPT: &str = r#"#!/bin/sh
 # Measures {WHAT}; the arguments are those of `cargo schism bench {SUBJECT}`.
@@ -56,7 +59,7 @@ pub struct Contents<'a> {
 pub fn write(folder: &Path, ready: &Ready, contents: &Contents<'_>) -> Result<ExitCode> {
     std::fs::create_dir_all(folder).at("create", folder)?;
     for (program, name) in contents.programs {
-        copy(program, &folder.join(name))?;
+        compress(program, &folder.join(name))?;
     }
     copy(contents.stage2, &folder.join(STAGE2))?;
     let this = std::env::current_exe().at("find", DRIVER)?;
@@ -66,7 +69,7 @@ pub fn write(folder: &Path, ready: &Ready, contents: &Contents<'_>) -> Result<Ex
         what: "the compiler's installation".to_owned(),
         path: lib.join("libLLVM.so"),
     })?;
-    compress(&llvm, folder)?;
+    compress(&llvm, &folder.join(llvm.file_name().unwrap_or_default()))?;
     let script = folder.join("run.sh");
     let programs: Vec<&str> = contents.programs.iter().map(|(_, name)| *name).collect();
     let text = SCRIPT
@@ -110,21 +113,26 @@ pub fn copy(from: &Path, to: &Path) -> Result<()> {
     std::fs::copy(from, to).at("copy", from).map(drop)
 }
 
-/// Compresses LLVM into the folder, unless an earlier pack has it there.
-fn compress(llvm: &Path, folder: &Path) -> Result<()> {
-    let name = llvm.file_name().unwrap_or_default();
-    let to = folder.join(Path::new(name)).with_added_extension("xz");
+/// Compresses a file to where the script unpacks it, unless an earlier pack has it there.
+fn compress(from: &Path, unpacked: &Path) -> Result<()> {
+    let to = unpacked.with_added_extension("xz");
     let time = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
-    if time(&to).is_some_and(|packed| time(llvm).is_some_and(|plain| plain < packed)) {
+    if time(&to).is_some_and(|packed| time(from).is_some_and(|plain| plain < packed)) {
         return Ok(());
     }
-    eprintln!("compressing LLVM, which takes a minute or two");
+    // What an earlier pack's script has unpacked, which it would keep.
+    if unpacked.exists() {
+        std::fs::remove_file(unpacked).at("remove", unpacked)?;
+    }
+    if std::fs::metadata(from).is_ok_and(|data| data.len() > LARGE) {
+        eprintln!("compressing {}, which takes a minute or two", from.display());
+    }
     let part = to.with_added_extension("part");
     let file = std::fs::File::create(&part).at("create", &part)?;
     let mut xz = Command::new("xz");
-    xz.args(["-6", "--threads=0", "--keep", "--stdout"]).arg(llvm).stdout(Stdio::from(file));
+    xz.args(["-6", "--threads=0", "--keep", "--stdout"]).arg(from).stdout(Stdio::from(file));
     let what = command::describe(&xz);
-    let status = command::status(xz, "to compress LLVM", "Install xz (the package xz-utils).")?;
+    let status = command::status(xz, "to compress a pack", "Install xz (the package xz-utils).")?;
     if !status.success() {
         return Err(Error::Failed { what, status, detail: String::new() });
     }

@@ -246,3 +246,26 @@ fn usage_errors_have_their_own_exit_code() {
         help.status.success() && String::from_utf8_lossy(&help.stdout).contains("SCHISM_RUSTC_SRC")
     );
 }
+
+#[test]
+fn machine_code_needs_an_assembler_that_is_there() {
+    let machine = Machine::new("machine-code");
+    let build = |assembler: &str| {
+        let mut build = machine.schism("build --targets host,sass:sm_90");
+        build.env("SCHISM_PTXAS", assembler).output().unwrap()
+    };
+    let output = build("/nowhere/ptxas");
+    let said = stderr(&output);
+    assert!(!output.status.success(), "{said}");
+    let reason = "which ptxas makes: SCHISM_PTXAS is `/nowhere/ptxas`, which is no file";
+    assert!(said.contains(reason) && said.contains("`ptx:` needs no ptxas"), "{said}");
+    // Any file will do here: nothing is assembled.
+    let output = build("/bin/sh");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(variable(&machine, "SCHISM_TARGETS").as_deref(), Some("host,sass:sm_90"));
+    assert_eq!(variable(&machine, "SCHISM_PTXAS").as_deref(), Some("/bin/sh"));
+    // Other targets need none.
+    let mut build = machine.schism("build --targets ptx:sm_90");
+    let output = build.env("SCHISM_PTXAS", "/nowhere/ptxas").output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+}

@@ -121,6 +121,10 @@ pub const ALIGNED: u64 = 16;
 /// 32-bit integers.
 pub const NARROW: u64 = 1 << 31;
 
+/// The blocks of launches that choose none, by the dimensions of their range: threads in each
+/// dimension, x first. Small ranges have smaller ones.
+pub const GPU_BLOCKS: [[u32; 3]; 3] = [[256, 1, 1], [32, 8, 1], [32, 4, 2]];
+
 /// The launch's range, and its last id including the offset, are below 2³¹ in each dimension.
 pub const ASSUME_INDEX_32: u32 = 1;
 /// The range is a multiple of the block in each dimension: every work-item of a block is inside.

@@ -24,7 +24,7 @@
 //!
 //! With the feature `hcf` a container's `schism_hcf::Parameter` converts to a [`Param`] by `From`.
 //! The feature `library` adds the module `library`, which opens stage 2 and compiles with it,
-//! through safe functions.
+//! through safe functions, and the module `ptxas`, which makes machine code of PTX.
 #![no_std]
 
 #[cfg(feature = "library")]
@@ -36,6 +36,8 @@ mod gpu;
 mod hcf;
 #[cfg(feature = "library")]
 pub mod library;
+#[cfg(feature = "library")]
+pub mod ptxas;
 
 use core::ffi::{CStr, c_void};
 

@@ -11,10 +11,11 @@ use std::vec::Vec;
 
 use schism_hcf::KernelRef;
 
+use crate::ptxas::{Ptxas, PtxasError};
 use crate::{
-    ABI_VERSION, Bytes, Constant, CpuObject, CpuRequest, ENTRY_SYMBOL, EntryFn, GpuKernel,
-    GpuRequest, JitApi, OK, Param, TARGET_AMDGCN, TARGET_AMDGCN_ASSEMBLY, TARGET_PTX, TARGET_SPIRV,
-    Text, code, version_of,
+    ABI_VERSION, BACKEND_FAILED, Bytes, Constant, CpuObject, CpuRequest, ENTRY_SYMBOL, EntryFn,
+    GpuKernel, GpuRequest, INTERNAL, JitApi, OK, Param, TARGET_AMDGCN, TARGET_AMDGCN_ASSEMBLY,
+    TARGET_PTX, TARGET_SPIRV, Text, code, version_of,
 };
 
 /// Stage 2, open. It stays loaded until the process ends.
@@ -77,6 +78,10 @@ pub struct LaunchAssumptions {
     pub flags: u32,
     /// The work-items of a block in each dimension, x first, if they are known; else zeros.
     pub block: [u32; 3],
+    /// [`GpuRequest::aligned`].
+    pub aligned: u64,
+    /// [`GpuRequest::narrow`].
+    pub narrow: u64,
 }
 
 /// Code of one kernel.
@@ -173,6 +178,28 @@ impl Stage2 {
         self.compile_gpu(wanted, TARGET_PTX, processor, assumptions)
     }
 
+    /// Compiles a kernel to machine code of an NVIDIA processor such as `sm_90`: a cubin.
+    ///
+    /// # Errors
+    /// If stage 2 rejects it, or the assembler does.
+    pub fn compile_sass(
+        &self,
+        wanted: CompileRequest<'_>,
+        processor: &str,
+        assumptions: LaunchAssumptions,
+        ptxas: &Ptxas,
+    ) -> Result<CompiledKernel, Refused> {
+        let made = self.compile_ptx(wanted, processor, assumptions)?;
+        let code = ptxas.assemble(&made.code, processor).map_err(|error| Refused {
+            code: match error {
+                PtxasError::Refused { .. } => BACKEND_FAILED,
+                _ => INTERNAL,
+            },
+            reason: error.to_string(),
+        })?;
+        Ok(CompiledKernel { code, ..made })
+    }
+
     /// Compiles a kernel to SPIR-V for OpenCL's devices: little-endian words.
     ///
     /// # Errors
@@ -237,8 +264,8 @@ impl Stage2 {
             group: assumptions.block,
             assumptions: assumptions.flags,
             local_align: wanted.kernel.groups.unwrap_or_default().local_align,
-            aligned: 0,
-            narrow: 0,
+            aligned: assumptions.aligned,
+            narrow: assumptions.narrow,
             libdevice: Bytes::EMPTY,
         };
         let mut out = MaybeUninit::<GpuKernel>::uninit();

@@ -106,8 +106,7 @@ pub struct Image {
 /// Numbers are those of the interface between the runtime and stage 2, in the version given here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// The target that it was compiled for. The image's format is `ptx` or, for the host's
-    /// processors, `elf`.
+    /// The target that it was compiled for. The image's format is [the target's](Code::format).
     pub target: Target,
     /// The version of the interface.
     pub interface: u32,
@@ -117,6 +116,13 @@ pub struct Code {
     pub flags: u32,
     /// What every launch of it satisfies, a sum of assumptions; the key `facts`.
     pub assumptions: u32,
+    /// The work-items of a block in each dimension, x first, in every launch of it; zeros if they
+    /// may be any.
+    pub block: [u32; 3],
+    /// Bit `i`: parameter `i` is a multiple of 16 in every launch of it.
+    pub aligned: u64,
+    /// Bit `i`: parameter `i` is below 2³¹ in every launch of it.
+    pub narrow: u64,
     /// What it needs and takes: a sum of flags.
     pub needs: u32,
     /// The stack that it needs in bytes, without that of functions outside its object; `None` if
@@ -131,6 +137,7 @@ impl Code {
         match target {
             Target::Host(_) => "elf",
             Target::Ptx(_) => "ptx",
+            Target::Sass(_) => "cubin",
             Target::Amdgcn(_) => "amdgcn",
             Target::Spirv => "spirv",
         }

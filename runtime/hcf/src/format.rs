@@ -54,10 +54,14 @@
 //!       start=N                    where the previous image ends, rounded up to a multiple of 16; the first: 0
 //!       size=N                     the last image ends where the appendix does; bytes between images are zero
 //!     {.code                       absent for images that stage 2 makes code of
-//!       target=TARGET              host:LEVEL (then the format is elf) or ptx:PROCESSOR (then it is ptx)
-//!       interface=N                this number and the next three are below 2^32
+//!       target=TARGET              host:LEVEL (then the format is elf), ptx:PROCESSOR (ptx), sass:PROCESSOR (cubin),
+//!                                  amdgcn:PROCESSOR (amdgcn) or spirv (spirv)
+//!       interface=N                this number, flags, facts and needs are below 2^32
 //!       flags=N
 //!       facts=N
+//!       block=N N N                may be absent; numbers from 1 to 2^32 - 1
+//!       aligned=N( N)*             absent if there are none; numbers of parameters below 64, in ascending order
+//!       narrow=N( N)*              the same
 //!       needs=N
 //!       stack=N                    may be absent
 //!       entry=TEXT                 not empty

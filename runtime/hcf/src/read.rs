@@ -1,7 +1,7 @@
 //! Reads images and kernels from a tree of nodes: what [`format`](mod@crate::format) lists, and
 //! nothing else.
 
-use std::{borrow::Cow, collections::HashSet, fmt};
+use std::{borrow::Cow, collections::HashSet, fmt, str::FromStr};
 
 use crate::{
     Addresses, Code, Groups, HcfError, ImageRef, KernelRef, Parameter, ParameterKind, Problem,
@@ -113,6 +113,19 @@ fn code(node: &Node<'_>, path: Path<'_>, format: &str) -> Result<Code, HcfError>
     let interface = entries.small("interface")?;
     let flags = entries.small("flags")?;
     let assumptions = entries.small("facts")?;
+    let block = match entries.optional_text("block") {
+        Some(written) => block(&written).ok_or_else(|| {
+            entries.invalid("block", "three numbers from 1 to 2^32 - 1, with a space between")
+        })?,
+        None => [0; 3],
+    };
+    let mut params = |key| match entries.optional_text(key) {
+        Some(written) => bits(&written).ok_or_else(|| {
+            entries.invalid(key, "numbers below 64 in ascending order, with a space between")
+        }),
+        None => Ok(0),
+    };
+    let (aligned, narrow) = (params("aligned")?, params("narrow")?);
     let needs = entries.small("needs")?;
     let stack = if entries.has("stack") { Some(entries.number("stack")?) } else { None };
     let entry = entries.text("entry")?.into_owned();
@@ -120,7 +133,29 @@ fn code(node: &Node<'_>, path: Path<'_>, format: &str) -> Result<Code, HcfError>
         return Err(entries.invalid("entry", "a symbol, which is not empty"));
     }
     entries.finish()?;
-    Ok(Code { target, interface, entry, flags, assumptions, needs, stack })
+    Ok(Code { target, interface, entry, flags, assumptions, block, aligned, narrow, needs, stack })
+}
+
+/// The work-items of a block, none of them zero.
+fn block(written: &str) -> Option<[u32; 3]> {
+    let numbers: Option<Vec<u32>> = written.split(' ').map(decimal).collect();
+    let block: [u32; 3] = numbers?.try_into().ok()?;
+    (!block.contains(&0)).then_some(block)
+}
+
+/// The mask with these bits, which ascend.
+fn bits(written: &str) -> Option<u64> {
+    let numbers: Option<Vec<u32>> = written.split(' ').map(decimal).collect();
+    let numbers = numbers?;
+    let good = numbers.is_sorted_by(|a, b| a < b) && numbers.iter().all(|&bit| bit < u64::BITS);
+    good.then(|| numbers.iter().fold(0, |mask, bit| mask | 1 << bit))
+}
+
+/// A number without sign or leading zero.
+fn decimal<N: FromStr>(written: &str) -> Option<N> {
+    let decimal = written == "0"
+        || (!written.starts_with('0') && written.bytes().all(|byte| byte.is_ascii_digit()));
+    written.parse().ok().filter(|_| decimal)
 }
 
 /// The rest of the appendix, after the images before.
@@ -444,14 +479,9 @@ impl<'n, 'a> Entries<'n, 'a> {
 
     fn number(&mut self, key: &'static str) -> Result<u64, HcfError> {
         let written = self.text(key)?;
-        let decimal = written == "0"
-            || (!written.starts_with('0') && written.bytes().all(|b| b.is_ascii_digit()));
-        match written.parse() {
-            Ok(number) if decimal => Ok(number),
-            _ => {
-                Err(self.invalid(key, "a decimal number below 2^64, without sign or leading zero"))
-            }
-        }
+        decimal(&written).ok_or_else(|| {
+            self.invalid(key, "a decimal number below 2^64, without sign or leading zero")
+        })
     }
 
     fn small(&mut self, key: &'static str) -> Result<u32, HcfError> {

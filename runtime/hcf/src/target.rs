@@ -24,6 +24,9 @@ pub enum Target {
     Host(Level),
     /// NVIDIA GPUs, as PTX, which their driver compiles.
     Ptx(Processor),
+    /// NVIDIA GPUs, as machine code (SASS) for one processor and later ones of the same major
+    /// number.
+    Sass(Processor),
     /// AMD GPUs, as code objects for one processor.
     Amdgcn(AmdProcessor),
     /// OpenCL's devices, as SPIR-V, which their drivers compile.
@@ -147,6 +150,22 @@ impl Processor {
         }
     }
 
+    /// Whether machine code for this processor runs on one with a compute capability: that is one
+    /// of the same major number, and not an earlier one.
+    ///
+    /// ```
+    /// use schism_hcf::Processor;
+    ///
+    /// let processor: Processor = "sm_80".parse()?;
+    /// assert!(processor.machine_code_runs_on((8, 0)) && processor.machine_code_runs_on((8, 6)));
+    /// assert!(!processor.machine_code_runs_on((9, 0)) && !processor.machine_code_runs_on((7, 5)));
+    /// # Ok::<(), schism_hcf::TargetError>(())
+    /// ```
+    #[must_use]
+    pub fn machine_code_runs_on(&self, capability: (u32, u32)) -> bool {
+        self.major == capability.0 && self.runs_on(capability)
+    }
+
     /// The compute capability of the processor: major and minor number.
     #[must_use]
     pub const fn capability(&self) -> (u32, u32) {
@@ -170,11 +189,11 @@ pub enum TargetError {
     /// Its kind is unknown.
     #[error(
         "there is no target `{0}`; a target is `host`, `host:LEVEL` such as `host:x86-64-v3`, `ptx:PROCESSOR` such as `ptx:sm_80`, \
-         `amdgcn:PROCESSOR` such as `amdgcn:gfx90a`, or `spirv`"
+         `sass:PROCESSOR` such as `sass:sm_90`, `amdgcn:PROCESSOR` such as `amdgcn:gfx90a`, or `spirv`"
     )]
     Kind(String),
     /// The processor is unknown.
-    #[error("there is no processor `{0}`; `ptx:` takes one of {list}", list = PROCESSORS.join(", "))]
+    #[error("there is no processor `{0}`; `ptx:` and `sass:` take one of {list}", list = PROCESSORS.join(", "))]
     Processor(String),
     /// The processor of AMD's is unknown.
     #[error("there is no processor `{0}`; `amdgcn:` takes one of {list}", list = AMD_PROCESSORS.join(", "))]
@@ -230,6 +249,7 @@ impl FromStr for Target {
     fn from_str(text: &str) -> Result<Self, TargetError> {
         match text.split_once(':') {
             Some(("ptx", processor)) => processor.parse().map(Self::Ptx),
+            Some(("sass", processor)) => processor.parse().map(Self::Sass),
             Some(("amdgcn", processor)) => processor.parse().map(Self::Amdgcn),
             Some(("host", level)) => level.parse().map(Self::Host),
             None if text == "spirv" => Ok(Self::Spirv),
@@ -266,6 +286,7 @@ impl fmt::Display for Target {
         match self {
             Self::Host(level) => write!(f, "host:{level}"),
             Self::Ptx(processor) => write!(f, "ptx:{processor}"),
+            Self::Sass(processor) => write!(f, "sass:{processor}"),
             Self::Amdgcn(processor) => write!(f, "amdgcn:{processor}"),
             Self::Spirv => f.write_str("spirv"),
         }
@@ -291,6 +312,12 @@ pub struct Targets {
 }
 
 impl Targets {
+    /// The targets but for `host`, in ascending order.
+    #[must_use]
+    pub fn others(&self) -> &[Target] {
+        &self.others
+    }
+
     /// The targets of a program that is built for processors of this level, in ascending order.
     ///
     /// # Errors
@@ -373,7 +400,9 @@ mod tests {
             (" ", "no target is named"),
             ("host,", "no target is named"),
             (",", "no target is named"),
-            ("ptx:sm_7", "no processor `sm_7`; `ptx:` takes one of sm_70, sm_72"),
+            ("ptx:sm_7", "no processor `sm_7`; `ptx:` and `sass:` take one of sm_70, sm_72"),
+            ("sass:sm_7", "no processor `sm_7`; `ptx:` and `sass:` take one of sm_70, sm_72"),
+            ("sass:", "no processor ``"),
             ("ptx:banana", "no processor `banana`"),
             ("ptx:sm_99", "no processor `sm_99`"),
             ("ptx:sm_080", "no processor `sm_080`"),
@@ -402,11 +431,14 @@ mod tests {
 
     #[test]
     fn order_makes_no_difference() {
-        let one = "spirv,amdgcn:gfx90a,ptx:sm_90,host,ptx:sm_80,host:x86-64-v4";
-        let other = "host:x86-64-v4,ptx:sm_80,amdgcn:gfx90a,spirv,ptx:sm_90,host";
+        let one = "spirv,amdgcn:gfx90a,sass:sm_90,ptx:sm_90,host,ptx:sm_80,host:x86-64-v4";
+        let other = "host:x86-64-v4,ptx:sm_80,amdgcn:gfx90a,spirv,ptx:sm_90,sass:sm_90,host";
         let [one, other] = [one, other].map(|text| text.parse::<Targets>().unwrap());
         assert_eq!(one, other);
-        assert_eq!(one.to_string(), "host,host:x86-64-v4,ptx:sm_80,ptx:sm_90,amdgcn:gfx90a,spirv");
+        assert_eq!(
+            one.to_string(),
+            "host,host:x86-64-v4,ptx:sm_80,ptx:sm_90,sass:sm_90,amdgcn:gfx90a,spirv"
+        );
     }
 
     #[test]
@@ -414,6 +446,11 @@ mod tests {
         let runs = |name: &str, capability| name.parse::<Processor>().unwrap().runs_on(capability);
         assert!(runs("sm_75", (7, 5)) && runs("sm_75", (12, 1)) && !runs("sm_75", (7, 2)));
         assert!(runs("sm_90", (10, 0)) && !runs("sm_90a", (10, 0)) && runs("sm_90a", (9, 0)));
+        let machine_code =
+            |name: &str, on| name.parse::<Processor>().unwrap().machine_code_runs_on(on);
+        assert!(machine_code("sm_80", (8, 9)) && !machine_code("sm_86", (8, 0)));
+        assert!(machine_code("sm_90", (9, 0)) && !machine_code("sm_90", (10, 0)));
+        assert!(machine_code("sm_100f", (10, 3)) && !machine_code("sm_100a", (10, 3)));
         assert!(runs("sm_100f", (10, 3)) && !runs("sm_100f", (11, 0)) && !runs("sm_103f", (10, 0)));
     }
 }

@@ -98,6 +98,12 @@ fn digits(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The numbers of the bits that are set, in ascending order.
+fn bits(mask: u64) -> String {
+    let set = (0..u64::BITS).filter(|bit| mask >> bit & 1 != 0);
+    set.map(|bit| bit.to_string()).collect::<Vec<_>>().join(" ")
+}
+
 /// The header, as it grows.
 #[derive(Default)]
 struct Text(String);
@@ -141,6 +147,14 @@ impl Text {
         self.pair("interface", code.interface);
         self.pair("flags", code.flags);
         self.pair("facts", code.assumptions);
+        if code.block != [0; 3] {
+            self.pair("block", code.block.map(|items| items.to_string()).join(" "));
+        }
+        for (key, params) in [("aligned", code.aligned), ("narrow", code.narrow)] {
+            if params != 0 {
+                self.pair(key, bits(params));
+            }
+        }
         self.pair("needs", code.needs);
         if let Some(stack) = code.stack {
             self.pair("stack", stack);

@@ -1,14 +1,18 @@
 //! AOT code: which of it serves a launch, and when stage 2 is used instead.
 //!
-//! Beside the image that stage 2 compiles, a container may have AOT code for some targets. Of the
-//! code that serves a launch on a device, the one for the best target is used. If it is complete,
-//! that is, if it has all properties that the launch requests, nothing else is tried: this costs no
-//! compilation. If the launch requests optional properties (relaxed mathematics, constants with
-//! values built in), stage 2 is tried first, and the AOT code is the fallback.
+//! Beside the image that stage 2 compiles, a container may have AOT code for some targets, in a few
+//! versions with different [assumptions](Assumptions). Of the code that serves a launch on a device,
+//! the one for the best target is used, and of that the version with the most assumptions. If it is
+//! complete, that is, if it has all properties that the launch requests, nothing else is tried: this
+//! costs no compilation. If the launch requests optional properties (relaxed mathematics, constants
+//! with values built in), stage 2 is tried first, and the AOT code is the fallback. PTX is the
+//! fallback of machine code that the driver refuses.
+
+use std::cmp::Reverse;
 
 use schism_hcf::{Code, ImageRef, KernelRef, RecordRef, Target};
 use schism_jit_abi::{
-    ABI_VERSION, ASSUME_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS, FLAG_PORTABLE_MATH,
+    ABI_VERSION, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS, FLAG_PORTABLE_MATH,
 };
 
 use crate::code::assumptions::Assumptions;
@@ -46,8 +50,62 @@ fn takes(on: &dyn AotTarget, image: &ImageRef<'_>, code: &Code) -> bool {
     const KNOWN: u32 = FLAG_OFFSET | FLAG_BASE | FLAG_OPEN_CONSTANTS | FLAG_PORTABLE_MATH;
     let understood = code.interface == ABI_VERSION
         && code.flags & !KNOWN == 0
-        && code.assumptions & !ASSUME_INDEX_32 == 0;
+        && Assumptions::of_code(code).is_some();
     understood && on.runs(code.target) && on.reads(image)
+}
+
+/// All code of a kernel that serves launches on a device for which its assumptions hold, and these.
+fn all<'r, 'a>(
+    record: &'r RecordRef<'a>,
+    kernel: &KernelRef<'_>,
+    variant: &Variant,
+    on: &dyn AotTarget,
+) -> impl Iterator<Item = (&'r ImageRef<'a>, &'r Code, Assumptions)> {
+    let offset = variant.offset && kernel.offset_variant.is_some();
+    let serves = move |code: &Code| {
+        let has = |flag| code.flags & flag != 0;
+        has(FLAG_OFFSET) == offset
+            && has(FLAG_PORTABLE_MATH) == variant.portable
+            && (has(FLAG_OPEN_CONSTANTS) || variant.constants.is_empty())
+            && (has(FLAG_BASE) || !variant.sub_grids)
+    };
+    let images = kernel.images.iter().filter_map(|name| record.image(name));
+    images
+        .filter_map(|image| Some((image, image.code.as_ref()?)))
+        .filter(move |(image, code)| serves(code) && takes(on, image, code))
+        .filter_map(|(image, code)| Some((image, code, Assumptions::of_code(code)?)))
+}
+
+/// The better code has the greater rank. Of the same target, the less general code is faster.
+fn rank(code: &Code, assumptions: Assumptions) -> (Target, Reverse<u32>, u32) {
+    let general = (code.flags & (FLAG_BASE | FLAG_OPEN_CONSTANTS)).count_ones();
+    (code.target, Reverse(general), assumptions.count())
+}
+
+/// Whether launches request no optional properties, which only stage 2 can give them.
+fn is_plain(variant: &Variant) -> bool {
+    variant.math == Math::Precise && variant.constants.is_empty() && variant.values.is_empty()
+}
+
+/// The best code of a kernel for a launch on a device, for some targets.
+fn find_for<'r, 'a>(
+    record: &'r RecordRef<'a>,
+    kernel: &KernelRef<'_>,
+    variant: &Variant,
+    on: &dyn AotTarget,
+    targets: impl Fn(Target) -> bool,
+) -> Option<AotCode<'r, 'a>> {
+    let found = all(record, kernel, variant, on)
+        .filter(|(_, code, assumptions)| {
+            targets(code.target) && assumptions.hold_for(variant.assumptions)
+        })
+        .max_by_key(|(_, code, assumptions)| rank(code, *assumptions));
+    found.map(|(image, code, assumptions)| {
+        // The size of ranges alone is no reason to compile.
+        let but_for_size = |assumptions| Assumptions { small: false, ..assumptions };
+        let has_all = but_for_size(assumptions) == but_for_size(variant.assumptions);
+        AotCode { image, code, complete: is_plain(variant) && has_all }
+    })
 }
 
 /// The best code of a kernel for a launch on a device.
@@ -57,50 +115,42 @@ pub(crate) fn find<'r, 'a>(
     variant: &Variant,
     on: &dyn AotTarget,
 ) -> Option<AotCode<'r, 'a>> {
-    let offset = variant.offset && kernel.offset_variant.is_some();
-    let constants = !variant.constants.is_empty();
-    let serves = |code: &Code| {
-        let has = |flag| code.flags & flag != 0;
-        has(FLAG_OFFSET) == offset
-            && has(FLAG_PORTABLE_MATH) == variant.portable
-            && (has(FLAG_OPEN_CONSTANTS) || !constants)
-            && (has(FLAG_BASE) || !variant.sub_grids)
-            && (code.assumptions & ASSUME_INDEX_32 == 0 || variant.assumptions.small)
-    };
-    // Of the same target, the less general code is faster.
-    let rank = |code: &Code| {
-        let general = (code.flags & (FLAG_BASE | FLAG_OPEN_CONSTANTS)).count_ones();
-        (code.target, u32::MAX - general, code.assumptions & ASSUME_INDEX_32)
-    };
-    let nothing_known = Assumptions { small: variant.assumptions.small, ..Assumptions::default() };
-    let complete = variant.math == Math::Precise
-        && !constants
-        && variant.values.is_empty()
-        && variant.assumptions == nothing_known;
-    kernel
-        .images
-        .iter()
-        .filter_map(|name| record.image(name))
-        .filter_map(|image| Some((image, image.code.as_ref()?)))
-        .filter(|(image, code)| serves(code) && takes(on, image, code))
-        .max_by_key(|(_, code)| rank(code))
-        .map(|(image, code)| AotCode { image, code, complete })
+    find_for(record, kernel, variant, on, |_| true)
 }
 
-/// Whether there is code with all properties that launches of a kernel request.
-pub(crate) fn is_complete(
+/// The assumptions of the code with all properties that launches of a kernel request, the best
+/// first. Empty if there is no such code for all launches.
+pub(crate) fn versions(
     record: &RecordRef<'_>,
     kernel: &KernelRef<'_>,
     variant: &Variant,
     on: &dyn AotTarget,
-) -> bool {
-    find(record, kernel, variant, on).is_some_and(|aot_code| aot_code.complete)
+) -> Box<[Assumptions]> {
+    if !find(record, kernel, variant, on).is_some_and(|aot_code| aot_code.complete) {
+        return Box::default();
+    }
+    let mut versions: Vec<_> = all(record, kernel, variant, on)
+        .map(|(_, code, assumptions)| (rank(code, assumptions), assumptions))
+        .collect();
+    versions.sort_by_key(|(rank, _)| Reverse(*rank));
+    let mut known = Vec::new();
+    for (_, assumptions) in versions {
+        if !known.contains(&assumptions) {
+            known.push(assumptions);
+        }
+    }
+    known.into()
 }
 
 impl AotCode<'_, '_> {
-    /// For the trace.
+    /// For the trace, such as `ptx:sm_90 fit: index=32 block=256 narrow=1`.
     pub(crate) fn version(&self) -> String {
-        format!("{} {}", self.code.target, self.image.variant)
+        let assumptions = Assumptions::of_code(self.code).unwrap_or_default();
+        let version = format!("{} {}", self.code.target, self.image.variant);
+        if assumptions == Assumptions::default() {
+            return version;
+        }
+        format!("{version}: {}", Variant { assumptions, ..Variant::default() })
     }
 }
 
@@ -110,7 +160,7 @@ pub(crate) fn choose<K>(
     kernel: &KernelRef<'_>,
     variant: &Variant,
     on: &dyn AotTarget,
-    load: impl FnOnce(&AotCode<'_, '_>) -> Result<K, ImageError>,
+    load: impl Fn(&AotCode<'_, '_>) -> Result<K, ImageError>,
     compile: impl FnOnce() -> Result<K, ImageError>,
 ) -> Result<K, ImageError> {
     let Some(aot_code) = find(record, kernel, variant, on) else {
@@ -120,11 +170,24 @@ pub(crate) fn choose<K>(
     if aot_code.complete {
         let refused = match load(&aot_code) {
             Ok(loaded) => {
-                tracing::debug!(kernel = %name, %image, target = %aot_code.code.target, "made ahead of time");
+                tracing::debug!(
+                    kernel = %name, %image, target = %aot_code.code.target, version = aot_code.version(), "made ahead of time"
+                );
                 return Ok(loaded);
             }
             Err(refused) => refused,
         };
+        if let Target::Sass(_) = aot_code.code.target
+            && let Some(ptx) =
+                find_for(record, kernel, variant, on, |target| matches!(target, Target::Ptx(_)))
+            && let Ok(loaded) = load(&ptx)
+        {
+            warn_once::warn(format_args!(
+                "the driver compiled code of kernel `{name}` for {} now, because that for {} cannot be used: {refused}",
+                ptx.code.target, aot_code.code.target
+            ));
+            return Ok(loaded);
+        }
         let compiled = compile().map_err(|_| refused.clone())?;
         warn_once::warn(format_args!(
             "kernel `{name}` was compiled now, because its code for {} that was made ahead of time cannot be used: {refused}",

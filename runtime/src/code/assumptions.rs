@@ -4,7 +4,7 @@ use std::arch::asm;
 use std::fmt;
 use std::mem::MaybeUninit;
 
-use schism_hcf::{KernelRef, ParameterKind};
+use schism_hcf::{Code, KernelRef, ParameterKind};
 use schism_jit_abi::{ALIGNED, ASSUME_DIVISIBLE, ASSUME_INDEX_32, NARROW};
 
 /// The assumptions of a GPU's code; that of the CPU knows the block only, if its launch has groups.
@@ -23,6 +23,19 @@ pub(crate) struct Assumptions {
 }
 
 impl Assumptions {
+    /// Those of AOT code; `None` if it has some that this version of schism does not know.
+    pub(crate) fn of_code(code: &Code) -> Option<Self> {
+        let has = |flag| code.assumptions & flag != 0;
+        let known = code.assumptions & !(ASSUME_INDEX_32 | ASSUME_DIVISIBLE) == 0;
+        known.then_some(Self {
+            small: has(ASSUME_INDEX_32),
+            divisible: has(ASSUME_DIVISIBLE),
+            block: code.block,
+            aligned: code.aligned,
+            narrow: code.narrow,
+        })
+    }
+
     /// Whether `other` implies all of this.
     #[inline]
     pub(crate) fn hold_for(self, other: Self) -> bool {

@@ -171,9 +171,17 @@ unsafe fn request<L: CodeLoader>(
         assumptions.aligned = if L::COUNTS_ON_ALIGNMENT { aligned } else { 0 };
         assumptions.narrow = narrow;
     }
-    let mut launch = VersionRequest { assumptions, closure, groups, demands_block, adaptivity };
-    if set.is_aot {
-        launch.ask_for_aot();
+    let demands_assumptions = false;
+    let mut launch = VersionRequest {
+        assumptions,
+        closure,
+        groups,
+        demands_block,
+        demands_assumptions,
+        adaptivity,
+    };
+    if !set.aot.is_empty() {
+        launch.ask_for_aot(&set.aot);
     }
     launch
 }
@@ -416,8 +424,8 @@ unsafe fn look_up<L: CodeLoader>(
     let (set, gone) = table::lock().slot(key, |variant| {
         let flattened = FlattenedParameters::new(kernel);
         let profiler = L::profiler(&flattened);
-        let is_aot = aot::is_complete(record, kernel, &variant, &*loader.aot_target());
-        VersionSet::<L::Kernel>::new(variant, flattened, profiler).with_aot(is_aot)
+        let aot = aot::versions(record, kernel, &variant, &*loader.aot_target());
+        VersionSet::<L::Kernel>::new(variant, flattened, profiler).with_aot(aot)
     });
     drop(gone);
     Ok(set)

@@ -206,6 +206,7 @@ mod tests {
             closure: closure.as_ptr().cast(),
             groups: false,
             demands_block: false,
+            demands_assumptions: false,
             adaptivity,
         }
     }

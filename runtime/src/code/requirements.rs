@@ -63,17 +63,24 @@ pub(crate) struct VersionRequest {
     pub(crate) groups: bool,
     /// Only a version for these blocks will do.
     pub(crate) demands_block: bool,
+    /// Only a version with these assumptions will do, or one with known values.
+    pub(crate) demands_assumptions: bool,
     pub(crate) adaptivity: Adaptivity,
 }
 
 impl VersionRequest {
-    /// Asks for what code that was made ahead of time can be. Such code counts on nothing but small
-    /// ranges, so it is not loaded once for each of the other assumptions. Without stage 2 there
-    /// will be no other code.
-    pub(crate) fn ask_for_aot(&mut self) {
-        let block = if self.demands_block { self.assumptions.block } else { [0; 3] };
-        self.assumptions =
-            Assumptions { small: self.assumptions.small, block, ..Assumptions::default() };
+    /// Asks for the best of the code that was made ahead of time, which has these assumptions. What
+    /// else holds is of no use, and code that assumes less is no reason to go without better code:
+    /// loading that takes little. Without stage 2 there will be no other code.
+    #[inline]
+    pub(crate) fn ask_for_aot(&mut self, versions: &[Assumptions]) {
+        let launch = self.assumptions;
+        let best = versions.iter().find(|version| version.hold_for(launch));
+        self.assumptions = best.copied().unwrap_or_default();
+        if self.demands_block {
+            self.assumptions.block = launch.block;
+        }
+        self.demands_assumptions = true;
         self.groups = false;
         if !compiler_path::is_there() {
             self.adaptivity = Adaptivity::Off;

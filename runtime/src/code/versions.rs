@@ -8,6 +8,8 @@
 //!   launch and for those that requested one before. So there are few such versions, and the last
 //!   one serves all launches. Only the size of a launch's groups stays known, and
 //!   [`Specialized`](crate::Specialized) values, up to some number of sizes and values.
+//! - Of code that was made ahead of time there are a few versions with assumptions
+//!   ([`crate::code::aot`]), and a launch gets the best that its container has.
 //! - Better versions for launches as they have been for a while are compiled in the background: see
 //!   [`crate::code::profile`].
 
@@ -69,8 +71,8 @@ pub(crate) struct VersionSet<K> {
     pub(crate) flattened: FlattenedParameters,
     versions: RwLock<Versions<K>>,
     pub(crate) profiler: Profiler,
-    /// Whether the code is AOT code, for launches of which nothing is known.
-    pub(crate) is_aot: bool,
+    /// The assumptions of the AOT code that there is, the best first; empty if launches need stage 2.
+    pub(crate) aot: Box<[Assumptions]>,
 }
 
 #[derive(Debug)]
@@ -97,6 +99,9 @@ impl<K> Versions<K> {
             let SpecializationKey { assumptions, values } = &version.key;
             assumptions.hold_for(launch.assumptions)
                 && (!launch.demands_block || assumptions.block == launch.assumptions.block)
+                && (!launch.demands_assumptions
+                    || !values.is_empty()
+                    || *assumptions == launch.assumptions)
                 && (any || version.specialized)
                 && (adapts || values.is_empty())
                 // SAFETY: the caller's promise.
@@ -120,12 +125,12 @@ impl<K> VersionSet<K> {
         profiler: Profiler,
     ) -> Self {
         let versions = Versions { list: Vec::new(), common: None, specialized: 0 };
-        Self { variant, flattened, versions: RwLock::new(versions), profiler, is_aot: false }
+        Self { variant, flattened, versions: RwLock::new(versions), profiler, aot: Box::default() }
     }
 
-    /// The same, for AOT code or not.
-    pub(crate) fn with_aot(self, is_aot: bool) -> Self {
-        Self { is_aot, ..self }
+    /// The same, with AOT code.
+    pub(crate) fn with_aot(self, aot: Box<[Assumptions]>) -> Self {
+        Self { aot, ..self }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Versions<K>> {
@@ -234,7 +239,7 @@ impl<K> VersionSet<K> {
     unsafe fn begin(&self, versions: &mut Versions<K>, launch: &VersionRequest) -> Version<K> {
         let adapts = launch.adaptivity != Adaptivity::Off;
         let mut assumptions = launch.assumptions;
-        if adapts {
+        if adapts && !launch.demands_assumptions {
             assumptions = versions.common.map_or(assumptions, |common| common.and(assumptions));
             versions.common = Some(assumptions);
         }
@@ -317,6 +322,7 @@ mod tests {
             closure: closure.as_ptr().cast(),
             groups: false,
             demands_block: false,
+            demands_assumptions: false,
             adaptivity: Adaptivity::Basic,
         }
     }
@@ -397,6 +403,38 @@ mod tests {
         // Its assumptions say nothing about others.
         let (key, _) = ask(&set, launch(assumptions(true, 32), &[6, 2]));
         assert_eq!((key.assumptions, key.values.len()), (assumptions(true, 32), 1));
+    }
+
+    #[test]
+    fn each_launch_gets_the_best_code_that_was_made_ahead_of_time() {
+        let small = Assumptions { small: true, ..Assumptions::default() };
+        let whole = Assumptions { aligned: 1, ..assumptions(true, 256) };
+        let fit = Assumptions { divisible: false, ..whole };
+        let aot = [whole, fit, small, Assumptions::default()];
+        let set = set(false).with_aot(aot.into());
+        let closure = [1, 2];
+        let one = |assumptions: Assumptions| {
+            let mut launch = launch(assumptions, &closure);
+            launch.ask_for_aot(&set.aot);
+            let (key, waited) = ask(&set, launch);
+            (key.assumptions, waited)
+        };
+        // What assumes the least comes first, and the others come nevertheless.
+        let wide = Assumptions { small: false, aligned: 3, narrow: 1, ..assumptions(true, 256) };
+        assert_eq!(one(wide), (Assumptions::default(), true));
+        let others = Assumptions { aligned: 1, ..assumptions(true, 64) };
+        assert_eq!(one(others), (small, true));
+        let rest = Assumptions { aligned: 3, ..assumptions(false, 256) };
+        assert_eq!(one(rest), (fit, true));
+        let all = Assumptions { aligned: 3, narrow: 1, ..assumptions(true, 256) };
+        assert_eq!(one(all), (whole, true));
+        // Each was made once.
+        for (launch, version) in
+            [(wide, Assumptions::default()), (others, small), (rest, fit), (all, whole)]
+        {
+            assert_eq!(one(launch), (version, false));
+        }
+        assert_eq!(one(assumptions(true, 256)), (small, false), "an address that is not aligned");
     }
 
     /// The result of `make` with a compiler that fails like this; and whether it was called.

@@ -1,13 +1,15 @@
 //! `cargo schism bench gpu`: kernels on an NVIDIA GPU beside baselines in CUDA C++.
 //!
-//! Three programs take turns in one session: `gpu_schism` of the package `schism-bench`, and its
-//! baseline, `benches/gpu/main.cu`, compiled by nvcc in two ways: as it does by default, which
-//! contracts a product and a sum to one operation, and with `-fmad=false`, which rounds each, as
-//! Rust does. So there are four ratios, nvcc's time by schism's:
+//! Four programs take turns in one session: `gpu_schism` of the package `schism-bench`; the same,
+//! with code made ahead of time and without stage 2; and their baseline, `benches/gpu/main.cu`,
+//! compiled by nvcc in two ways: as it does by default, which contracts a product and a sum to one
+//! operation, and with `-fmad=false`, which rounds each, as Rust does. So there are five ratios,
+//! nvcc's time by schism's:
 //!
 //! - `precise`: schism by default beside `-fmad=false`. Like with like: both round every operation,
 //!   and the results agree bit by bit.
-//! - `specialised`: the same, of kernels whose sizes schism makes constants of their code
+//! - `aot`: the same, of the code that was made ahead of time.
+//! - `specialised`: as `precise`, of kernels whose sizes schism makes constants of their code
 //!   (`Specialized`); nvcc's are the same programs as before, which read them. With `precise`
 //!   beside it this shows what specialization does.
 //! - `relaxed`: schism with `Math::Relaxed` beside nvcc by default. Both may contract.
@@ -23,6 +25,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use schism_hcf::Targets;
+
 use self::options::{Mode, Options, USAGE};
 use self::record::Record;
 use self::table::{Line, Table};
@@ -32,9 +36,13 @@ use crate::command;
 use crate::error::{FileContext, Result};
 use crate::home::Home;
 use crate::setup;
+use crate::targets::{self, TargetsOption};
 
 /// The program with schism's kernels, and the name of its binary.
 const PROGRAM: &str = "gpu_schism";
+
+/// The same with code made ahead of time, in a pack.
+const AOT_PROGRAM: &str = "gpu_schism_aot";
 
 /// Where the baselines' sources are, in a checkout and in a pack.
 const SOURCES: &str = "gpu";
@@ -43,6 +51,8 @@ const SOURCES: &str = "gpu";
 struct Bench {
     /// schism's program, with what it needs in its environment.
     program: PathBuf,
+    /// The same with code made ahead of time.
+    aot: Option<PathBuf>,
     stage2: PathBuf,
     /// The folder of the baselines' sources.
     sources: PathBuf,
@@ -58,13 +68,14 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     }
     let options = Options::read(arguments)?;
     if let Mode::Pack(folder) = &options.mode {
-        return pack::pack(folder);
+        return pack::pack(folder, options.targets.as_ref());
     }
     let nvcc = if options.check { None } else { Some(baseline::find()?) };
     let record = Record::begin(options.save.as_deref())?;
     let bench = match &options.mode {
         Mode::Unpacked(folder) => Bench::unpacked(folder)?,
-        _ => Bench::built()?,
+        // What the results are compared for is all compiled at the launch.
+        _ => Bench::built(options.targets.as_ref().filter(|_| !options.check))?,
     };
     match nvcc {
         None => bench.check(&options, record),
@@ -73,16 +84,24 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
 }
 
 impl Bench {
-    /// Builds the program in the checkout at hand.
-    fn built() -> Result<Self> {
+    /// Builds the program in the checkout at hand, and again for these targets.
+    fn built(targets: Option<&Targets>) -> Result<Self> {
         let ready = setup::ensure(&Home::from_environment()?)?;
         let root = workspace()?;
         let target = root.join("target").join("bench");
-        let program = cpu::build(crate::cargo::command(&ready), &root, &target, PROGRAM)?;
+        let build = |asked: TargetsOption, target: &Path| {
+            let mut cargo = crate::cargo::command(&ready);
+            targets::apply(&mut cargo, &asked, &[])?;
+            cpu::build(cargo, &root, target, PROGRAM)
+        };
+        let program = build(TargetsOption::None, &target)?;
+        let aot =
+            targets.map(|targets| build(TargetsOption::Some(targets.clone()), &target.join("aot")));
+        let aot = aot.transpose()?;
         let sources = root.join("benches").join(SOURCES);
         let stage2 = std::env::var_os("SCHISM_JIT").map(PathBuf::from);
         let stage2 = stage2.unwrap_or_else(|| ready.installed.stage2());
-        Ok(Self { program, stage2, sources, work: target.join("gpu") })
+        Ok(Self { program, aot, stage2, sources, work: target.join("gpu") })
     }
 
     /// Takes the program from a pack.
@@ -90,6 +109,7 @@ impl Bench {
         let folder = packed::open(folder, "gpu", &[PROGRAM, packed::STAGE2])?;
         Ok(Self {
             program: folder.join(PROGRAM),
+            aot: Some(folder.join(AOT_PROGRAM)).filter(|program| program.is_file()),
             stage2: folder.join(packed::STAGE2),
             sources: folder.join(SOURCES),
             work: folder.join(packed::WORK),
@@ -101,6 +121,15 @@ impl Bench {
         let mut program = Command::new(&self.program);
         program.env("SCHISM_JIT", &self.stage2).args(&options.passed);
         program
+    }
+
+    /// A run of the program with code made ahead of time, which finds no stage 2; only in the
+    /// variant that needs none.
+    fn aot_program(&self, options: &Options) -> Option<Command> {
+        let mut program = Command::new(self.aot.as_ref()?);
+        program.env("SCHISM_JIT", self.work.join("no-stage-2").join(packed::STAGE2));
+        program.args(&options.passed).arg("--precise");
+        Some(program)
     }
 
     /// Compares all results with the host's.
@@ -130,6 +159,16 @@ impl Bench {
             let mut lines = Line::all(&output);
             record.add(&output);
             all.push_str(&output);
+            if options.targets.is_some()
+                && let Some(mut aot) = self.aot_program(options)
+            {
+                aot.env("SCHISM_DEVICE", "cuda:0").envs(caches.iter().map(|(name, at)| (name, at)));
+                let output = command::capture(aot, "to measure", "it was just built")?;
+                let output = output.replace(" variant=precise ", " variant=aot ");
+                lines.extend(Line::all(&output));
+                record.add(&output);
+                all.push_str(&output);
+            }
             // The baselines use the clock that schism's program has chosen.
             let clock = clock.get_or_insert_with(|| Line::clock(&lines).to_owned());
             // The one that goes first changes, so that neither always finds the GPU cold.
@@ -144,8 +183,12 @@ impl Bench {
             }
             table.add(&lines);
         }
-        for line in all.lines().filter(|line| line.starts_with("device ")).take(2) {
-            println!("{line}");
+        let mut devices: Vec<&str> = Vec::new();
+        for line in all.lines().filter(|line| line.starts_with("device ")) {
+            if !devices.contains(&line) {
+                println!("{line}");
+                devices.push(line);
+            }
         }
         println!("{}", baseline::version(nvcc)?);
         print!("{}", table.render());

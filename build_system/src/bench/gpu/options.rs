@@ -5,15 +5,20 @@ use std::path::PathBuf;
 
 use lexopt::Arg::{Long, Value};
 
+use schism_hcf::{TargetError, Targets};
+use schism_jit_abi::ptxas::Ptxas;
+
 use crate::arguments;
 use crate::error::{Error, Result};
 
 /// How it is used.
 pub const USAGE: &str = "\
-usage: cargo schism bench gpu [PAIRS] [--suite tuned|breadth|all] [--small] [--elements N] [--runs N] [--only KERNEL,…] [--clock device|host] [--save FILE]
+usage: cargo schism bench gpu [PAIRS] [--suite tuned|breadth|all] [--small] [--elements N] [--runs N] [--only KERNEL,…] [--clock device|host] [--targets LIST] [--save FILE]
        cargo schism bench gpu --check [--small] …   compare the results with the host's on the default device; needs no GPU
        cargo schism bench gpu --pack DIR            collect what a machine with a GPU and nvcc needs, without Rust
-       cargo schism bench gpu --unpacked DIR …      measure there; the pack's run.sh does that";
+       cargo schism bench gpu --unpacked DIR …      measure there; the pack's run.sh does that
+  --targets LIST  what code is made for ahead of time, for the rows of the program that runs without stage 2; `none` leaves it
+                  out (default: ptx:sm_80,ptx:sm_90, and sass:sm_90 where there is a ptxas)";
 
 /// What to measure with.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,6 +39,8 @@ pub struct Options {
     pub mode: Mode,
     /// Whether results are compared with the host's, and nothing with a baseline.
     pub check: bool,
+    /// What the program that runs without stage 2 is compiled for; `None` if there is none.
+    pub targets: Option<Targets>,
     /// Where the programs' own lines go.
     pub save: Option<PathBuf>,
     /// What all programs get.
@@ -43,8 +50,14 @@ pub struct Options {
 impl Options {
     /// Reads them.
     pub fn read(words: &[OsString]) -> Result<Self> {
-        let mut options =
-            Self { pairs: 3, mode: Mode::Checkout, check: false, save: None, passed: Vec::new() };
+        let mut options = Self {
+            pairs: 3,
+            mode: Mode::Checkout,
+            check: false,
+            targets: Some(usual_targets()),
+            save: None,
+            passed: Vec::new(),
+        };
         let misused = |error| match arguments::misused("bench gpu", error) {
             Error::Usage(text) => Error::Usage(format!("{text}\n\n{USAGE}")),
             other => other,
@@ -57,6 +70,16 @@ impl Options {
                 Long("suite" | "elements" | "runs" | "only" | "clock") => {
                     let option = arguments::written(&argument);
                     options.passed.extend([option.into(), parser.value().map_err(misused)?]);
+                }
+                Long("targets") => {
+                    let list = parser.value().map_err(misused)?;
+                    let list = list.to_string_lossy();
+                    options.targets = match &*list {
+                        "none" => None,
+                        list => Some(list.parse().map_err(|error: TargetError| {
+                            Error::Usage(format!("`--targets`: {error}\n\n{USAGE}"))
+                        })?),
+                    };
                 }
                 Long("save") => options.save = Some(parser.value().map_err(misused)?.into()),
                 Long("pack") => {
@@ -79,6 +102,12 @@ impl Options {
     }
 }
 
+/// PTX for all GPUs that are usual, and machine code for one, where it can be made.
+fn usual_targets() -> Targets {
+    let machine_code = if Ptxas::find().is_ok() { ",sass:sm_90" } else { "" };
+    format!("ptx:sm_80,ptx:sm_90{machine_code}").parse().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,13 +122,17 @@ mod tests {
         assert_eq!((options.pairs, options.check), (5, false));
         assert_eq!(options.passed, ["--small", "--only", "dot,scan"]);
         assert_eq!(options.save, Some("lines".into()));
+        assert!(options.targets.is_some_and(|targets| targets.others().len() >= 2));
+        let targets = |line: &str| read(line).unwrap().targets.map(|targets| targets.to_string());
+        assert_eq!(targets("--targets ptx:sm_70").as_deref(), Some("ptx:sm_70"));
+        assert_eq!(targets("--targets none"), None);
         assert_eq!(read("--pack there").unwrap().mode, Mode::Pack("there".into()));
         assert_eq!(read("").unwrap().mode, Mode::Checkout);
     }
 
     #[test]
     fn mistakes_are_explained() {
-        for line in ["--frobnicate", "0", "--pack"] {
+        for line in ["--frobnicate", "0", "--pack", "--targets", "--targets gpu"] {
             assert!(read(line).unwrap_err().to_string().contains("usage: cargo schism bench gpu"));
         }
     }

@@ -58,8 +58,9 @@ impl Line {
 }
 
 /// What is compared: a variant of schism's with one of nvcc's.
-const RATIOS: [(&str, &str, &str); 4] = [
+const RATIOS: [(&str, &str, &str); 5] = [
     ("precise", "precise", "nofma"),
+    ("aot", "aot", "nofma"),
     ("specialised", "specialised", "nofma"),
     ("relaxed", "relaxed", "fma"),
     ("default", "precise", "fma"),
@@ -87,6 +88,8 @@ struct Row {
     /// Seconds of the first launch beyond a usual one, in each pair: with cold caches, and then
     /// with warm ones.
     compiled: Vec<f64>,
+    /// The same where code was made ahead of time.
+    loaded: Vec<f64>,
     agreement: Agreement,
     /// The programs do not agree about the size of the problem.
     sizes_differ: bool,
@@ -106,6 +109,7 @@ impl Row {
             times: BTreeMap::new(),
             bytes,
             compiled: Vec::new(),
+            loaded: Vec::new(),
             agreement: Agreement::Bits,
             sizes_differ: false,
         }
@@ -125,9 +129,12 @@ impl Table {
                 Row::new(line.bytes)
             });
             row.times.entry(line.variant.clone()).or_default().push(line.median);
-            if line.variant == "precise" {
-                row.compiled.push((line.first - line.median).max(0.0));
-            }
+            let firsts = match &*line.variant {
+                "precise" => &mut row.compiled,
+                "aot" => &mut row.loaded,
+                _ => continue,
+            };
+            firsts.push((line.first - line.median).max(0.0));
         }
         for (name, row) in &mut self.rows {
             let find =
@@ -139,6 +146,7 @@ impl Table {
             }
             for (ours, theirs, best) in [
                 ("precise", "nofma", Agreement::Bits),
+                ("aot", "nofma", Agreement::Bits),
                 ("specialised", "nofma", Agreement::Bits),
                 ("relaxed", "fma", Agreement::Near),
             ] {
@@ -214,6 +222,7 @@ impl Table {
             text,
             "\nthe mean is without copies and the kernels of BabelStream, which are as fast as memory is\n\
              precise: as Rust rounds, beside nvcc -fmad=false (like with like: the same results, bit by bit)\n\
+             aot: the same, of code made ahead of time, without stage 2\n\
              specialised: precise, and the kernel's sizes are constants of its code (`Specialized`), beside nvcc -fmad=false, which\n\
              reads them; only kernels that have sizes\n\
              relaxed: Math::Relaxed beside nvcc by default (both may contract)\n\
@@ -272,20 +281,31 @@ impl Table {
     fn compilation(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "\n{:21} {:>10} {:>12}",
-            "first launch, beyond", "compiled", "from cache"
+            "\n{:21} {:>10} {:>12} {:>12} {:>12}",
+            "first launch, beyond", "compiled", "from cache", "aot", "again"
         );
-        let mut sums = [0.0; 2];
+        let mut sums = [0.0; 4];
         for ((kernel, element), row) in self.kernels() {
-            let Some((cold, warm)) = row.compiled.split_first() else { continue };
-            let warm = (!warm.is_empty()).then(|| median(&mut warm.to_vec()));
-            let shown = warm.map_or_else(|| format!("{:>10}", "-"), |warm| seconds(Some(warm)));
-            let _ = writeln!(text, "{kernel:15}{element:6} {}   {shown}", seconds(Some(*cold)));
-            sums[0] += cold;
-            sums[1] += warm.unwrap_or_default();
+            let mut shown = Vec::new();
+            for firsts in [&row.compiled, &row.loaded] {
+                let (cold, warm) = firsts.split_first().unzip();
+                let warm = warm.filter(|warm| !warm.is_empty());
+                shown.extend([cold.copied(), warm.map(|warm| median(&mut warm.to_vec()))]);
+            }
+            if shown.iter().all(Option::is_none) {
+                continue;
+            }
+            let _ = write!(text, "{kernel:15}{element:6} ");
+            let _ = writeln!(
+                text,
+                "{}",
+                shown.iter().map(|&time| seconds(time)).collect::<Vec<_>>().join("   ")
+            );
+            for (sum, time) in sums.iter_mut().zip(shown) {
+                *sum += time.unwrap_or_default();
+            }
         }
-        let _ =
-            writeln!(text, "{:21} {}   {}", "sum", seconds(Some(sums[0])), seconds(Some(sums[1])));
+        let _ = writeln!(text, "{:21} {}", "sum", sums.map(|sum| seconds(Some(sum))).join("   "));
     }
 }
 
@@ -352,6 +372,7 @@ mod tests {
             line("triad", "precise", 0.002, 7, 1.0),
             line("triad", "relaxed", 0.001, 8, 1.001),
             line("triad", "specialised", 0.0016, 7, 1.0),
+            line("triad", "aot", 0.0025, 7, 1.0),
             line("triad", "nofma", 0.004, 7, 1.0),
             line("triad", "fma", 0.003, 9, 1.002),
             line("memcpy", "nofma", 0.002, 7, 1.0),
@@ -360,10 +381,17 @@ mod tests {
         ]);
         let text = table.render();
         let row = text.lines().find(|line| line.starts_with("triad")).unwrap();
-        for word in ["2.00 ms", "2.000 (", "2.500 (", "3.000 (", "1.500 (", "same bits"] {
+        for word in ["2.00 ms", "2.000 (", "1.600 (", "2.500 (", "3.000 (", "1.500 (", "same bits"]
+        {
             assert!(row.contains(word), "{word} in {row}");
         }
         assert!(text.contains("geometric mean                    1.500"), "{text}");
+        let loaded = text.lines().rfind(|line| line.starts_with("triad")).unwrap();
+        assert_eq!(
+            loaded.matches("1.50 s").count(),
+            2,
+            "compiled, and made ahead of time: {loaded}"
+        );
         assert!(text.contains("100.0%          50.0%"), "{text}");
         assert!(table.is_right());
     }
@@ -380,6 +408,8 @@ mod tests {
             table(&[line("dot", "precise", 1.0, 1, 5.0), line("dot", "nofma", 1.0, 2, 6.0)]);
         assert!(wrong.render().contains("DIFFERENT") && !wrong.is_right());
         let ours = line("dot", "precise", 1.0, 1, 5.0);
+        let aot = table(&[line("dot", "aot", 1.0, 1, 5.0), line("dot", "nofma", 1.0, 2, 6.0)]);
+        assert!(!aot.is_right());
         let sizes = table(&[ours, line("dot", "nofma", 1.0, 1, 5.0).replace("size=8", "size=9")]);
         assert!(sizes.render().contains("SIZES DIFFER") && !sizes.is_right());
     }

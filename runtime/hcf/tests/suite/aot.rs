@@ -33,7 +33,11 @@ fn code_comes_back() {
         ("ptx:sm_90a", "saxpy=1\n")
     );
     assert_eq!(record.image("llvm-ir.global").unwrap().code, None);
+    let code = record.image("d").unwrap().code.as_ref().unwrap();
+    assert_eq!((code.block, code.aligned, code.narrow), ([256, 1, 1], 1 << 63 | 0b11, 2));
     let tree = record.tree().to_string();
+    let version = "facts = 1, block = 256 1 1, aligned = 0 1 63, narrow = 1, needs = 12";
+    assert!(tree.contains(version), "{tree}");
     assert!(tree.contains("code: target = ptx:sm_80, interface = 7, flags = 9, facts = 1, needs = 12, entry = saxpy"), "{tree}");
 }
 
@@ -52,6 +56,29 @@ fn rules() {
         ("flags=9\n", "flags=-1\n", "without sign or leading zero"),
         ("facts=1\n", "", "the key `facts` was expected"),
         ("needs=12\n", "needs=12\nmore=1\n", "the key `entry` was expected"),
+        ("target=sass:sm_90\n", "target=ptx:sm_90\n", "format is not this target's"),
+        ("format=cubin\n", "format=ptx\n", "format is not this target's"),
+        ("block=256 1 1\n", "block=256 1\n", "three numbers from 1"),
+        ("block=256 1 1\n", "block=256 1 1 1\n", "three numbers from 1"),
+        ("block=256 1 1\n", "block=256 0 1\n", "three numbers from 1"),
+        ("block=256 1 1\n", "block=0 0 0\n", "three numbers from 1"),
+        ("block=256 1 1\n", "block=256 01 1\n", "three numbers from 1"),
+        ("block=256 1 1\n", "block=256  1 1\n", "three numbers from 1"),
+        ("block=256 1 1\n", "block=4294967296 1 1\n", "three numbers from 1"),
+        ("block=256 1 1\n", "block=+1 1 1\n", "three numbers from 1"),
+        ("block=256 1 1\n", "block=\n", "three numbers from 1"),
+        ("aligned=0 1 63\n", "aligned=0 1 64\n", "numbers below 64 in ascending order"),
+        ("aligned=0 1 63\n", "aligned=0 0 63\n", "numbers below 64 in ascending order"),
+        ("aligned=0 1 63\n", "aligned=1 0\n", "numbers below 64 in ascending order"),
+        ("aligned=0 1 63\n", "aligned=\n", "numbers below 64 in ascending order"),
+        ("narrow=1\n", "narrow=01\n", "numbers below 64 in ascending order"),
+        ("narrow=1\n", "narrow=-1\n", "numbers below 64 in ascending order"),
+        (
+            "aligned=0 1 63\nnarrow=1\n",
+            "narrow=1\naligned=0 1 63\n",
+            "the key `needs` was expected",
+        ),
+        ("facts=1\nblock=256 1 1\n", "block=256 1 1\nfacts=1\n", "the key `facts` was expected"),
         ("entry=saxpy\n", "entry=\n", "not empty"),
         ("entry=saxpy\n", "entry=saxpy\nmore=1\n", "nothing more was expected"),
         ("entry=saxpy\n", "entry=saxpy\n{.more\n}.more\n", "nothing more was expected"),
@@ -86,4 +113,14 @@ fn every_flipped_bit_is_noticed() {
 #[test]
 fn every_flipped_bit_behind_a_correct_hash_is_noticed_or_means_something_else() {
     sample::flip_every_bit_behind_a_correct_hash(&aot());
+}
+
+#[test]
+fn code_for_any_launch_is_written_as_ever() {
+    let general = aot().to_record().unwrap();
+    let text = String::from_utf8_lossy(&general).into_owned();
+    let (before, _) = text.split_once("{.d\n").expect("the version comes last");
+    for key in ["block=", "aligned=", "narrow="] {
+        assert!(!before.contains(key), "{key}");
+    }
 }

@@ -4,7 +4,7 @@ use crate::support;
 use proptest::{collection::btree_set, prelude::*, sample::subsequence};
 use schism_hcf::{
     Address, AddressItem, Addresses, Code, Container, Groups, Image, Kernel, Level, PROCESSORS,
-    Parameter, ParameterKind, RecordRef, SpecConstant, SpecPart, Target,
+    Parameter, ParameterKind, Processor, RecordRef, SpecConstant, SpecPart, Target,
 };
 
 /// Text with all that could break a line, a node or a terminal.
@@ -49,17 +49,29 @@ fn names(count: usize) -> impl Strategy<Value = Vec<String>> {
 }
 
 fn code() -> impl Strategy<Value = Code> {
-    let targets = PROCESSORS.iter().map(|name| Target::Ptx(name.parse().unwrap()));
+    let gpus = |target: fn(Processor) -> Target| {
+        PROCESSORS.iter().map(move |name| target(name.parse().unwrap()))
+    };
+    let targets = gpus(Target::Ptx).chain(gpus(Target::Sass));
     let targets: Vec<_> = targets.chain(Level::ALL.map(Target::Host)).collect();
-    (prop::sample::select(targets), any::<[u32; 4]>(), any::<Option<u64>>(), name()).prop_map(
-        |(target, [interface, flags, assumptions, needs], stack, entry)| Code {
-            target,
-            interface,
-            entry,
-            flags,
-            assumptions,
-            needs,
-            stack,
+    let block = prop_oneof![Just([0; 3]), prop::array::uniform3(1..=u32::MAX)];
+    let masks = prop_oneof![Just([0; 2]), any::<[u64; 2]>()];
+    let target = prop::sample::select(targets);
+    (target, any::<[u32; 4]>(), block, masks, any::<Option<u64>>(), name()).prop_map(
+        |(target, numbers, block, [aligned, narrow], stack, entry)| {
+            let [interface, flags, assumptions, needs] = numbers;
+            Code {
+                target,
+                interface,
+                entry,
+                flags,
+                assumptions,
+                block,
+                aligned,
+                narrow,
+                needs,
+                stack,
+            }
         },
     )
 }

@@ -111,6 +111,9 @@ pub fn aot() -> Container {
         entry: entry.into(),
         flags: 9,
         assumptions: 1,
+        block: [0; 3],
+        aligned: 0,
+        narrow: 0,
         needs,
         stack: target.starts_with("host").then_some(3 << 20),
     };
@@ -126,7 +129,15 @@ pub fn aot() -> Container {
     container.images.push(image("a", "ptx", code("ptx:sm_80", "saxpy", 12)));
     container.images.push(image("b", "ptx", code("ptx:sm_90a", "saxpy=1\n", u32::MAX)));
     container.images.push(image("c", "elf", code("host:x86-64-v3", "schism.entry", 0)));
-    container.kernels[0].images.extend(["a".into(), "b".into(), "c".into()]);
+    let version = Code {
+        block: [256, 1, 1],
+        aligned: 1 << 63 | 0b11,
+        narrow: 2,
+        ..code("sass:sm_90", "saxpy", 12)
+    };
+    container.images.push(image("d", "cubin", version));
+    let names = ["a", "b", "c", "d"].map(String::from);
+    container.kernels[0].images.extend(names);
     container
 }
 

@@ -15,10 +15,17 @@ pub(crate) struct PtxTarget {
 
 impl AotTarget for PtxTarget {
     fn runs(&self, target: Target) -> bool {
-        matches!(target, Target::Ptx(processor) if processor.runs_on(self.capability))
+        match target {
+            Target::Ptx(processor) => processor.runs_on(self.capability),
+            Target::Sass(processor) => processor.machine_code_runs_on(self.capability),
+            _ => false,
+        }
     }
 
     fn reads(&self, image: &ImageRef<'_>) -> bool {
+        if image.code.as_ref().is_some_and(|code| matches!(code.target, Target::Sass(_))) {
+            return is_cubin(image.data);
+        }
         // Without a version, the driver decides when it loads the code.
         self.isa == 0 || ptx_version(image.data).is_none_or(|version| version <= self.isa)
     }
@@ -28,6 +35,28 @@ impl AotTarget for PtxTarget {
         format!("ptx:sm_{major}{minor}")
     }
 }
+
+/// Whether bytes are a complete file of NVIDIA's machine code, as far as its header says. The
+/// driver is told no length.
+pub(crate) fn is_cubin(bytes: &[u8]) -> bool {
+    let word = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+    let half = |at: usize| Some(u64::from(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?)));
+    // Both tables of a 64-bit file lie in it: where each begins, the size of an entry, how many.
+    let table = |begin: usize, size: usize| {
+        let end = word(begin)?.checked_add(half(size)? * half(size + 2)?)?;
+        (end <= bytes.len() as u64).then_some(())
+    };
+    let read = || {
+        let is_elf = bytes.starts_with(b"\x7fELF\x02\x01") && half(18)? == MACHINE;
+        table(32, 54)?;
+        table(40, 58)?;
+        Some(is_elf)
+    };
+    read().unwrap_or(false)
+}
+
+/// ELF's number of NVIDIA's GPUs.
+const MACHINE: u64 = 190;
 
 /// The version in the header of a PTX text, times ten.
 pub(crate) fn ptx_version(text: &[u8]) -> Option<u32> {

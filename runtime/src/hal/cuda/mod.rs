@@ -95,7 +95,7 @@ static NVIDIA: Vendor = Vendor {
 static GPUS: Gpus = Gpus {
     vendor: &NVIDIA,
     properties: properties::properties,
-    has_target: |target| matches!(target, Target::Ptx(_)),
+    has_target: |target| matches!(target, Target::Ptx(_) | Target::Sass(_)),
     found: OnceLock::new(),
 };
 

@@ -129,7 +129,7 @@ impl LoadedKernel {
         let nul = || ImageError::Mismatch { reason: format!("a NUL in its {}", format.name) };
         let entry = CString::new(aot_code.code.entry.as_bytes()).map_err(|_| nul())?;
         let data = aot_code.image.data;
-        if format.is_text && data.contains(&0) {
+        if format.is_text && !is_machine_code(data) && data.contains(&0) {
             return Err(nul());
         }
         let bytes = [data, b"\0"].concat();
@@ -471,7 +471,7 @@ fn load(context: &Context, code: &CachedCode<'_>) -> Result<(RawModule, Box<[u64
         std::ptr::without_provenance_mut(1),
     ];
     // With lines of the source, which profilers show.
-    let is_text = context.gpu.code.is_text;
+    let is_text = context.gpu.code.is_text && !is_machine_code(code.bytes);
     let lines = is_text && code.bytes.windows(LINE.len()).any(|bytes| bytes == LINE);
     let count = match (is_text, lines) {
         (false, _) => 0,
@@ -501,6 +501,11 @@ fn load(context: &Context, code: &CachedCode<'_>) -> Result<(RawModule, Box<[u64
     let micros = started.elapsed().as_micros() as u64;
     tracing::debug!(device = context.gpu.name, micros, "the driver took the code");
     Ok((module, kept))
+}
+
+/// Whether code is a file of machine code, which a driver may take in the place of a text.
+fn is_machine_code(code: &[u8]) -> bool {
+    code.starts_with(b"\x7fELF")
 }
 
 /// A copy of bytes at an aligned address.

@@ -9,6 +9,8 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::time::Duration;
 
+use schism_jit_abi::GPU_BLOCKS;
+
 use crate::code::assumptions::Assumptions;
 use crate::code::captured::{self, CapturedAddress};
 use crate::code::display_name::KernelName;
@@ -55,7 +57,7 @@ pub(crate) struct Grid {
 }
 
 /// Work-items of a block, where the launch does not choose.
-const BLOCK: usize = 256;
+const BLOCK: usize = GPU_BLOCKS[0][0] as usize;
 
 /// Most kernels have fewer parameters, which then need no allocation.
 const MOST_PARAMETERS: usize = 48;
@@ -120,32 +122,9 @@ impl Shape {
 
     /// Threads of a block and blocks of the grid, in each dimension.
     pub(crate) fn grid(&self, context: &Context) -> Grid {
-        let block = self.group.unwrap_or_else(|| {
-            let [nx, ny, nz] = self.range;
-            // At most what the device allows; at least 1.
-            let asked = self.block_size.map(|asked| asked.min(context.gpu.max_block as usize));
-            if let (1, Some(threads)) = (self.dimensions, asked) {
-                return [threads, 1, 1];
-            }
-            if self.dimensions == 1 {
-                // A small range is distributed over all multiprocessors: at least one block for
-                // each, if possible.
-                let others = (context.gpu.multiprocessors as usize).saturating_sub(1);
-                let mut block = BLOCK;
-                while block > 32 && nx <= block * others {
-                    block /= 2;
-                }
-                return [block, 1, 1];
-            }
-            // Rows as wide as a warp, unless the range is narrower. All of these are powers of two.
-            let x = nx.min(32).next_power_of_two();
-            let threads = asked.map_or(BLOCK, |asked| 1 << asked.ilog2());
-            let x = x.min(threads);
-            let y = ny.min(if self.dimensions == 2 { threads / x } else { 4.min(threads / x) });
-            let y = y.next_power_of_two();
-            let z = nz.min(threads / x / y).min(64).next_power_of_two();
-            [x, y, z]
-        });
+        let gpu = context.gpu;
+        let chosen = || self.block(gpu.max_block as usize, gpu.multiprocessors as usize);
+        let block = self.group.unwrap_or_else(chosen);
         let mut grid = Grid { block, blocks: [0; 3], divisible: true };
         for (axis, items) in block.into_iter().enumerate() {
             let (blocks, rest) = divide(self.range[axis], items);
@@ -153,6 +132,35 @@ impl Shape {
             grid.divisible &= rest == 0;
         }
         grid
+    }
+
+    /// The threads of a block of a launch without groups, on a device with blocks of so many
+    /// threads at most, and so many multiprocessors.
+    fn block(&self, max_block: usize, multiprocessors: usize) -> [usize; 3] {
+        let [nx, ny, nz] = self.range;
+        // At most what the device allows; at least 1.
+        let asked = self.block_size.map(|asked| asked.min(max_block));
+        if let (1, Some(threads)) = (self.dimensions, asked) {
+            return [threads, 1, 1];
+        }
+        if self.dimensions == 1 {
+            // A small range is distributed over all multiprocessors: at least one block for each,
+            // if possible.
+            let others = multiprocessors.saturating_sub(1);
+            let mut block = BLOCK;
+            while block > 32 && nx <= block * others {
+                block /= 2;
+            }
+            return [block, 1, 1];
+        }
+        // Rows as wide as a warp, unless the range is narrower. All of these are powers of two.
+        let x = nx.min(32).next_power_of_two();
+        let threads = asked.map_or(BLOCK, |asked| 1 << asked.ilog2());
+        let x = x.min(threads);
+        let y = ny.min(if self.dimensions == 2 { threads / x } else { 4.min(threads / x) });
+        let y = y.next_power_of_two();
+        let z = nz.min(threads / x / y).min(64).next_power_of_two();
+        [x, y, z]
     }
 }
 
