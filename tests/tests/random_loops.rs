@@ -1,7 +1,7 @@
 //! Random loops with checks, before and after the passes that move checks: the same results, and
 //! the same panics at the same time.
 
-use schism_tests::{random_gathers, random_lanes, random_loops};
+use schism_tests::{random_gathers, random_lanes, random_loops, random_rows};
 
 #[test]
 fn loops_do_after_the_passes_what_they_did_before() {
@@ -27,6 +27,19 @@ fn loops_with_loaded_indices_do_the_same_several_turns_at_once() {
     }
     // Otherwise nothing was tested.
     assert!(made >= 60, "{made} of 80");
+}
+
+#[test]
+fn loops_whose_checks_are_looked_at_late_do_the_same() {
+    let mut late = 0;
+    for seed in 0..80 {
+        match random_rows::check(seed) {
+            Ok(is_late) => late += usize::from(is_late),
+            Err(failure) => panic!("{failure}"),
+        }
+    }
+    // Otherwise nothing was tested.
+    assert!(late >= 60, "{late} of 80");
 }
 
 #[test]
