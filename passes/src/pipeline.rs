@@ -277,6 +277,7 @@ pub static SPIRV: &[Step] = &[
     Step::Target("plain-group-accesses"),
     Step::Target("expand-atomics"),
     Step::Target("expand-fills"),
+    Step::Target("separate-sides"),
     Step::Target("skip-rare-blocks"),
     Step::Target("compare-addresses"),
     Step::Target("dump-optimized"),
