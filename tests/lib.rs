@@ -62,6 +62,7 @@ pub mod random_gathers;
 pub mod random_ir;
 pub mod random_lanes;
 pub mod random_loops;
+pub mod random_rows;
 pub mod skip;
 pub mod spirv;
 pub mod sub_groups;

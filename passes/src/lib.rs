@@ -68,6 +68,7 @@
 //! | `split-at-barriers` | [`cpu::split_at_barriers`]: cuts kernels at barriers into loops over a group's work-items |
 //! | `group-versioning` | [`bounds::group_versioning`]: clones kernels without their checks, and decides once for each group which one runs (OpenCL) |
 //! | `loop-versioning` | [`bounds::loop_versioning`]: clones loops without their checks, and decides before the loop which one runs |
+//! | `late-checks` | [`bounds::late_checks`]: looks at the checks of loaded indices when the loop has ended (OpenCL) |
 //! | `merge-checks` | [`bounds::merge_checks`]: merges successive range checks into one branch |
 //! | `clamped-checks` | [`bounds::clamped_checks`]: decides checks of clamped indices by the sizes that they are clamped to |
 //! | `vectorize` | [`mod@vectorize`]: computes several work-items at once, in the lanes of vectors (CPU) |

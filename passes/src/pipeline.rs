@@ -110,6 +110,15 @@ const BOUNDS: Step = Step::IfPanics(&[
     Step::Pass("merge-checks"),
 ]);
 
+/// [`BOUNDS`] where several work-items are computed in the lanes of vectors by a driver, which makes
+/// masks of branches.
+const LANE_BOUNDS: Step = Step::IfPanics(&[
+    CANONICALIZE_LOOPS,
+    Step::Pass("loop-versioning"),
+    Step::Pass("late-checks"),
+    Step::Pass("merge-checks"),
+]);
+
 /// The form in which checks are seen.
 const CANONICALIZE_LOOPS: Step = llvm_for_machine(
     "llvm-canonicalize-loops",
@@ -255,7 +264,7 @@ pub static SPIRV: &[Step] = &[
     Step::Target("dump-legalized"),
     // Pre-optimize.
     GROUP_BOUNDS,
-    BOUNDS,
+    LANE_BOUNDS,
     OPTIMIZE,
     // For SPIR-V.
     Step::Target("drop-own-fences"),
@@ -270,6 +279,7 @@ pub static SPIRV: &[Step] = &[
     Step::Target("plain-group-accesses"),
     Step::Target("expand-atomics"),
     Step::Target("expand-fills"),
+    Step::Target("separate-sides"),
     Step::Target("skip-rare-blocks"),
     Step::Target("compare-addresses"),
     Step::Target("dump-optimized"),

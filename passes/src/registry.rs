@@ -17,8 +17,8 @@ use thiserror::Error;
 
 use crate::analysis::call_sites;
 use crate::bounds::{
-    clamped_checks, group_versioning, loop_versioning, merge_checks, narrow_checks, segment_checks,
-    strip_mine,
+    clamped_checks, group_versioning, late_checks, loop_versioning, merge_checks, narrow_checks,
+    segment_checks, strip_mine,
 };
 use crate::check::{capabilities, device_check, exports, performance_lints, recursion};
 use crate::cpu::{forward_group_memory, lower_group_updates, split_at_barriers, unique_backedges};
@@ -88,6 +88,7 @@ pub static PASSES: &[Pass] = &[
     // bounds
     optional("group-versioning", "clones kernels without their checks, and decides once for each group which one runs (OpenCL)", |module, cx| Ok(group_versioning::run(module, &cx.kernels())?)),
     optional("loop-versioning", "clones loops without their checks, and decides before the loop which one runs", |module, _| Ok(loop_versioning::run(module)?)),
+    optional("late-checks", "looks at the checks of loaded indices when the loop has ended (OpenCL)", |module, _| Ok(late_checks::run(module)?)),
     optional("merge-checks", "merges successive range checks into one branch", |module, _| Ok(merge_checks::run(module))),
     optional("strip-mine", "strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices)", |module, _| Ok(strip_mine::run(module)?)),
     optional("clamped-checks", "decides checks of clamped indices by the sizes that they are clamped to (GPUs)", |module, _| Ok(clamped_checks::run(module))),

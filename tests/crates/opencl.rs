@@ -29,6 +29,8 @@ fn main() {
             atomics(&queue);
             wide_numbers(&queue);
             choices(&queue);
+            sides(&queue);
+            rows(&queue);
             fills(&queue);
             panics(&queue);
             times(&queue);
@@ -347,6 +349,107 @@ fn choices(queue: &Queue) {
         })
         .expect("it runs");
     assert_eq!(to.to_vec(), (0..100).map(compute).collect::<Vec<_>>());
+}
+
+/// Sides of a branch with control flow of their own, which leave numbers for what comes behind.
+fn sides(queue: &Queue) {
+    let own: Vec<u8> = (0..64_usize).map(|i| u8::from(i * i * 7 / 3 % 5 < 3)).collect();
+    let compute = |i: usize, own: u8, table: &[u32], marks: &mut dyn FnMut()| {
+        let (mut x, mut n, mut y) = (1_u32, table[(i + 1) % 3], table[i % 3]);
+        if own != 0 {
+            loop {
+                if n & 1 == 1 {
+                    x = x.wrapping_mul(y).wrapping_add(table[2]);
+                }
+                n >>= 1;
+                y = y.wrapping_mul(y);
+                if n == 0 {
+                    break;
+                }
+            }
+            (0, x)
+        } else {
+            if i >= 1009 {
+                marks();
+            }
+            (3, table[0])
+        }
+    };
+    let table = [4, 11, 5];
+    let buffers = (Buffer::from_slice(queue, &own), Buffer::from_slice(queue, &table));
+    let (owns, tables) = (buffers.0.expect("memory"), buffers.1.expect("memory"));
+    let mut to = Buffer::filled(queue, 64, (9_u32, 9_u32)).expect("memory");
+    let mut marked = Buffer::filled(queue, 64, 0_u32).expect("memory");
+    let (out, marks) = (to.view_mut(), marked.view_mut());
+    let (owns, tables) = (owns.view(), tables.view());
+    queue
+        .parallel_for(64, move |item| {
+            let i = item.x();
+            // SAFETY: each work-item writes its own elements.
+            let mut mark = || unsafe { marks.set_unchecked(i % 64, 1) };
+            let result = compute(i, owns[i], &tables, &mut mark);
+            // SAFETY: as above.
+            unsafe { out.set_unchecked(i, result) }
+        })
+        .expect("it runs");
+    let expected: Vec<_> =
+        own.iter().enumerate().map(|(i, &own)| compute(i, own, &table, &mut || ())).collect();
+    assert_eq!(to.to_vec(), expected);
+}
+
+/// Rows of a sparse matrix, some of them empty: the sums are the host's, to the bit, and of several
+/// columns that there are not, a row's first one is told.
+fn rows(queue: &Queue) {
+    let mut begins = vec![0_u32];
+    for row in 0..1000_u32 {
+        begins.push(begins[row as usize] + row * 7919 % 23 % 20);
+    }
+    let count = begins[1000] as usize;
+    let mut columns: Vec<u32> = (0..count as u32).map(|at| at * 7907 % 500).collect();
+    let values: Vec<f32> = (0..count).map(|at| (at % 97) as f32 / 7.0 - 5.0).collect();
+    let x: Vec<f32> = (0..500).map(|at| (at % 89) as f32 / 3.0 - 11.0).collect();
+    let multiply = |columns: &[u32], x: &[f32]| {
+        let begins = Buffer::from_slice(queue, &begins).expect("memory");
+        let columns = Buffer::from_slice(queue, columns).expect("memory");
+        let values = Buffer::from_slice(queue, &values).expect("memory");
+        let x = Buffer::from_slice(queue, x).expect("memory");
+        let mut y = Buffer::filled(queue, 1000, 77.0_f32).expect("memory");
+        let (begins, columns, values, x) = (begins.view(), columns.view(), values.view(), x.view());
+        let launched = queue.for_each((&mut y, 0..1000), move |(y, row)| {
+            let row = begins[row] as usize..begins[row + 1] as usize;
+            let mut sum = 0.0;
+            for (column, value) in columns[row.clone()].iter().zip(&values[row]) {
+                sum += value * x[*column as usize];
+            }
+            *y = sum;
+        });
+        launched.map(|()| y.to_vec())
+    };
+    let found = multiply(&columns, &x).expect("it runs");
+    let expected = begins.windows(2).map(|row| {
+        let row = row[0] as usize..row[1] as usize;
+        let terms = row.map(|at| values[at] * x[columns[at] as usize]);
+        terms.fold(0.0, |sum: f32, term| sum + term)
+    });
+    let bits = |numbers: Vec<f32>| numbers.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+    assert_eq!(bits(found), bits(expected.collect()));
+    let row = (0..1000).find(|&row| begins[row + 1] - begins[row] > 10).expect("a long row");
+    let begin = begins[row] as usize;
+    for (at, column) in [(2, 600), (4, u32::MAX), (5, 501), (9, 700)] {
+        columns[begin + at] = column;
+    }
+    let told = |columns: &[u32], x: &[f32]| match multiply(columns, x) {
+        Err(LaunchError::Panicked(panic)) => panic.message,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        told(&columns, &x),
+        "index out of bounds: the len is 500 but the index is 600"
+    );
+    columns[begin + 2] = 3;
+    let message = told(&columns, &x);
+    assert_eq!(message, format!("index out of bounds: the len is 500 but the index is {}", u32::MAX));
+    assert!(told(&columns, &[]).starts_with("index out of bounds: the len is 0 but the index is"));
 }
 
 /// Arrays that are filled and moved within themselves.

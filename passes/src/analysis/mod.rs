@@ -4,6 +4,7 @@ pub mod addresses_passed;
 pub mod call_sites;
 pub(crate) mod callees;
 pub mod cold_paths;
+pub(crate) mod effects;
 pub(crate) mod scev;
 pub(crate) mod statics;
 pub mod structural_hash;

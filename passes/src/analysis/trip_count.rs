@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use schism_llvm::{IntPredicate, Opcode, Value};
 
+use crate::analysis::cold_paths::panics;
 use crate::analysis::scev::{self, AddRec, Expr, Step, Values};
 use crate::ir::cfg::{Cfg, Loop};
 
@@ -63,6 +64,30 @@ pub(crate) fn exit<'m>(cfg: &Cfg<'m>, of: &Loop, block: usize) -> Option<(Value<
     let end = cfg.blocks[block].end();
     let branches = end.opcode() == Some(Opcode::Br);
     branches.then(|| (end.condition(), if stays { yes } else { no }, stays))
+}
+
+/// The blocks of a loop in their order, if each iteration goes through all of them, or leaves the
+/// loop to panic.
+pub(crate) fn chain(cfg: &Cfg<'_>, of: &Loop) -> Option<Vec<usize>> {
+    let mut chain = vec![of.header];
+    let mut at = of.header;
+    while at != of.latch {
+        let next = cfg.successors[at].iter().copied();
+        let (inside, outside): (Vec<usize>, Vec<usize>) =
+            next.partition(|next| of.blocks.contains(next));
+        let &[next] = &inside[..] else { return None };
+        let is_check = || exit(cfg, of, at).is_some() && panics(cfg, outside[0]);
+        if next == of.header
+            || cfg.predecessors[next].len() != 1
+            || !(outside.is_empty() || is_check())
+        {
+            return None;
+        }
+        chain.push(next);
+        at = next;
+    }
+    let ends = exit(cfg, of, of.latch).is_some();
+    (ends && chain.len() == of.blocks.len()).then_some(chain)
 }
 
 /// The trip count that an exiting block gives, if every iteration passes the block and the count is

@@ -5,6 +5,7 @@ pub(crate) mod conditions;
 mod group_ranges;
 pub mod group_versioning;
 mod halves;
+pub mod late_checks;
 pub mod loop_versioning;
 pub mod merge_checks;
 pub mod narrow_checks;

@@ -9,6 +9,7 @@ pub mod lanes;
 pub mod messages;
 pub mod options;
 pub mod report;
+pub mod slices;
 pub mod std_bodies;
 pub mod target;
 pub mod target_library;

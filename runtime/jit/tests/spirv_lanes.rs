@@ -169,3 +169,47 @@ fn a_level_of_a_tree_over_parts_of_a_group_has_no_check() {
     assert!(needs(17, [256, 1, 1]));
     assert!(needs(16, [0; 3]));
 }
+
+#[test]
+fn of_two_sides_with_control_flow_one_is_a_loop() {
+    let build_with = |end: &str| {
+        on_thread(kernel(
+            "declare i64 @__schism_local_id_x()",
+            &format!(
+                "br label %begin
+               begin:
+                 %own = load i64, ptr %to, align 8
+                 %is.own = icmp ugt i64 %own, %x
+                 br i1 %is.own, label %then, label %else
+               then:
+                 %k = phi i64 [ %own, %begin ], [ %k.next, %on ]
+                 %odd = trunc i64 %k to i1
+                 br i1 %odd, label %inside, label %on
+               inside:
+                 store volatile i64 %k, ptr %to, align 8
+                 br label %on
+               on:
+                 %k.next = lshr i64 %k, 1
+                 %more = icmp ugt i64 %k.next, %n
+                 br i1 %more, label %then, label %meet
+               else:
+                 %is.far = icmp ugt i64 %n, %x
+                 {end}
+               far:
+                 store volatile i64 1, ptr %to, align 8
+                 br label %near
+               near:
+                 %first = load volatile i64, ptr %to, align 8
+                 br label %meet
+               meet:
+                 %chosen = phi i64 [ %k.next, %on ], [ %first, %near ]
+                 store volatile i64 %chosen, ptr %to, align 8"
+            ),
+        ))
+    };
+    let code = build_with("br i1 %is.far, label %far, label %near");
+    assert_eq!(offsets(&code), 1, "{}", code.text());
+    // A side that does not branch leaves nothing to confuse.
+    let code = build_with("br label %far");
+    assert_eq!(offsets(&code), 0, "{}", code.text());
+}

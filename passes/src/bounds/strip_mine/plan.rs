@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use schism_llvm::{AtomicOrdering, Opcode, TypeKind, Value};
 
-use crate::analysis::cold_paths::panics;
+use crate::analysis::effects::is_computed;
 use crate::analysis::scev::{self, Step, Values};
-use crate::analysis::trip_count::{TripCount, exit, is_closed, trip_count};
+use crate::analysis::trip_count::{TripCount, chain, exit, is_closed, trip_count};
 use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::metadata;
 use crate::spec::target::NVPTX;
@@ -173,30 +173,6 @@ pub(crate) fn plan<'m>(cfg: &Cfg<'m>, of: &Loop) -> Option<Plan<'m>> {
     })
 }
 
-/// The blocks of a loop in their order, if each iteration goes through all of them, or leaves the
-/// loop to panic.
-fn chain(cfg: &Cfg<'_>, of: &Loop) -> Option<Vec<usize>> {
-    let mut chain = vec![of.header];
-    let mut at = of.header;
-    while at != of.latch {
-        let next = cfg.successors[at].iter().copied();
-        let (inside, outside): (Vec<usize>, Vec<usize>) =
-            next.partition(|next| of.blocks.contains(next));
-        let &[next] = &inside[..] else { return None };
-        let is_check = || exit(cfg, of, at).is_some() && panics(cfg, outside[0]);
-        if next == of.header
-            || cfg.predecessors[next].len() != 1
-            || !(outside.is_empty() || is_check())
-        {
-            return None;
-        }
-        chain.push(next);
-        at = next;
-    }
-    let ends = exit(cfg, of, of.latch).is_some();
-    (ends && chain.len() == of.blocks.len()).then_some(chain)
-}
-
 /// What is known of a load, if it is one of a number and orders nothing.
 fn load<'m>(
     cfg: &Cfg<'m>,
@@ -261,38 +237,4 @@ fn stride<'m>(cfg: &Cfg<'m>, of: &Loop, counters: &Counters<'m>, value: Value<'m
         }
         _ => None,
     }
-}
-
-/// Whether an instruction computes something of its operands, whatever they are.
-fn is_computed(instruction: Value<'_>) -> bool {
-    let is_known = instruction.is_integer_arithmetic()
-        || matches!(
-            instruction.opcode(),
-            Some(
-                Opcode::GetElementPtr
-                    | Opcode::IntToPtr
-                    | Opcode::AddrSpaceCast
-                    | Opcode::Freeze
-                    | Opcode::FAdd
-                    | Opcode::FSub
-                    | Opcode::FMul
-                    | Opcode::FDiv
-                    | Opcode::FNeg
-                    | Opcode::FCmp
-                    | Opcode::FPExt
-                    | Opcode::FPTrunc
-                    | Opcode::SIToFP
-                    | Opcode::UIToFP
-                    | Opcode::FPToSI
-                    | Opcode::FPToUI
-                    | Opcode::ExtractValue
-                    | Opcode::InsertValue
-            )
-        );
-    is_known
-        || instruction.callee().is_some_and(|callee| {
-            callee.name().starts_with("llvm.")
-                && callee.has_function_attribute("speculatable")
-                && !callee.has_function_attribute("convergent")
-        })
 }

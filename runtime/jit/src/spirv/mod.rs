@@ -20,6 +20,7 @@ mod fills;
 mod group_memory;
 mod lower;
 mod rare_blocks;
+mod sides;
 mod wide;
 
 use std::ffi::{CStr, CString};
@@ -134,6 +135,11 @@ impl Target for Spirv {
             "skip-rare-blocks" => {
                 if self.options.assumptions & ASSUME_GROUP_ON_THREAD != 0 {
                     rare_blocks::skip(module, &state.entry()?.name);
+                }
+            }
+            "separate-sides" => {
+                if self.options.assumptions & ASSUME_GROUP_ON_THREAD != 0 {
+                    sides::separate(module, &state.entry()?.name);
                 }
             }
             "expand-fills" => fills::expand(context, module)?,

@@ -104,7 +104,7 @@ fn is_pure(it: Value<'_>) -> bool {
 }
 
 /// Zero, of which no compiler knows that it is, at the function's begin.
-fn hidden_zero(entry: Value<'_>) -> Value<'_> {
+pub(super) fn hidden_zero(entry: Value<'_>) -> Value<'_> {
     let context = entry.context();
     let (long, word) = (context.int_type(64), context.int_type(32));
     let offset = entry.module().intrinsic(intrinsic_id("llvm.spv.global.offset"), &[long]);

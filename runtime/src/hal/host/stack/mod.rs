@@ -72,7 +72,7 @@ pub(crate) fn with_room(
     match thread::with_left(|left| left.enough_for(need)) {
         Some(entry) => {
             let _marked = entry.mark(runs);
-            run()
+            in_own_frame(run)
         }
         None => elsewhere(need, runs, run),
     }
@@ -84,7 +84,7 @@ pub(crate) fn with_room(
 pub(crate) fn spacious<R>(run: impl FnOnce() -> R) -> R {
     const NEED: Need = Need { bytes: 512 << 10, open: false };
     if thread::with_left(|left| left.enough_for(NEED)).is_some() {
-        return run();
+        return in_own_frame(run);
     }
     match thread::take_kept(NEED.bytes).map_or_else(|| OwnStack::new(NEED.bytes), Ok) {
         Ok(mut stack) => {
@@ -92,8 +92,15 @@ pub(crate) fn spacious<R>(run: impl FnOnce() -> R) -> R {
             thread::keep(stack);
             result
         }
-        Err(_) => run(),
+        Err(_) => in_own_frame(run),
     }
+}
+
+/// Runs `run` in a frame that begins only now: inlined, its variables would be the caller's, who
+/// would need that stack before it is known whether there is enough.
+#[inline(never)]
+fn in_own_frame<R>(run: impl FnOnce() -> R) -> R {
+    run()
 }
 
 /// Runs `run` on a stack other than the thread's.
