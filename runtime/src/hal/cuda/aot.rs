@@ -47,13 +47,17 @@ pub(crate) fn is_cubin(bytes: &[u8]) -> bool {
         (end <= bytes.len() as u64).then_some(())
     };
     let read = || {
-        let is_elf = bytes.starts_with(b"\x7fELF\x02\x01") && half(18)? == MACHINE;
+        let is_elf =
+            bytes.starts_with(b"\x7fELF\x02\x01") && half(18)? == MACHINE && bytes.len() >= HEADER;
         table(32, 54)?;
         table(40, 58)?;
         Some(is_elf)
     };
     read().unwrap_or(false)
 }
+
+/// Bytes of the header of a 64-bit ELF file.
+const HEADER: usize = 64;
 
 /// ELF's number of NVIDIA's GPUs.
 const MACHINE: u64 = 190;
