@@ -26,11 +26,9 @@
 use std::collections::HashSet;
 
 use inkwell::module::Module;
-use schism_llvm::{
-    AsModule, AtomicOrdering, Attribute, Builder, FUNCTION_INDEX, Opcode, TypeKind, Value,
-    enum_kind,
-};
+use schism_llvm::{AsModule, AtomicOrdering, Builder, Opcode, TypeKind, Value};
 
+use crate::analysis::effects::touches_no_memory;
 use crate::spec::target::NVPTX;
 
 /// How many instructions a load goes past at most.
@@ -129,7 +127,7 @@ fn is_passed(instruction: Value<'_>) -> bool {
         Some(Opcode::Load) => {
             !instruction.is_volatile() && instruction.ordering() == AtomicOrdering::NotAtomic
         }
-        Some(Opcode::Call) => instruction.callee().is_some_and(only_computes),
+        Some(Opcode::Call) => only_computes(instruction),
         Some(
             Opcode::FAdd
             | Opcode::FSub
@@ -152,14 +150,10 @@ fn is_passed(instruction: Value<'_>) -> bool {
     }
 }
 
-/// Whether a function is an operation of LLVM's without memory, or an assumption.
-fn only_computes(callee: Value<'_>) -> bool {
-    let has = |name: &str| callee.has_function_attribute(name);
-    let no_memory =
-        |one: Attribute<'_>| one.kind() == Some(enum_kind("memory")) && one.value() == 0;
-    callee.is_intrinsic()
-        && (callee.name().starts_with("llvm.assume")
-            || callee.attributes(FUNCTION_INDEX).into_iter().any(no_memory)
-                && has("willreturn")
-                && !has("convergent"))
+/// Whether a call is an operation of LLVM's without memory, or an assumption.
+fn only_computes(call: Value<'_>) -> bool {
+    call.callee().is_some_and(|callee| {
+        callee.is_intrinsic()
+            && (callee.name().starts_with("llvm.assume") || touches_no_memory(call, callee))
+    })
 }

@@ -3,6 +3,7 @@
 
 use schism_llvm::{FUNCTION_INDEX, Type, Value, enum_kind};
 
+use crate::analysis::effects::touches_no_memory;
 use crate::spec::target_library::{PREFIX, is_function};
 
 /// How an intrinsic is made for vectors.
@@ -135,16 +136,8 @@ pub(super) fn is_pure(call: Value<'_>, callee: Value<'_>) -> bool {
     if is_function(math) && !MEMORY.contains(&math) && takes_numbers {
         return true;
     }
-    let has = |name: &str| call.has_call_attribute(name) || callee.has_function_attribute(name);
-    let no_memory = [callee.attributes(FUNCTION_INDEX), call.call_attributes(FUNCTION_INDEX)]
-        .into_iter()
-        .flatten()
-        .any(|one| one.kind() == Some(enum_kind("memory")) && one.value() == 0);
-    no_memory
-        && has("nounwind")
-        && has("willreturn")
-        && !has("convergent")
-        && call.bundle_tags().is_empty()
+    let nounwind = call.has_call_attribute("nounwind") || callee.has_function_attribute("nounwind");
+    nounwind && touches_no_memory(call, callee) && call.bundle_tags().is_empty()
 }
 
 /// Whether a call returns, and does nothing but read and write where its arguments point to.

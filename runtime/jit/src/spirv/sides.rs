@@ -165,6 +165,12 @@ impl<'m> Side<'m> {
         gone < self.blocks.len()
     }
 
+    /// Whether control may go elsewhere than to where the sides meet.
+    fn leaves(&self, meet: Block<'m>) -> bool {
+        let mut next = self.blocks.iter().flat_map(|block| block.successors());
+        next.any(|next| next != meet && !self.blocks.contains(&next))
+    }
+
     /// Whether work-items wait for each other in it.
     fn waits(&self) -> bool {
         let instructions = self.blocks.iter().flat_map(|block| block.instructions());
@@ -203,8 +209,9 @@ fn sides<'m>(graph: &Graph<'m>, before: Block<'m>) -> Vec<(Block<'m>, Side<'m>)>
             && found.iter().any(|side| side.has_loop(graph))
             && !found.iter().any(Side::waits);
         if is_hit {
-            // What is the longest is the most to skip where no lane comes to it.
-            found.sort_by_key(|side| side.blocks.len());
+            // A side that may panic is the rare one, such as a loop that keeps its checks. Otherwise
+            // what is the longest is the most to skip where no lane comes to it.
+            found.sort_by_key(|side| (side.leaves(meet), side.blocks.len()));
             return found.into_iter().skip(1).map(|side| (meet, side)).collect();
         }
     }
