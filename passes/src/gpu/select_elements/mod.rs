@@ -18,12 +18,12 @@
 //! ```
 //!
 //! Registers have no addresses, so one index that is chosen at run time keeps the whole array in memory, and
-//! with it all of its other accesses. Where an index is one of a few constants ([`choice`]) it takes as many
+//! with it all of its other accesses. Where an index is one of a few constants (`choice.rs`) it takes as many
 //! instructions less one to select the element, and as many to store to it. That is what pivots, swaps and
 //! small tables have. An index that nothing is known of is that of an element of the array, whatever it is.
 //!
 //! All accesses of an array are of one size, or of several elements at once; copies become such. The pass is
-//! for arrays whose accesses would take longer in memory ([`gains`](Plan::gains)).
+//! for arrays whose accesses would take longer in memory.
 
 mod choice;
 
