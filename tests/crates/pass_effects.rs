@@ -209,6 +209,24 @@ fn separate_bytes(queue: &Queue, words: &Buffer<[u8; 16]>, to: &mut Buffer<u32>)
     })
 }
 
+/// Hashes of the words of a text.
+fn unroll_hints(
+    queue: &Queue,
+    ends: &Buffer<u32>,
+    text: &Buffer<u8>,
+    to: &mut Buffer<u32>,
+) -> Outcome {
+    queue.for_each((0.., to, whole(ends), whole(text)), |(word, to, ends, text)| {
+        let word = &text[ends[word] as usize..ends[word + 1] as usize];
+        *to = word.iter().fold(5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(31));
+    })
+}
+
+/// Sums of many numbers each.
+fn launch_bounds(queue: &Queue, rows: &Buffer<[f32; 24]>, to: &mut Buffer<f32>) -> Outcome {
+    queue.for_each((to, rows), |(to, row)| *to = row.iter().sum())
+}
+
 /// Neighbours in a plane, at its border those of the border.
 fn clamped_checks(
     queue: &Queue,
@@ -250,6 +268,9 @@ fn main() -> Result<(), schism::Error> {
     merge_checks(&queue, &from, &mut row, side)?;
     strip_mine(&queue, [&numbers, &numbers], [&from, &from], &mut row)?;
     select_elements(&queue, &from, &mut Buffer::filled(&queue, from.len(), 0.0)?)?;
+    let text = Buffer::filled(&queue, side, 7)?;
+    unroll_hints(&queue, &numbers, &text, &mut Buffer::filled(&queue, side, 0)?)?;
+    launch_bounds(&queue, &Buffer::filled(&queue, side, [1.0; 24])?, &mut row)?;
     let texts = Buffer::filled(&queue, side, [7; 16])?;
     separate_bytes(&queue, &texts, &mut Buffer::filled(&queue, side, 0)?)?;
     clamped_checks(&queue, &from, &mut to, side)?;

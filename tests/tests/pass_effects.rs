@@ -41,6 +41,8 @@ const EFFECTS: &[(&str, &[Effect])] = &[
     ("loop-versioning", &[More("ld.global.nc")]),
     ("unroll-private-arrays", &[Disappears("ld.local")]),
     ("select-elements", &[Disappears("ld.local"), Disappears("st.local")]),
+    ("unroll-hints", &[Fewer("ld.global.nc.b8")]),
+    ("launch-bounds", &[Appears(".minnctapersm")]),
     ("separate-bytes", &[More("ld.global.nc.b8")]),
     ("clamped-checks", &[More("bra")]),
     ("no-return-atomics", &[Appears("red.global.min.u32"), Disappears("atom.global.min.u32")]),
