@@ -261,7 +261,7 @@ impl<'m> Halves<'m> {
 
     /// The minimum of a number below 2^31 and one that may have 33 bits: a number of 32 bits and a
     /// constant, or nothing if that is below zero. It is computed in 32 bits of the smaller of that number
-    /// and [`CAP`]: if that is CAP, what is computed is not the minimum, as it was not before.
+    /// and [`CAP`]: where that is CAP, the sum is 2^31 or more before and after, so the other number is the minimum.
     fn limited(&mut self, call: Value<'m>) -> Option<Value<'m>> {
         if Clamp::of(call)? != Clamp::Umin {
             return None;

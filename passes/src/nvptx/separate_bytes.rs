@@ -34,8 +34,8 @@ use crate::spec::target::NVPTX;
 /// Fewer loads are not worth it.
 const LEAST: usize = 4;
 
-/// The widest integers that are taken out of a register.
-const SHORT: u32 = 16;
+/// The widths of integers that are taken out of a register.
+const SHORT: [u32; 2] = [8, 16];
 
 /// Runs the pass over the module, which is one for NVIDIA's GPUs.
 pub fn run(module: &Module<'_>) {
@@ -95,7 +95,7 @@ fn is_short(load: Value<'_>) -> bool {
     let ty = load.ty();
     load.is_load_from(NVPTX.global)
         && ty.kind() == TypeKind::Integer
-        && [8, SHORT].contains(&ty.int_width())
+        && SHORT.contains(&ty.int_width())
         && !load.is_volatile()
         && !load.is_atomic()
 }

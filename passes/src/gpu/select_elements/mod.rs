@@ -30,8 +30,9 @@ mod choice;
 use std::collections::{BTreeSet, HashMap};
 
 use inkwell::module::Module;
-use schism_llvm::{Builder, IntoValue, Opcode, Type, TypeKind, Value, enum_kind, intrinsic_id};
+use schism_llvm::{Builder, IntoValue, Opcode, Type, TypeKind, Value, intrinsic_id};
 
+use crate::gpu::expand_mem_intrinsics::alignment;
 use crate::gpu::select_elements::choice::{Choice, sign_extended};
 use crate::ir::cfg::Cfg;
 
@@ -539,12 +540,6 @@ fn copy<'m>(call: Value<'m>, places: &Places<'m>) -> Option<Access<'m>> {
 fn is_call_of(call: Value<'_>, names: &[&str]) -> bool {
     let callee = call.callee().map_or(0, |callee| callee.intrinsic_id());
     callee != 0 && names.iter().any(|name| callee == intrinsic_id(name))
-}
-
-/// The alignment that a call says of an argument, counted from 1.
-fn alignment(call: Value<'_>, argument: u32) -> u64 {
-    let attribute = call.call_enum_attribute(argument, enum_kind("align"));
-    attribute.map_or(1, |attribute| attribute.value().max(1))
 }
 
 /// The alignment at an offset from an aligned address.

@@ -97,7 +97,7 @@ impl<'m> Graph<'m> {
 
     /// The blocks that can be come to from one without passing any of two others.
     fn reachable(&self, from: Block<'m>, stops: [Block<'m>; 2]) -> HashSet<Block<'m>> {
-        closure(from, |block| block.successors(), stops)
+        closure(from, |block| block.successors(), |block| !stops.contains(block))
     }
 
     /// The side that begins with a block, up to where it meets another: the blocks from which
@@ -110,7 +110,8 @@ impl<'m> Graph<'m> {
         let mut blocks = self.reachable(begin, [before, meet]);
         let mut meets = HashSet::new();
         for &end in self.before(meet).iter().filter(|end| blocks.contains(end)) {
-            meets.extend(closure(end, |block| self.before(block).to_vec(), [before, meet]));
+            let is_between = |block: &Block<'m>| ![before, meet].contains(block);
+            meets.extend(closure(end, |block| self.before(block).to_vec(), is_between));
         }
         blocks.retain(|block| meets.contains(block));
         let is_own = |block: &Block<'m>| {
@@ -121,15 +122,15 @@ impl<'m> Graph<'m> {
     }
 }
 
-/// What can be come to by steps, without passing any of two blocks.
+/// What can be come to by steps, through some blocks only.
 fn closure<'m>(
     from: Block<'m>,
     next: impl Fn(Block<'m>) -> Vec<Block<'m>>,
-    stops: [Block<'m>; 2],
+    is_passed: impl Fn(&Block<'m>) -> bool,
 ) -> HashSet<Block<'m>> {
     let (mut seen, mut open) = (HashSet::new(), vec![from]);
     while let Some(block) = open.pop() {
-        if !stops.contains(&block) && seen.insert(block) {
+        if is_passed(&block) && seen.insert(block) {
             open.extend(next(block));
         }
     }
@@ -154,13 +155,7 @@ impl<'m> Side<'m> {
 
     /// The blocks of the side that can be come to from one of them.
     fn reachable(&self, from: Block<'m>) -> HashSet<Block<'m>> {
-        let (mut seen, mut open) = (HashSet::new(), vec![from]);
-        while let Some(block) = open.pop() {
-            if self.blocks.contains(&block) && seen.insert(block) {
-                open.extend(block.successors());
-            }
-        }
-        seen
+        closure(from, |block| block.successors(), |block| self.blocks.contains(block))
     }
 
     /// Whether work-items wait for each other in it.
