@@ -88,6 +88,7 @@
 //! | `no-return-atomics` | [`nvptx::no_return_atomics`]: makes no-return atomics of updates of global memory whose previous value nobody uses |
 //! | `hoist-loads` | [`nvptx::hoist_loads`]: requests global memory before the roots and quotients of a block |
 //! | `separate-bytes` | [`nvptx::separate_bytes`]: keeps loads of bytes apart whose values a loop uses |
+//! | `vectorize-relaxed` | [`nvptx::vectorize_relaxed`]: makes one access of relaxed atomic ones to neighbours in local memory |
 //! | `launch-bounds` | [`nvptx::launch_bounds`]: gives kernels with many loads in a loop more registers |
 //! | `narrow-division` | [`gpu::narrow_division`]: divides trip counts that fit into 32 bits in 32 bits |
 //! | `select-elements` | [`gpu::select_elements`]: keeps private arrays in registers whose indices are one of a few constants |

@@ -227,6 +227,7 @@ pub static PTX: &[Step] = &[
     Step::Pass("hoist-loads"),
     Step::Pass("superblocks"),
     Step::Pass("separate-bytes"),
+    Step::Pass("vectorize-relaxed"),
     Step::Pass("launch-bounds"),
     Step::Pass("no-return-atomics"),
     Step::Pass("circular-statics"),

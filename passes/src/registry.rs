@@ -36,6 +36,7 @@ use crate::gpu::{
 };
 use crate::nvptx::{
     circular_statics, hoist_loads, launch_bounds, no_return_atomics, separate_bytes,
+    vectorize_relaxed,
 };
 use crate::pass::{Pass, PassContext, optional, pass};
 use crate::spec::target_library::TargetLibraryInfo;
@@ -118,6 +119,7 @@ pub static PASSES: &[Pass] = &[
     // nvptx
     optional("hoist-loads", "requests global memory before the roots and quotients of a block", |module, _| Ok(hoist_loads::run(module))),
     optional("separate-bytes", "keeps loads of bytes apart whose values a loop uses", |module, _| Ok(separate_bytes::run(module))),
+    optional("vectorize-relaxed", "makes one access of relaxed atomic ones to neighbours in local memory", |module, _| Ok(vectorize_relaxed::run(module)?)),
     optional("launch-bounds", "gives kernels with many loads in a loop more registers", |module, _| Ok(launch_bounds::run(module))),
     optional("no-return-atomics", "makes no-return atomics of updates of global memory whose previous value nobody uses", |module, _| Ok(no_return_atomics::run(module))),
     pass("circular-statics", "declares statics that refer to each other in a cycle before their definitions", |module, _| Ok(circular_statics::run(module))),

@@ -79,6 +79,27 @@ fn demote_shared_loads(
     })
 }
 
+/// A step of a sorting network: neighbours in local memory change places.
+fn vectorize_relaxed(queue: &Queue, from: &Buffer<u32>, to: &mut Buffer<u32>) -> Outcome {
+    let range = NdRange::new(TILE, TILE)?;
+    queue.for_each_in(range, (whole(from), to), |item, (from, to)| {
+        let tile = local_array!(item, u32; 2 * TILE);
+        let own = item.local_x();
+        tile.set(own, from[own]);
+        tile.set(own + TILE, from[own + TILE]);
+        for round in 0..2 {
+            item.barrier();
+            let (a, b) = (tile.get(2 * own), tile.get(2 * own + 1));
+            if (a > b) == (round == 0) {
+                tile.set(2 * own, b);
+                tile.set(2 * own + 1, a);
+            }
+        }
+        item.barrier();
+        *to = tile.get(own);
+    })
+}
+
 /// A root, and a quotient of what is loaded behind it.
 fn hoist_loads(queue: &Queue, a: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
     queue.for_each((to, a), |(to, a)| {
@@ -262,6 +283,8 @@ fn main() -> Result<(), schism::Error> {
     expand_mem_intrinsics(&queue, &mut Buffer::filled(&queue, side, 7)?)?;
     infer_alignment(&queue, &from, &mut to, side)?;
     demote_shared_loads(&queue, &from, &from, &mut to)?;
+    let keys = Buffer::filled(&queue, 2 * side, 7)?;
+    vectorize_relaxed(&queue, &keys, &mut Buffer::filled(&queue, side, 0)?)?;
     superblocks(&queue, &mut to)?;
     hoist_loads(&queue, &from, &mut to)?;
     narrow_checks(&queue, &from, &mut to, side)?;

@@ -42,6 +42,10 @@ const EFFECTS: &[(&str, &[Effect])] = &[
     ("unroll-private-arrays", &[Disappears("ld.local")]),
     ("select-elements", &[Disappears("ld.local"), Disappears("st.local")]),
     ("unroll-hints", &[Fewer("ld.global.nc.b8")]),
+    (
+        "vectorize-relaxed",
+        &[Appears("ld.relaxed.gpu.shared.v2"), Appears("st.relaxed.gpu.shared.v2")],
+    ),
     ("launch-bounds", &[Appears(".minnctapersm")]),
     ("separate-bytes", &[More("ld.global.nc.b8")]),
     ("clamped-checks", &[More("bra")]),

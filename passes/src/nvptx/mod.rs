@@ -6,3 +6,4 @@ pub mod hoist_loads;
 pub mod launch_bounds;
 pub mod no_return_atomics;
 pub mod separate_bytes;
+pub mod vectorize_relaxed;

@@ -28,6 +28,7 @@ use std::collections::HashMap;
 use inkwell::module::Module;
 use schism_llvm::{AsModule, AsmDialect, Builder, Opcode, TypeKind, Value};
 
+use crate::ir::address::base_and_offset;
 use crate::ir::cfg::{Cfg, NaturalLoop};
 use crate::spec::target::NVPTX;
 
@@ -56,7 +57,7 @@ pub fn run_on(function: Value<'_>) {
         let mut groups: HashMap<Value<'_>, Vec<(Value<'_>, i64)>> = HashMap::new();
         for load in block.instructions() {
             if is_short(load) && is_used_in_another_loop(load, number, &cfg, &loops) {
-                let (base, offset) = base(load.operand(0));
+                let (base, offset) = base_and_offset(load.operand(0));
                 groups.entry(base).or_default().push((load, offset));
             }
         }
@@ -114,18 +115,6 @@ fn is_used_in_another_loop(
         let extends = matches!(user.opcode(), Some(Opcode::ZExt | Opcode::SExt));
         is_inside || extends && is_used_in_another_loop(user, block, cfg, loops)
     })
-}
-
-/// The address that another one is a constant from, and how far.
-fn base(address: Value<'_>) -> (Value<'_>, i64) {
-    let (mut base, mut offset) = (address, 0_i64);
-    while let Some((before, index, size)) = base.element()
-        && let Some(index) = index.as_signed()
-    {
-        base = before;
-        offset = offset.wrapping_add(index.wrapping_mul(size.cast_signed()));
-    }
-    (base, offset)
 }
 
 /// Whether an address is in memory that nobody writes while the kernel runs.
