@@ -14,7 +14,7 @@ use super::plan::{Access, Plan, access, is_dead_end};
 use super::private::Layout;
 use super::region::Part;
 use super::shape::Shape;
-use crate::cpu::split_at_barriers::{CUT, UNCUT};
+use crate::cpu::split_at_barriers::{CUT, INTERCHANGED, UNCUT};
 
 /// A line each.
 pub(super) fn of(plan: &Plan<'_>, width: &Width) -> Vec<String> {
@@ -43,11 +43,17 @@ pub(super) fn barriers(function: Value<'_>, loops: usize) -> Option<String> {
         };
         instructions.iter().filter(named).count()
     };
-    Some(format!(
+    let mut text = format!(
         "barriers: cut into {loops} loops over work-items; in memory in between: {} values, {} locals",
         count("kept"),
         count("locals")
-    ))
+    );
+    if let Some(strides) = function.string_attribute(FUNCTION_INDEX, INTERCHANGED) {
+        let strides = strides.string_value().unwrap_or_default();
+        write!(text, "; loops over strides that all do step by step: {strides}")
+            .expect("writing to a string");
+    }
+    Some(text)
 }
 
 /// How often there is each of some things, the first first.

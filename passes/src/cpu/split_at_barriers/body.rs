@@ -215,6 +215,15 @@ impl<'m> Body<'m> {
         if self.barrier[block].is_some() { &[] } else { &self.successors[block] }
     }
 
+    /// Whether a work-item that takes an edge out of a block can still come to its end.
+    pub(super) fn leads_to_end(&self, block: usize, edge: usize) -> bool {
+        match self.next[block][edge] {
+            Next::Block(next) => self.lives[next],
+            Next::End => true,
+            Next::Outside => false,
+        }
+    }
+
     /// Where a block with a barrier goes on.
     pub(super) fn behind(&self, block: usize) -> Next {
         self.next[block].first().copied().unwrap_or(Next::Outside)

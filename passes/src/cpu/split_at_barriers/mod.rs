@@ -57,6 +57,8 @@
 //! **Order.** Work-items run a region one after the other, in the order of their ids, as they do on
 //! stacks: the same one panics first, and the same stores precede that.
 //!
+//! **Loops over a grid's strides** are cut after each step, as at a barrier (`strides`).
+//!
 //! **What all share.** Blocks in which no work-item does anything of its own, such as the head of a
 //! loop around barriers, run once for the group, and so do values that are the same for all
 //! (`uniformity`). Where they go on after a region is then known to be the same.
@@ -98,6 +100,7 @@ mod private;
 mod refusal;
 mod region;
 mod rows;
+mod strides;
 mod sub_groups;
 mod uniformity;
 mod unroll;
@@ -118,6 +121,8 @@ use memory::Memory;
 use refusal::Refusal;
 use uniformity::Varying;
 use waits::{MEET, waits};
+
+pub(crate) use strides::INTERCHANGED;
 
 pub use interface::{
     AGREE, GROUP_FIRST, GROUP_LOCAL_MEMORY, GROUP_MEMORY, GROUP_SIZE, LOCAL_MEMORY, RUN_DIVERGED,
@@ -171,6 +176,7 @@ pub fn run(module: &Module<'_>) -> Result<(), Failure> {
     if group::size_of(function).is_some() {
         unroll::run(function)?;
     }
+    let branches = strides::run(function);
     match cut(handle, function) {
         Ok(true) => {
             function.add_string_attribute(CUT, "");
@@ -182,7 +188,10 @@ pub fn run(module: &Module<'_>) -> Result<(), Failure> {
             }
         }
         Ok(false) => {}
-        Err(refusal) => function.add_string_attribute(UNCUT, &refusal.to_string()),
+        Err(refusal) => {
+            strides::undo(function, &branches)?;
+            function.add_string_attribute(UNCUT, &refusal.to_string());
+        }
     }
     Ok(())
 }

@@ -53,6 +53,15 @@ impl<'m> Varying<'m> {
         ways.len() > 1 && self.has(end.operand(0))
     }
 
+    /// Whether all work-items come to a block, those that panic aside, as often as any of them does.
+    pub(super) fn come_together(&self, body: &Body<'m>, block: usize) -> bool {
+        let meets = meeting_points(body);
+        (0..body.blocks.len()).filter(|&branch| self.parts(body, branch)).all(|branch| {
+            Some(block) == meets[branch]
+                || !influenced(body, branch, meets[branch]).contains(&block)
+        })
+    }
+
     fn varies_by_itself(&self, instruction: Value<'m>) -> bool {
         match instruction.opcode() {
             Some(Opcode::Load) => {
