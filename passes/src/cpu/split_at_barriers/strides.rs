@@ -40,7 +40,7 @@
 //! **Why it is sound.** Between two barriers the order of the work-items is not specified, and each
 //! keeps its own. What would show the order is refused: calls, panics, and atomic operations but for
 //! updates whose previous value nobody uses. A check of `%place` against a length is decided for
-//! all by `%limit` (`%is.limited`). All work-items must come to the loop, and nothing but `%place`
+//! all by `%limit` (`%is.limited`), and a place that does not wrap needs no check for that. All work-items must come to the loop, and nothing but `%place`
 //! goes from one step to the next.
 
 use std::collections::HashSet;
@@ -113,6 +113,8 @@ fn is_barrier(call: &Value<'_>) -> bool {
 /// The head of a loop that counts a place up to a limit, and does nothing else.
 struct Head<'m> {
     place: Value<'m>,
+    /// The place in the next iteration.
+    after: Value<'m>,
     /// The place in the first iteration.
     first: Value<'m>,
     limit: Value<'m>,
@@ -132,8 +134,9 @@ impl<'m> Head<'m> {
             && !goes_on(1);
         let limit = counts.then(|| upper_bound(comparison, place)).flatten()?;
         let first = place.incoming(cfg.blocks[of.preheader])?;
-        let stride = step(place.incoming(cfg.blocks[of.latch])?, place)?;
-        Some(Self { place, first, limit, stride })
+        let after = place.incoming(cfg.blocks[of.latch])?;
+        let stride = step(after, place)?;
+        Some(Self { place, after, first, limit, stride })
     }
 }
 
@@ -152,12 +155,27 @@ struct Walk<'m> {
     checks: Vec<Check<'m>>,
 }
 
-/// A panic unless `place` is below a length.
+/// A panic unless `place` is below a length, or if the next place wraps.
 struct Check<'m> {
     block: Block<'m>,
-    length: Value<'m>,
+    length: Option<Value<'m>>,
     /// Where a work-item goes on.
     inside: Block<'m>,
+}
+
+impl<'m> Check<'m> {
+    /// The check at the end of a block.
+    fn find(block: Block<'m>, place: Value<'m>, after: Value<'m>) -> Option<Self> {
+        let end = block.end();
+        let condition = end.is_conditional().then(|| end.condition())?;
+        match upper_bound(condition, place) {
+            Some(length) => Some(Self { block, length: Some(length), inside: end.successor(0) }),
+            None if upper_bound(condition, after) == Some(place) => {
+                Some(Self { block, length: None, inside: end.successor(1) })
+            }
+            None => None,
+        }
+    }
 }
 
 impl<'m> Walk<'m> {
@@ -179,7 +197,7 @@ impl<'m> Walk<'m> {
         {
             return None;
         }
-        let Head { place, first, limit, stride } = Head::of(cfg, of)?;
+        let Head { place, after, first, limit, stride } = Head::of(cfg, of)?;
         let exit = header.end().successor(1);
         let is_common = |value: Value<'m>| !varying.has(value);
         if first != axis.id || !is_common(limit) || !is_common(stride) {
@@ -190,15 +208,15 @@ impl<'m> Walk<'m> {
             if block == header || block.successors().iter().all(|next| blocks.contains(next)) {
                 continue;
             }
-            let end = block.end();
-            if !end.is_conditional() || body.leads_to_end(number, 1) {
+            let check = Check::find(block, place, after)?;
+            let fails = usize::from(check.inside == block.end().successor(0));
+            if body.leads_to_end(number, fails)
+                || !check.length.is_none_or(is_common)
+                || !blocks.contains(&check.inside)
+            {
                 return None;
             }
-            let (length, inside) = (upper_bound(end.condition(), place)?, end.successor(0));
-            if !is_common(length) || !blocks.contains(&inside) {
-                return None;
-            }
-            checks.push(Check { block, length, inside });
+            checks.push(check);
         }
         let all = || blocks.iter().flat_map(|block| block.instructions());
         // The copies lead to no panic, so what a message shows does not come from them.
@@ -206,7 +224,7 @@ impl<'m> Walk<'m> {
             blocks.contains(&block) || body.index.get(&block).is_some_and(|&at| !body.lives[at])
         };
         let stays = |one: Value<'m>| one.users().into_iter().all(|it| is_here(it.block()));
-        if !all().all(|one| has_no_order(one) && is_cloneable(one) && stays(one)) {
+        if !all().all(|one| has_no_order(one, of.innermost) && is_cloneable(one) && stays(one)) {
             return None;
         }
         let touches = |one: Value<'m>| {
@@ -267,17 +285,17 @@ impl<'m> Walk<'m> {
         let place = builder.add(first, local);
         old.replace_uses(place);
         old.erase();
+        for check in &self.checks {
+            let end = cloned.block(check.block).end();
+            Builder::before(end).br(cloned.block(check.inside));
+            end.erase();
+        }
         step.end().set_successor(1, next);
         let back = cloned.block(self.latch).end();
         for at in (0..back.num_successors()).filter(|&at| back.successor(at) == step) {
             back.set_successor(at, next);
         }
         back.remove_metadata(function.context().metadata_kind("llvm.loop"));
-        for check in &self.checks {
-            let end = cloned.block(check.block).end();
-            Builder::before(end).br(cloned.block(check.inside));
-            end.erase();
-        }
         self.choose(begin)
     }
 
@@ -290,8 +308,8 @@ impl<'m> Walk<'m> {
         let mut is_limited = builder.icmp(IntPredicate::ULT, self.limit, large);
         let small = builder.icmp(IntPredicate::ULT, self.stride, large);
         is_limited = builder.and(is_limited, small);
-        for check in &self.checks {
-            let fits = builder.icmp(IntPredicate::ULE, self.limit, check.length);
+        for length in self.checks.iter().filter_map(|check| check.length) {
+            let fits = builder.icmp(IntPredicate::ULE, self.limit, length);
             is_limited = builder.and(is_limited, fits);
         }
         let branch = builder.cond_br(is_limited.with_name("is.limited"), steps, self.header);
@@ -319,11 +337,12 @@ fn step<'m>(after: Value<'m>, value: Value<'m>) -> Option<Value<'m>> {
     }
 }
 
-/// Whether nobody sees in which order work-items execute an instruction.
-fn has_no_order(one: Value<'_>) -> bool {
+/// Whether nobody sees in which order work-items execute an instruction. In a loop inside, a
+/// work-item may wait for what it loads.
+fn has_no_order(one: Value<'_>, is_innermost: bool) -> bool {
     match one.opcode() {
-        Some(Opcode::Load) => !one.is_volatile() && !one.is_atomic(),
-        Some(Opcode::Store) => {
+        Some(Opcode::Load) if !is_innermost => !one.is_volatile() && !one.is_atomic(),
+        Some(Opcode::Load | Opcode::Store) => {
             let order = one.ordering();
             !one.is_volatile()
                 && matches!(order, AtomicOrdering::NotAtomic | AtomicOrdering::Monotonic)
