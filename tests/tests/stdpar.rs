@@ -18,34 +18,68 @@ rayon = "1"
 [workspace]
 "#;
 
-/// A project with a program, in a folder of its own.
+/// A project with a program, in a folder of its own, of which both have the name.
 fn project(lab: &Lab, name: &str, program: &str) -> PathBuf {
+    project_with(lab, name, program, MANIFEST)
+}
+
+/// The same, with a manifest like [`MANIFEST`].
+fn project_with(lab: &Lab, name: &str, program: &str, manifest: &str) -> PathBuf {
     let folder = lab.folder(name);
-    lab.project(&folder, &[("Cargo.toml", MANIFEST), ("src/main.rs", program)]);
+    lab.project(&folder, &[("Cargo.toml", &named(&folder, manifest)), ("src/main.rs", program)]);
     folder
+}
+
+/// A manifest of the program of a folder.
+fn named(folder: &Path, manifest: &str) -> String {
+    manifest.replace("ordinary", name_of(folder))
+}
+
+fn name_of(folder: &Path) -> &str {
+    folder.file_name().and_then(|name| name.to_str()).expect("a name in ASCII")
+}
+
+/// Where what the projects depend on is compiled, once for all of them: by plain rustc, and by
+/// `cargo schism`. Programs have different names, so none takes another one's place.
+fn target(kind: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("stdpar-target").join(kind)
+}
+
+/// Builds a project by plain rustc; what its program prints.
+fn by_rustc(lab: &Lab, folder: &Path) -> String {
+    let target = target("plain");
+    let mut cargo = lab.cargo(Compiler::Stock, folder);
+    text(cargo.args(["build", "--offline", "--release"]).env("CARGO_TARGET_DIR", &target));
+    text(&mut run_in(&target, name_of(folder), "release", &[]))
 }
 
 fn program() -> String {
     std::fs::read_to_string(lab::source("stdpar/main.rs")).expect("a file of the tests")
 }
 
-/// Builds a project by `cargo schism`.
+/// Builds a project by `cargo schism`; what that says.
 fn build(lab: &Lab, folder: &Path, arguments: &[&str]) -> String {
+    build_in(&target("schism"), lab, folder, arguments)
+}
+
+/// The same, with a target folder.
+fn build_in(target: &Path, lab: &Lab, folder: &Path, arguments: &[&str]) -> String {
     let mut cargo = clean_command(lab.subcommand());
     cargo.current_dir(folder).args(["build", "--offline"]).args(arguments);
-    let built = output(&mut cargo);
+    let built = output(cargo.env("CARGO_TARGET_DIR", target));
     let said = String::from_utf8_lossy(&built.stderr).into_owned();
     assert!(built.status.success(), "{said}");
     said
 }
 
-/// A program that was built, on the device `cpu`.
+/// A project's program that [`build`] has built, on the device `cpu`.
 fn run(folder: &Path, profile: &str, variables: &[(&str, &str)]) -> Command {
-    run_named("ordinary", folder, profile, variables)
+    run_in(&target("schism"), name_of(folder), profile, variables)
 }
 
-fn run_named(name: &str, folder: &Path, profile: &str, variables: &[(&str, &str)]) -> Command {
-    let mut program = clean_command(folder.join("target").join(profile).join(name));
+/// A program of a target folder, on the device `cpu`.
+fn run_in(target: &Path, name: &str, profile: &str, variables: &[(&str, &str)]) -> Command {
+    let mut program = clean_command(target.join(profile).join(name));
     if let Some(stage2) = std::env::var_os("SCHISM_JIT") {
         program.env("SCHISM_JIT", stage2);
     }
@@ -65,8 +99,7 @@ fn kernels(program: &mut Command) -> usize {
 fn results_are_rayons() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
     let folder = project(lab, "stdpar-results", &program());
-    text(lab.cargo(Compiler::Stock, &folder).args(["build", "--offline", "--release"]));
-    let expected = text(&mut run(&folder, "release", &[]));
+    let expected = by_rustc(lab, &folder);
     for (arguments, profile) in
         [(&["--stdpar", "--release"][..], "release"), (&["--stdpar"], "debug")]
     {
@@ -110,14 +143,12 @@ fn compare(lab: &Lab, name: &str, file: &str, manifest: &str) -> Option<usize> {
 /// The same, with the project's folder.
 fn compare_in(lab: &Lab, name: &str, file: &str, manifest: &str) -> Option<(PathBuf, usize)> {
     let program = std::fs::read_to_string(lab::source(file)).expect("a file of the tests");
-    let folder = project(lab, name, &program);
-    std::fs::write(folder.join("Cargo.toml"), manifest).expect("a file can be written");
+    let folder = project_with(lab, name, &program, manifest);
     if !output(lab.cargo(Compiler::Stock, &folder).arg("fetch")).status.success() {
         eprintln!("skipped: cargo cannot fetch what {name} needs");
         return None;
     }
-    text(lab.cargo(Compiler::Stock, &folder).args(["build", "--offline", "--release"]));
-    let expected = text(&mut run(&folder, "release", &[]));
+    let expected = by_rustc(lab, &folder);
     let said = build(lab, &folder, &["--stdpar", "--release"]);
     assert!(!said.contains("warning"), "{said}");
     for setting in ["always", "auto", "never"] {
@@ -246,30 +277,27 @@ fn each_pipeline_is_explained() {
     assert!(!notes.iter().any(|note| note.contains("iterator") && note.contains("par_sort")));
 }
 
-/// The object files of a program, without what names the folder or the compiler.
-fn code(folder: &Path, program: &str) -> Vec<u8> {
-    std::fs::read(folder.join("target").join(program)).expect("a program that was built")
-}
-
 #[test]
 fn without_the_option_nothing_changes() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
     let folder = project(lab, "stdpar-without", &program());
-    build(lab, &folder, &[]);
-    let before = code(&folder, "debug/ordinary");
-    build(lab, &folder, &["--stdpar"]);
-    let with = code(&folder, "debug/ordinary");
-    assert_ne!(before, with);
-    build(lab, &folder, &["--stdpar=off"]);
-    assert_eq!(code(&folder, "debug/ordinary"), before);
+    let target = folder.join("target");
+    let build = |arguments: &[&str]| {
+        build_in(&target, lab, &folder, arguments);
+        let program = target.join("debug").join(name_of(&folder));
+        std::fs::read(program).expect("a program that was built")
+    };
+    let before = build(&[]);
+    assert_ne!(build(&["--stdpar"]), before);
+    assert_eq!(build(&["--stdpar=off"]), before);
     // The same from nothing, and by a manifest that asks for it.
-    std::fs::remove_dir_all(folder.join("target")).expect("what was built can be removed");
-    build(lab, &folder, &[]);
-    assert_eq!(code(&folder, "debug/ordinary"), before);
+    std::fs::remove_dir_all(&target).expect("what was built can be removed");
+    assert_eq!(build(&[]), before);
     let asks = format!("{MANIFEST}\n[package.metadata.schism]\nstdpar = true\n");
-    std::fs::write(folder.join("Cargo.toml"), asks).expect("a file can be written");
-    build(lab, &folder, &[]);
-    assert!(kernels(&mut run(&folder, "debug", &[("SCHISM_STDPAR", "always")])) > 300);
+    std::fs::write(folder.join("Cargo.toml"), named(&folder, &asks)).expect("a file");
+    build(&[]);
+    let always = [("SCHISM_STDPAR", "always")];
+    assert!(kernels(&mut run_in(&target, name_of(&folder), "debug", &always)) > 300);
 }
 
 /// The fake driver, which runs no kernels.
@@ -285,8 +313,7 @@ fn memory_of_every_kind() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
     let program = std::fs::read_to_string(lab::source("stdpar/memory.rs")).expect("a file");
     let folder = project(lab, "stdpar-memory", &program);
-    text(lab.cargo(Compiler::Stock, &folder).args(["build", "--offline", "--release"]));
-    let expected = text(&mut run(&folder, "release", &[]));
+    let expected = by_rustc(lab, &folder);
     build(lab, &folder, &["--stdpar", "--release"]);
     let always = ("SCHISM_STDPAR", "always");
     assert_eq!(text(&mut run(&folder, "release", &[always])), expected);
@@ -344,8 +371,7 @@ fn groups_join_results() {
     ] {
         let program = std::fs::read_to_string(lab::source(file)).expect("a file of the tests");
         let folder = project(lab, name, &program);
-        text(lab.cargo(Compiler::Stock, &folder).args(["build", "--offline", "--release"]));
-        let expected = text(&mut run(&folder, "release", &[]));
+        let expected = by_rustc(lab, &folder);
         build(lab, &folder, &["--stdpar", "--release"]);
         for variables in [&[always][..], &[always, cut]] {
             assert_eq!(text(&mut run(&folder, "release", variables)), expected, "{variables:?}");
@@ -387,9 +413,10 @@ fn build_scripts_and_macros_use_what_the_program_uses() {
     let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, &**text)).collect();
     lab.project(&folder, &files);
     text(lab.cargo(Compiler::Stock, &folder).args(["build", "--offline"]));
-    let app = || run_named("app", &folder, "debug", &[("SCHISM_STDPAR", "always")]);
+    let target = folder.join("target");
+    let app = || run_in(&target, "app", "debug", &[("SCHISM_STDPAR", "always")]);
     let expected = text(&mut app());
-    build(lab, &folder, &["--stdpar"]);
+    build_in(&target, lab, &folder, &["--stdpar"]);
     assert_eq!(text(&mut app()), expected);
     // The two of the helper, the shared library's and its own.
     assert_eq!(kernels(&mut app()), 4);
@@ -403,10 +430,7 @@ fn build_scripts_and_macros_use_what_the_program_uses() {
 fn each_profile_prints_the_same() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
     let folder = project(lab, "stdpar-profiles", &program());
-    let expected = {
-        text(lab.cargo(Compiler::Stock, &folder).args(["build", "--offline", "--release"]));
-        text(&mut run(&folder, "release", &[]))
-    };
+    let expected = by_rustc(lab, &folder);
     let profiles = [
         ("fat", "lto = true", true),
         ("thin", "lto = \"thin\"\ncodegen-units = 1", true),
@@ -418,7 +442,7 @@ fn each_profile_prints_the_same() {
         let profile = format!("\n[profile.{name}]\ninherits = \"release\"\n{options}\n");
         manifest.push_str(&profile);
     }
-    std::fs::write(folder.join("Cargo.toml"), manifest).expect("a file can be written");
+    std::fs::write(folder.join("Cargo.toml"), named(&folder, &manifest)).expect("a file");
     for (name, _, runs) in profiles {
         build(lab, &folder, &["--stdpar", "--profile", name]);
         if runs {
@@ -432,15 +456,13 @@ fn each_profile_prints_the_same() {
 #[test]
 fn the_oldest_rayon_that_is_known_gives_the_same() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
-    let folder = project(lab, "stdpar-oldest", &program());
     let manifest = MANIFEST.replace("rayon = \"1\"", "rayon = \"=1.5.3\"");
-    std::fs::write(folder.join("Cargo.toml"), manifest).expect("a file can be written");
+    let folder = project_with(lab, "stdpar-oldest", &program(), &manifest);
     if !output(lab.cargo(Compiler::Stock, &folder).arg("fetch")).status.success() {
         eprintln!("skipped: cargo cannot fetch rayon 1.5.3");
         return;
     }
-    text(lab.cargo(Compiler::Stock, &folder).args(["build", "--offline", "--release"]));
-    let expected = text(&mut run(&folder, "release", &[]));
+    let expected = by_rustc(lab, &folder);
     let said = build(lab, &folder, &["--stdpar", "--release"]);
     assert!(!said.contains("warning"), "{said}");
     let always = [("SCHISM_STDPAR", "always")];
@@ -524,8 +546,7 @@ fn kernels_on_the_host_allocate() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
     let program = std::fs::read_to_string(lab::source("stdpar/allocating.rs")).expect("a file");
     let folder = project(lab, "stdpar-allocating", &program);
-    text(lab.cargo(Compiler::Stock, &folder).args(["build", "--offline", "--release"]));
-    let expected = text(&mut run(&folder, "release", &[]));
+    let expected = by_rustc(lab, &folder);
     build(lab, &folder, &["--stdpar", "--release"]);
     let always = [("SCHISM_STDPAR", "always")];
     assert_eq!(text(&mut run(&folder, "release", &always)), expected);
@@ -567,7 +588,7 @@ fn wrong_words_are_told() {
     let expected = format!("error: `SCHISM_STDPAR_BUILD` cannot be `banana`; {words}\n");
     assert!(said.starts_with(&expected), "{said}");
     let manifest = format!("{MANIFEST}\n[package.metadata.schism]\nstdpar = \"yes\"\n");
-    std::fs::write(folder.join("Cargo.toml"), manifest).expect("a file can be written");
+    std::fs::write(folder.join("Cargo.toml"), named(&folder, &manifest)).expect("a file");
     let (code, said) = failure(&mut cargo(&[]));
     assert_eq!(code, Some(2), "{said}");
     let expected = "error: `metadata.schism.stdpar` cannot be `\"yes\"`; use `true` or `false`\n";
@@ -599,7 +620,7 @@ fn wrong_words_are_told() {
 fn programs_without_a_rayon_that_is_known_are_told() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
     let folder = lab.folder("stdpar-without-rayon");
-    let manifest = MANIFEST.replace("rayon = \"1\"", "");
+    let manifest = named(&folder, &MANIFEST.replace("rayon = \"1\"", ""));
     let program = ("src/main.rs", "fn main() { println!(\"plain\"); }");
     lab.project(&folder, &[("Cargo.toml", &manifest), program]);
     assert!(!build(lab, &folder, &["--stdpar=off"]).contains("warning"));
@@ -613,8 +634,9 @@ fn programs_without_a_rayon_that_is_known_are_told() {
     assert!(!String::from_utf8_lossy(&output(&mut cargo).stderr).contains("warning"));
 
     for version in ["1.4.1", "2.0.0"] {
-        let folder = lab.folder(&format!("stdpar-rayon-{version}"));
+        let folder = lab.folder(&format!("stdpar-rayon-{}", version.replace('.', "-")));
         let manifest = MANIFEST.replace("rayon = \"1\"", "rayon = { path = \"rayon\" }");
+        let manifest = named(&folder, &manifest);
         let rayon = format!("[package]\nname = \"rayon\"\nversion = \"{version}\"\n");
         let files = [
             ("Cargo.toml", manifest.as_str()),
