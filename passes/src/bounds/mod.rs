@@ -2,6 +2,7 @@
 
 pub mod clamped_checks;
 pub(crate) mod conditions;
+pub mod group_bailouts;
 mod group_ranges;
 pub mod group_versioning;
 mod halves;
@@ -9,5 +10,7 @@ pub mod late_checks;
 pub mod loop_versioning;
 pub mod merge_checks;
 pub mod narrow_checks;
+pub mod narrow_comparisons;
 pub mod segment_checks;
 pub mod strip_mine;
+pub(crate) mod versions;
