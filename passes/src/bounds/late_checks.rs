@@ -71,14 +71,15 @@ use schism_llvm::{
     AtomicOrdering, Block, Builder, IntPredicate, IntoValue, Opcode, Value, enum_kind,
 };
 
-use crate::analysis::cold_paths::{has_panics, panics};
+use crate::analysis::cold_paths::panics;
 use crate::analysis::effects::is_computed;
 use crate::analysis::scev::{self, AddRec, Emit, Expr, Kind, Step, Values};
 use crate::analysis::trip_count::{
-    TripCount, chain, exit, is_closed, opposite, returns, swapped, trip_count,
+    TripCount, chain, exit, is_closed, opposite, swapped, trip_count,
 };
 use crate::bounds::conditions::Conditions;
 use crate::bounds::group_bailouts::bailout;
+use crate::bounds::innermost::change_innermost;
 use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::clone::{self, ClonedBlocks};
 use crate::ir::metadata;
@@ -111,27 +112,13 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
 ///
 /// # Errors
 /// LLVM's message, if its passes fail.
-pub fn run_on(function: Value<'_>) -> Result<(), String> {
-    if !has_panics(function) || !returns(function) {
-        return Ok(());
-    }
+pub fn run_on<'m>(function: Value<'m>) -> Result<(), String> {
     let slices = slices::of(function);
     if slices.is_empty() {
         return Ok(());
     }
-    function.run_passes("loop-simplify,lcssa")?;
-    let mut growth = 0;
-    let mut cfg = Cfg::of(function);
-    for one in cfg.loops().into_iter().filter(|one| one.innermost) {
-        let Some(plan) = plan(&cfg, &one, &slices).filter(|plan| growth + plan.size <= GROWTH)
-        else {
-            continue;
-        };
-        growth += plan.size;
-        let changed = apply(&cfg, &plan);
-        cfg.update(&changed);
-    }
-    Ok(())
+    let plan = |cfg: &Cfg<'m>, of: &Loop| plan(cfg, of, &slices).map(|plan| (plan.size, plan));
+    change_innermost(function, GROWTH, plan, apply)
 }
 
 /// What is going to be done with a loop.

@@ -6,6 +6,7 @@ pub mod group_bailouts;
 mod group_ranges;
 pub mod group_versioning;
 mod halves;
+mod innermost;
 pub mod late_checks;
 pub mod loop_versioning;
 pub mod merge_checks;

@@ -1,6 +1,6 @@
-; SPEC leaves: kernel entry 0 1
-; SPEC stores: kernel entry 0 1
-; SPEC loops: kernel entry 0 1
+; SPEC kernel: leaves entry 0 1
+; SPEC kernel: stores entry 0 1
+; SPEC kernel: loops entry 0 1
 ; Some work-items end in front of the barrier; others see what is stored in front of a check; a barrier in a loop.
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) convergent nounwind
@@ -57,3 +57,4 @@ panic:
   unreachable
 }
 ; CHECK-NOT: __schism_bailout
+; CHECK: @loops
