@@ -77,7 +77,8 @@ const SALT: u64 = 0x5ca1_ab1e;
 const GROUP_SPACE: u32 = 3;
 const PRIVATE_SPACE: u32 = 5;
 
-/// How many barriers of a kernel may have a note.
+/// How many barriers of a kernel may have a note. All notes take less than what is left of a device's
+/// local memory when its size is rounded for launches.
 const BARRIERS: usize = 4;
 
 /// How many instructions may be computed again behind a barrier.

@@ -60,9 +60,13 @@
 //! the new loop has no promises, indices are frozen before they are compared, and branches depend
 //! on nothing else that is loaded.
 //!
+//! **A failure that is only noted** ([`group_bailouts`](super::group_bailouts)) needs no copy of the
+//! loop: the note is where control goes on if a check has failed, or if what is loaded may not lie
+//! in the slices.
+//!
 //! **What is left alone.** Work-items that share a row take every n-th element of it each: few
-//! iterations, in which the rest of a check costs more than the dependence. Measured on rows of 32
-//! to 128 elements with 32 work-items for each.
+//! iterations, in which the rest of a check costs more than the dependence, unless failures are only
+//! noted. Measured on rows of 32 to 128 elements with 32 work-items for each.
 //!
 //! Checks that the counter decides are gone before ([`loop_versioning`](super::loop_versioning)).
 
@@ -225,7 +229,8 @@ fn plan<'m>(cfg: &Cfg<'m>, of: &Loop, slices: &[Slice<'m>]) -> Option<Plan<'m>> 
 /// What the end of a loop compares that the loop does not change.
 fn bound<'m>(cfg: &Cfg<'m>, of: &Loop, values: &Values<'_, 'm>) -> Option<Value<'m>> {
     let (condition, ..) = exit(cfg, of, of.latch)?;
-    [0, 1].map(|index| condition.operand(index)).into_iter().find(|it| values.is_outside(*it))
+    let sides = [0, 1].map(|index| condition.operand(index));
+    sides.into_iter().find(|it| values.is_outside(*it) && !scev::is_pointer(*it))
 }
 
 /// Where all checks go on if they fail, if the failure is only noted there.
