@@ -272,7 +272,7 @@ pub static SPIRV: &[Step] = &[
     OPTIMIZE,
     // For SPIR-V.
     Step::Target("drop-own-fences"),
-    Step::IfPanics(&[Step::Pass("segment-checks")]),
+    Step::IfPanics(&[Step::Pass("segment-checks"), Step::Pass("join-bailouts")]),
     Step::Pass("narrow-comparisons"),
     Step::Pass("demote-private-atomics"),
     Step::Pass("expand-mem-intrinsics"),

@@ -268,6 +268,24 @@ fn group_bailouts(
     })
 }
 
+/// A part of a slice, by a begin and an end that are loaded, in front of a barrier.
+fn join_bailouts(
+    queue: &Queue,
+    ends: &Buffer<u32>,
+    from: &Buffer<f32>,
+    to: &mut Buffer<f32>,
+) -> Outcome {
+    let range = NdRange::new(GROUP, GROUP)?;
+    queue.for_each_in(range, (whole(ends), whole(from), to), |item, (ends, from, to)| {
+        let shared = local_array!(item, f32; GROUP);
+        let row = item.x() / 32;
+        let part = &from[ends[row] as usize..ends[row + 1] as usize];
+        shared.set(item.local_x(), part.len() as f32);
+        item.barrier();
+        *to = shared.get(GROUP - 1 - item.local_x());
+    })
+}
+
 /// Which half of 32 neighbours a work-item is in.
 fn narrow_comparisons(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
     let range = NdRange::new(GROUP, GROUP)?;
@@ -307,6 +325,7 @@ fn main() -> Result<(), schism::Error> {
     no_return_atomics(&queue, &numbers, &mut words)?;
     let places = Buffer::filled(&queue, GROUP, 5)?;
     group_bailouts(&queue, &places, &from, &mut to)?;
+    join_bailouts(&queue, &numbers, &from, &mut to)?;
     narrow_comparisons(&queue, &from, &mut to)?;
     loop_versioning(&queue, &from, &mut row, side).map_err(Into::into)
 }

@@ -53,6 +53,8 @@ const EFFECTS: &[(&str, &[Effect])] = &[
 /// The same of passes for OpenCL's devices, whose SPIR-V has a line for each instruction ([`spirv`]).
 const OPENCL_EFFECTS: &[(&str, &[Effect])] = &[
     ("group-bailouts", &[Appears("__schism_bailout")]),
+    // Of conditional branches.
+    ("join-bailouts", &[Fewer("op 250 ")]),
     // More bits are masked: in 32 bits, for the comparison.
     ("narrow-comparisons", &[More("op 199 ")]),
 ];

@@ -62,7 +62,7 @@ use crate::bounds::versions::{Versions, can_clone, clone_kernel};
 use crate::ir::cfg::Cfg;
 
 /// What the names of notes begin with.
-const NOTE: &str = "__schism_bailout.";
+pub(crate) const NOTE: &str = "__schism_bailout.";
 
 /// LLVM's barrier of a group.
 const BARRIER: &str = "llvm.nvvm.barrier.cta.sync.aligned.all";
@@ -282,73 +282,6 @@ impl<'m> Segment<'m> {
             values.hand_on(instruction);
         }
     }
-}
-
-/// Makes one check of successive ones whose failures are noted.
-pub(crate) fn join_checks(function: Value<'_>) {
-    let notes = function.module().globals();
-    let has_notes = notes.iter().any(|note| note.is_used() && note.name().starts_with(NOTE));
-    if function.is_declaration() || !has_notes {
-        return;
-    }
-    let cfg = Cfg::of(function);
-    let mut gone = HashSet::new();
-    for block in (0..cfg.blocks.len()).rev() {
-        if gone.contains(&block) {
-            continue;
-        }
-        let next = cfg.successors[block].iter().filter(|next| !gone.contains(*next));
-        let failed = next.clone().find_map(|&next| bailout(&cfg, next));
-        let joined = failed.and_then(|failed| join_next(&cfg, cfg.blocks[block], failed));
-        gone.extend(joined);
-    }
-}
-
-/// Makes one check of two, if the first one goes on at the second one, which only computes. Returns
-/// the second one's block, which is gone then.
-fn join_next<'m>(cfg: &Cfg<'m>, first: Block<'m>, failed: Block<'m>) -> Option<usize> {
-    // Whether it fails if the condition holds, and where it goes on.
-    let check = |block: Block<'m>| {
-        let end = block.end();
-        if end.opcode() != Some(Opcode::Br) || !end.is_conditional() {
-            return None;
-        }
-        match [0, 1].map(|index| end.successor(index)) {
-            [yes, no] if yes == failed && no != failed => Some((true, no)),
-            [yes, no] if no == failed && yes != failed => Some((false, yes)),
-            _ => None,
-        }
-    };
-    let (first_fails, second) = check(first)?;
-    let (second_fails, next) = check(second)?;
-    let number = cfg.index[&second];
-    let is_alone = cfg.predecessors[number].len() == 1;
-    let computes = |one: &Value<'m>| is_computed(*one) || *one == second.end();
-    if !is_alone || next == first || !second.instructions().iter().all(computes) {
-        return None;
-    }
-    let [end, other] = [first.end(), second.end()];
-    let builder = Builder::before(end);
-    for moved in second.instructions().into_iter().filter(|it| *it != other) {
-        moved.remove_from_block();
-        builder.insert(moved);
-    }
-    let fails = |end: Value<'m>, fails| match fails {
-        true => end.condition(),
-        false => builder.not(end.condition()),
-    };
-    let [a, b] = [fails(end, first_fails), fails(other, second_fails)];
-    let any = builder.select(a, a.ty().const_int(1, false), b);
-    builder.cond_br(any, failed, next);
-    end.erase();
-    for phi in next.phis() {
-        if let Some(value) = phi.incoming(second) {
-            phi.add_incoming(value, first);
-        }
-    }
-    next.forget_edge(second);
-    second.delete();
-    Some(number)
 }
 
 fn is_barrier(instruction: Value<'_>) -> bool {

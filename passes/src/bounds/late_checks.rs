@@ -131,8 +131,8 @@ struct Plan<'m> {
     /// How many instructions it has.
     size: usize,
     trip_count: TripCount<'m>,
-    /// What the counter is compared with, as a value.
-    bound: Option<Value<'m>>,
+    /// What the counter is compared with, as a value, and whether it may be poison.
+    bound: Option<(Value<'m>, bool)>,
     /// Where the loop ends: inside and outside.
     ends: [usize; 2],
     /// Where a failed check is noted, if that is all that is done then.
@@ -226,11 +226,24 @@ fn plan<'m>(cfg: &Cfg<'m>, of: &Loop, slices: &[Slice<'m>]) -> Option<Plan<'m>> 
     Some(Plan { of: of.clone(), size, trip_count, bound, ends, bailout, checks, counted, gathered })
 }
 
-/// What the end of a loop compares that the loop does not change.
-fn bound<'m>(cfg: &Cfg<'m>, of: &Loop, values: &Values<'_, 'm>) -> Option<Value<'m>> {
+/// What the end of a loop compares that the loop does not change, and whether it may be poison in
+/// front of the loop: not if a branch to there has compared it.
+fn bound<'m>(cfg: &Cfg<'m>, of: &Loop, values: &Values<'_, 'm>) -> Option<(Value<'m>, bool)> {
     let (condition, ..) = exit(cfg, of, of.latch)?;
     let sides = [0, 1].map(|index| condition.operand(index));
-    sides.into_iter().find(|it| values.is_outside(*it) && !scev::is_pointer(*it))
+    let is_bound = |it: &Value<'m>| values.is_outside(*it) && !scev::is_pointer(*it);
+    let bound = sides.into_iter().find(is_bound)?;
+    let compares = |guard: Value<'m>| {
+        guard.opcode() == Some(Opcode::Br) && guard.is_conditional() && {
+            let condition = guard.condition();
+            condition.opcode() == Some(Opcode::ICmp) && condition.operands().any(|it| it == bound)
+        }
+    };
+    let is_known = match cfg.predecessors[of.preheader][..] {
+        [from] => compares(cfg.blocks[from].end()),
+        _ => false,
+    };
+    Some((bound, !is_known))
 }
 
 /// Where all checks go on if they fail, if the failure is only noted there.
@@ -610,7 +623,11 @@ impl<'m> Counter<'m> {
         }
         let first = scev::before(&value.base, *step)?;
         let first = conditions.emit.value(&first);
-        let bound = conditions.emit.builder().freeze(plan.bound?);
+        let bound = match plan.bound? {
+            (bound, true) => conditions.emit.builder().freeze(bound),
+            // LLVM forgets of what is frozen that it does not wrap.
+            (bound, false) => bound,
+        };
         conditions.compare(IntPredicate::ULT, first, bound);
         Some(Counter { first, bound, step: *step })
     }

@@ -52,7 +52,6 @@ use inkwell::module::Module;
 use schism_llvm::{AsModule, Block, Builder, Opcode, Value};
 
 use crate::analysis::cold_paths::{is_cold, panics};
-use crate::bounds::group_bailouts::join_checks;
 use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::clone;
 
@@ -75,7 +74,6 @@ pub fn run(module: &Module<'_>) {
 
 /// Runs the pass over one function; a declaration has nothing to do.
 pub fn run_on(function: Value<'_>) {
-    join_checks(function);
     let blocks = function.blocks();
     if function.has_function_attribute("optnone")
         || blocks.iter().flat_map(|block| block.successors()).filter(|next| is_cold(*next)).count()

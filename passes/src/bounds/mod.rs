@@ -7,6 +7,7 @@ mod group_ranges;
 pub mod group_versioning;
 mod halves;
 mod innermost;
+pub mod join_bailouts;
 pub mod late_checks;
 pub mod loop_versioning;
 pub mod merge_checks;
