@@ -16,6 +16,8 @@
 //! After:
 //! ```llvm
 //! @__schism_bailout.0 = external addrspace(3) global i32
+//!   store atomic i32 0, ptr addrspace(3) @__schism_bailout.0 syncscope("block") monotonic
+//!   call void @barrier()
 //!   ...
 //!   br i1 %is.inside, label %inside, label %failed
 //! inside:
@@ -23,12 +25,12 @@
 //!   store float %sum, ptr addrspace(3) %sum.at
 //!   br label %meet
 //! failed:
-//!   store atomic i32 %group, ptr addrspace(3) @__schism_bailout.0 syncscope("block") monotonic
+//!   store atomic i32 1, ptr addrspace(3) @__schism_bailout.0 syncscope("block") monotonic
 //!   br label %meet
 //! meet:
 //!   call void @barrier()
-//!   %who = load atomic i32, ptr addrspace(3) @__schism_bailout.0 syncscope("block") monotonic
-//!   %bails.out = icmp eq i32 %who, %group
+//!   %failed.one = load atomic i32, ptr addrspace(3) @__schism_bailout.0 syncscope("block") monotonic
+//!   %bails.out = icmp ne i32 %failed.one, 0
 //!   br i1 %bails.out, label %checked, label %rest
 //! rest:
 //!   ...
@@ -44,9 +46,9 @@
 //! and store to memory of their own or of their group. The checked copy does that again, and panics
 //! where the original does: all work-items of the group run it, from its begin.
 //!
-//! **The note** needs no initial value: it is a number made of the group's, `%group`. If the memory
-//! has that number by chance, a group runs the checked copy without need. Each barrier has a note of
-//! its own, as a work-item may write the next one while another has not read the last one.
+//! **The note** is 0 at the kernel's begin, where all work-items write that and meet: a driver may take
+//! memory that nobody has written for any number. Each barrier has a note of its own, as a work-item
+//! may write the next one while another has not read the last one.
 //!
 //! **What is left alone.** Barriers in loops; kernels some of whose work-items end in front of the
 //! barrier; checks behind something that other groups see.
@@ -66,12 +68,6 @@ pub(crate) const NOTE: &str = "__schism_bailout.";
 
 /// LLVM's barrier of a group.
 const BARRIER: &str = "llvm.nvvm.barrier.cta.sync.aligned.all";
-
-/// The number of a group, along the first axis.
-const GROUP: &str = "llvm.nvvm.read.ptx.sreg.ctaid.x";
-
-/// What is added to it, so that memory seldom has it by chance.
-const SALT: u64 = 0x5ca1_ab1e;
 
 /// The address space of a group's memory, and that of a work-item.
 const GROUP_SPACE: u32 = 3;
@@ -131,22 +127,35 @@ fn run_on(kernel: Value<'_>) -> Result<(), String> {
         let front = Builder::at_end(entry.insert_before("")).br(entry);
         clone_kernel(front, kernel.context().int_type(1).const_int(1, false))
     });
-    let module = kernel.module();
-    let number = module.function(GROUP).unwrap_or_else(|| {
-        let ty = kernel.context().int_type(32).function(&[], false);
-        module.declare_pure_builtin(GROUP, ty)
-    });
-    let before = Builder::before(versions.front);
-    let salt = kernel.context().int_type(32).const_int(SALT, false);
-    let group = before.add(before.call_function(number, &[]), salt);
+    let (module, number) = (kernel.module(), kernel.context().int_type(32));
+    // All work-items note that nothing has failed, before any of them notes more.
+    let front = versions.front.block().instructions();
+    let first = front.into_iter().find(|one| one.opcode() != Some(Opcode::Alloca));
+    let before = Builder::before(first.unwrap_or(versions.front));
+    let notes: Vec<Value<'_>> = (0..segments.len())
+        .map(|index| {
+            let note = module.add_global_in(number, &format!("{NOTE}{index}"), GROUP_SPACE);
+            note.set_alignment(4);
+            relaxed(before.store(number.const_int(0, false), note));
+            note
+        })
+        .collect();
+    if let Some(barrier) = segments[0].barrier.direct_callee() {
+        before.call_function(barrier, &[number.const_int(0, false)]);
+    }
     // From the last one on: what an earlier one finds behind its barrier is done with.
-    for (note, segment) in segments.into_iter().enumerate().rev() {
-        let ty = kernel.context().int_type(32);
-        let note = module.add_global_in(ty, &format!("{NOTE}{note}"), GROUP_SPACE);
-        note.set_alignment(4);
-        segment.bail_out(&cfg, note, group, versions.checked);
+    for (segment, note) in segments.into_iter().zip(notes).rev() {
+        segment.bail_out(&cfg, note, versions.checked);
     }
     Ok(())
+}
+
+/// Makes an access of a note one that others may make as well.
+fn relaxed(access: Value<'_>) -> Value<'_> {
+    access.set_ordering(AtomicOrdering::Monotonic);
+    access.set_sync_scope(access.context().sync_scope("block"));
+    access.set_alignment(4);
+    access
 }
 
 /// What work-items do between two barriers, or before the first one.
@@ -227,16 +236,9 @@ impl<'m> Segment<'m> {
     }
 
     /// Lets checks that fail go on at the barrier, and the group at the checked copy behind it.
-    fn bail_out(self, cfg: &Cfg<'m>, note: Value<'m>, group: Value<'m>, checked: Block<'m>) {
+    fn bail_out(self, cfg: &Cfg<'m>, note: Value<'m>, checked: Block<'m>) {
         let kernel = checked.function();
-        let context = kernel.context();
-        let scope = context.sync_scope("block");
-        let ordered = |access: Value<'m>| {
-            access.set_ordering(AtomicOrdering::Monotonic);
-            access.set_sync_scope(scope);
-            access.set_alignment(4);
-            access
-        };
+        let number = kernel.context().int_type(32);
         let old = self.barrier.block();
         let head = self.barrier.split_before();
         let behind = old.instructions()[1];
@@ -245,7 +247,7 @@ impl<'m> Segment<'m> {
         let failed = kernel.append_block("");
         failed.move_after(head);
         let builder = Builder::at_end(failed);
-        ordered(builder.store(group, note));
+        relaxed(builder.store(number.const_int(1, false), note));
         builder.br(meet);
         for &(from, to) in &self.exits {
             let (from, to) = (cfg.blocks[from], cfg.blocks[to]);
@@ -258,8 +260,8 @@ impl<'m> Segment<'m> {
 
         let end = meet.end();
         let builder = Builder::before(end);
-        let who = ordered(builder.load(context.int_type(32), note));
-        let bails_out = builder.icmp(IntPredicate::EQ, who, group);
+        let failed_one = relaxed(builder.load(number, note));
+        let bails_out = builder.icmp(IntPredicate::NE, failed_one, number.const_int(0, false));
         builder.cond_br(bails_out, checked, old);
         end.erase();
 

@@ -33,22 +33,22 @@ panic:
 }
 attributes #0 = { nounwind willreturn memory(none) }
 ; CHECK: @__schism_bailout.0 = external addrspace(3) global i32, align 4
-; CHECK: %1 = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-; CHECK-NEXT: %2 = add i32 %1, 1554098974
-; CHECK-NEXT: br i1 true, label %entry, label %10
-; CHECK: br i1 %is.inside, label %3, label %4
-; CHECK: 4: ; preds = %entry
-; CHECK-NEXT: store atomic i32 %2, ptr addrspace(3) @__schism_bailout.0 syncscope("block") monotonic, align 4
-; CHECK-NEXT: br label %5
-; CHECK: %6 = phi float [ %twice, %3 ], [ poison, %4 ]
+; CHECK: store atomic i32 0, ptr addrspace(3) @__schism_bailout.0 syncscope("block") monotonic, align 4
 ; CHECK-NEXT: call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
-; CHECK-NEXT: %7 = load atomic i32, ptr addrspace(3) @__schism_bailout.0 syncscope("block") monotonic, align 4
-; CHECK-NEXT: %8 = icmp eq i32 %7, %2
-; CHECK-NEXT: br i1 %8, label %10, label %inside
+; CHECK-NEXT: br i1 true, label %entry, label %8
+; CHECK: br i1 %is.inside, label %1, label %2
+; CHECK: 2: ; preds = %entry
+; CHECK-NEXT: store atomic i32 1, ptr addrspace(3) @__schism_bailout.0 syncscope("block") monotonic, align 4
+; CHECK-NEXT: br label %3
+; CHECK: %4 = phi float [ %twice, %1 ], [ poison, %2 ]
+; CHECK-NEXT: call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+; CHECK-NEXT: %5 = load atomic i32, ptr addrspace(3) @__schism_bailout.0 syncscope("block") monotonic, align 4
+; CHECK-NEXT: %6 = icmp ne i32 %5, 0
+; CHECK-NEXT: br i1 %6, label %8, label %inside
 ; CHECK: inside:
-; CHECK-NEXT: %9 = getelementptr [0 x float], ptr addrspace(3) @shared, i64 0, i32 %tid
-; CHECK: %sum = fadd float %other, %6
+; CHECK-NEXT: %7 = getelementptr [0 x float], ptr addrspace(3) @shared, i64 0, i32 %tid
+; CHECK: %sum = fadd float %other, %4
 ; The checked copy.
-; CHECK: 10: ; preds = %5, %0
-; CHECK: br i1 %16, label %17, label %25
+; CHECK: 8: ; preds = %3, %0
+; CHECK: br i1 %14, label %15, label %23
 ; CHECK: fence syncscope("block") acq_rel

@@ -31,12 +31,14 @@ panic:
   unreachable
 }
 attributes #0 = { nounwind willreturn memory(none) }
-; CHECK: br i1 true, label %entry, label %15
-; CHECK: store atomic i32 %2, ptr addrspace(3) @__schism_bailout.0
-; CHECK: %6 = phi i64 [ %second.index, %3 ], [ poison, %4 ]
+; CHECK: store atomic i32 0, ptr addrspace(3) @__schism_bailout.0
+; CHECK: store atomic i32 0, ptr addrspace(3) @__schism_bailout.1
+; CHECK: br i1 true, label %entry, label %13
+; CHECK: store atomic i32 1, ptr addrspace(3) @__schism_bailout.0
+; CHECK: %4 = phi i64 [ %second.index, %1 ], [ poison, %2 ]
 ; CHECK: load atomic i32, ptr addrspace(3) @__schism_bailout.0
-; CHECK: br i1 %8, label %15, label %first
-; CHECK: store atomic i32 %2, ptr addrspace(3) @__schism_bailout.1
+; CHECK: br i1 %6, label %13, label %first
+; CHECK: store atomic i32 1, ptr addrspace(3) @__schism_bailout.1
 ; CHECK: load atomic i32, ptr addrspace(3) @__schism_bailout.1
-; CHECK: br i1 %14, label %15, label %second
-; CHECK: 15: ; preds = %5, %11, %0
+; CHECK: br i1 %12, label %13, label %second
+; CHECK: 13: ; preds = %3, %9, %0
