@@ -67,6 +67,7 @@
 //! | `split-images` | [`frontend::split_images`]: keeps the kernels of one image of several, and what they reach |
 //! | `split-at-barriers` | [`cpu::split_at_barriers`]: cuts kernels at barriers into loops over a group's work-items |
 //! | `group-versioning` | [`bounds::group_versioning`]: clones kernels without their checks, and decides once for each group which one runs (OpenCL) |
+//! | `group-bailouts` | [`bounds::group_bailouts`]: notes failed checks until the next barrier, and lets the group run the checked copy of the kernel then (OpenCL) |
 //! | `loop-versioning` | [`bounds::loop_versioning`]: clones loops without their checks, and decides before the loop which one runs |
 //! | `late-checks` | [`bounds::late_checks`]: looks at the checks of loaded indices when the loop has ended (OpenCL) |
 //! | `merge-checks` | [`bounds::merge_checks`]: merges successive range checks into one branch |
@@ -84,6 +85,8 @@
 //! | `superblocks` | [`gpu::superblocks`]: speculates the fast paths of several rare-case operations in one straight-line block |
 //! | `segment-checks` | [`bounds::segment_checks`]: removes checks of a place in a group that a branch on the place in a part of the group has decided (OpenCL) |
 //! | `narrow-checks` | [`bounds::narrow_checks`]: compares indices with lengths below 2^31 in 32 bits, and clamps them there (GPUs) |
+//! | `join-bailouts` | [`bounds::join_bailouts`]: makes one branch of successive checks whose failures are noted (OpenCL) |
+//! | `narrow-comparisons` | [`bounds::narrow_comparisons`]: compares numbers that were extended from 32 bits in 32 bits (OpenCL) |
 //! | `infer-alignment` | [`gpu::infer_alignment`]: raises the alignment of accesses at addresses that advance by constant steps |
 //! | `no-return-atomics` | [`nvptx::no_return_atomics`]: makes no-return atomics of updates of global memory whose previous value nobody uses |
 //! | `hoist-loads` | [`nvptx::hoist_loads`]: requests global memory before the roots and quotients of a block |

@@ -127,7 +127,11 @@ const CANONICALIZE_LOOPS: Step = llvm_for_machine(
 );
 
 /// Checks out of whole kernels, before [`BOUNDS`] clones the loops of what stays checked.
-const GROUP_BOUNDS: Step = Step::IfPanics(&[CANONICALIZE_LOOPS, Step::Pass("group-versioning")]);
+const GROUP_BOUNDS: Step = Step::IfPanics(&[
+    CANONICALIZE_LOOPS,
+    Step::Pass("group-versioning"),
+    Step::Pass("group-bailouts"),
+]);
 
 /// LLVM's own pipeline.
 const OPTIMIZE: Step = llvm_for_machine(LLVM_PIPELINE, "default<O3>");
@@ -269,7 +273,8 @@ pub static SPIRV: &[Step] = &[
     OPTIMIZE,
     // For SPIR-V.
     Step::Target("drop-own-fences"),
-    Step::IfPanics(&[Step::Pass("segment-checks")]),
+    Step::IfPanics(&[Step::Pass("segment-checks"), Step::Pass("join-bailouts")]),
+    Step::Pass("narrow-comparisons"),
     Step::Pass("demote-private-atomics"),
     Step::Pass("expand-mem-intrinsics"),
     Step::Target("trim-parameters"),

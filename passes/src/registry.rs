@@ -17,8 +17,8 @@ use thiserror::Error;
 
 use crate::analysis::call_sites;
 use crate::bounds::{
-    clamped_checks, group_versioning, late_checks, loop_versioning, merge_checks, narrow_checks,
-    segment_checks, strip_mine,
+    clamped_checks, group_bailouts, group_versioning, join_bailouts, late_checks, loop_versioning,
+    merge_checks, narrow_checks, narrow_comparisons, segment_checks, strip_mine,
 };
 use crate::check::{capabilities, device_check, exports, performance_lints, recursion};
 use crate::cpu::{forward_group_memory, lower_group_updates, split_at_barriers, unique_backedges};
@@ -88,6 +88,7 @@ pub static PASSES: &[Pass] = &[
     pass("dead-arguments", "removes the parameters that a kernel does not use", |module, cx| { let kept = dead_arguments::run(module, &cx.kernels()); note_passed(cx, kept); Ok(()) }),
     // bounds
     optional("group-versioning", "clones kernels without their checks, and decides once for each group which one runs (OpenCL)", |module, cx| Ok(group_versioning::run(module, &cx.kernels())?)),
+    optional("group-bailouts", "notes failed checks until the next barrier, and lets the group run the checked copy of the kernel then (OpenCL)", |module, cx| Ok(group_bailouts::run(module, &cx.kernels())?)),
     optional("loop-versioning", "clones loops without their checks, and decides before the loop which one runs", |module, _| Ok(loop_versioning::run(module)?)),
     optional("late-checks", "looks at the checks of loaded indices when the loop has ended (OpenCL)", |module, _| Ok(late_checks::run(module)?)),
     optional("merge-checks", "merges successive range checks into one branch", |module, _| Ok(merge_checks::run(module))),
@@ -95,6 +96,8 @@ pub static PASSES: &[Pass] = &[
     optional("clamped-checks", "decides checks of clamped indices by the sizes that they are clamped to (GPUs)", |module, _| Ok(clamped_checks::run(module))),
     optional("segment-checks", "removes checks of a place in a group that a branch on the place in a part of the group has decided (OpenCL)", |module, _| Ok(segment_checks::run(module)?)),
     optional("narrow-checks", "compares indices with lengths below 2^31 in 32 bits, and clamps them there (GPUs)", |module, _| Ok(narrow_checks::run(module))),
+    optional("join-bailouts", "makes one branch of successive checks whose failures are noted (OpenCL)", |module, _| { join_bailouts::run(module); Ok(()) }),
+    optional("narrow-comparisons", "compares numbers that were extended from 32 bits in 32 bits (OpenCL)", |module, _| { narrow_comparisons::run(module); Ok(()) }),
     // cpu
     optional("split-at-barriers", "cuts kernels at barriers into loops over a group's work-items", |module, _| split_at_barriers::run(module)),
     optional("unique-backedges", "gives each loop one edge back to its header (CPU)", |module, _| { unique_backedges::run(module); Ok(()) }),

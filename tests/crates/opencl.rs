@@ -31,6 +31,8 @@ fn main() {
             choices(&queue);
             sides(&queue);
             rows(&queue);
+            shared_rows(&queue);
+            chains(&queue);
             fills(&queue);
             panics(&queue);
             times(&queue);
@@ -450,6 +452,127 @@ fn rows(queue: &Queue) {
     let message = told(&columns, &x);
     assert_eq!(message, format!("index out of bounds: the len is 500 but the index is {}", u32::MAX));
     assert!(told(&columns, &[]).starts_with("index out of bounds: the len is 0 but the index is"));
+}
+
+/// Rows of a sparse matrix, each shared by 32 work-items that add up what they have: a column that there
+/// is not is told with its work-item, though its group comes to the barrier in front of that.
+fn shared_rows(queue: &Queue) {
+    const LANES: usize = 32;
+    let mut begins = vec![0_u32];
+    for row in 0..64_u32 {
+        begins.push(begins[row as usize] + row * 7919 % 97);
+    }
+    let count = begins[64] as usize;
+    let mut columns: Vec<u32> = (0..count as u32).map(|at| at * 7907 % 500).collect();
+    let values: Vec<f32> = (0..count).map(|at| (at % 97) as f32 / 7.0 - 5.0).collect();
+    let x: Vec<f32> = (0..500).map(|at| (at % 89) as f32 / 3.0 - 11.0).collect();
+    let range = NdRange::new(64 * LANES, 256).expect("even groups");
+    let multiply = |begins: &[u32], columns: &[u32]| {
+        let begins = Buffer::from_slice(queue, begins).expect("memory");
+        let columns = Buffer::from_slice(queue, columns).expect("memory");
+        let values = Buffer::from_slice(queue, &values).expect("memory");
+        let x = Buffer::from_slice(queue, &x).expect("memory");
+        let mut y = Buffer::filled(queue, 64, 77.0_f32).expect("memory");
+        let (begins, columns, values, x) = (begins.view(), columns.view(), values.view(), x.view());
+        let out = y.view_mut();
+        let launched = queue.for_each_in(range, local::<f32>(256), move |item, sums| {
+            let (place, row) = (item.local_x(), item.x() / LANES);
+            let lane = place % LANES;
+            let (begin, end) = (begins[row] as usize, begins[row + 1] as usize);
+            let (columns, values) = (&columns[begin..end], &values[begin..end]);
+            let mut sum = 0.0;
+            let mut k = lane;
+            while k < columns.len() {
+                sum += values[k] * x[columns[k] as usize];
+                k += LANES;
+            }
+            sums.set(place, sum);
+            item.barrier();
+            let mut half = LANES / 2;
+            while half > 0 {
+                if lane < half {
+                    sums.set(place, sums.get(place) + sums.get(place + half));
+                }
+                item.barrier();
+                half /= 2;
+            }
+            if lane == 0 {
+                // SAFETY: one of the work-items of each row writes its element.
+                unsafe { out.set_unchecked(row, sums.get(place)) }
+            }
+        });
+        launched.map(|()| y.to_vec())
+    };
+    let expected: Vec<f32> = begins
+        .windows(2)
+        .map(|row| {
+            let mut sums = [0.0_f32; LANES];
+            for (place, at) in (row[0] as usize..row[1] as usize).enumerate() {
+                sums[place % LANES] += values[at] * x[columns[at] as usize];
+            }
+            for half in [16, 8, 4, 2, 1] {
+                (0..half).for_each(|lane| sums[lane] += sums[lane + half]);
+            }
+            sums[0]
+        })
+        .collect();
+    let bits = |numbers: &[f32]| numbers.iter().map(|it| it.to_bits()).collect::<Vec<_>>();
+    let works = |columns: &[u32]| {
+        assert_eq!(bits(&multiply(&begins, columns).expect("it runs")), bits(&expected));
+    };
+    works(&columns);
+    let row = (8..64).find(|&row| begins[row + 1] - begins[row] > 70).expect("a long row");
+    let at = begins[row] as usize + 33;
+    let old = std::mem::replace(&mut columns[at], 501);
+    let Err(LaunchError::Panicked(panic)) = multiply(&begins, &columns) else { panic!("it ran") };
+    assert_eq!(panic.message, "index out of bounds: the len is 500 but the index is 501");
+    assert_eq!(panic.work_item, Some(vec![row * LANES + 1]));
+    columns[at] = old;
+    works(&columns);
+    let mut wrong = begins.clone();
+    wrong[row + 1] = count as u32 + 1;
+    let Err(LaunchError::Panicked(panic)) = multiply(&wrong, &columns) else { panic!("it ran") };
+    assert!(panic.message.starts_with("range end index"), "{}", panic.message);
+    works(&columns);
+}
+
+/// Each work-item follows what another one of its group has found, twice: a check in front of each
+/// barrier, and one behind the last.
+fn chains(queue: &Queue) {
+    let next: Vec<u32> = (0..300).map(|at| (at * 37 + 11) % 300).collect();
+    let range = NdRange::new(256, 64).expect("even groups");
+    let follow = |next: &[u32]| {
+        let next = Buffer::from_slice(queue, next).expect("memory");
+        let mut to = Buffer::filled(queue, 256, 0_u32).expect("memory");
+        let (next, out) = (next.view(), to.view_mut());
+        let launched = queue.for_each_in(range, local::<u32>(64), move |item, found| {
+            let (place, other) = (item.local_x(), 63 - item.local_x());
+            let first = next[item.x()];
+            found.set(place, first);
+            item.barrier();
+            let second = next[found.get(other) as usize];
+            item.barrier();
+            found.set(place, second + first);
+            item.barrier();
+            let third = next[(found.get(other) - first % 2) as usize % 300];
+            // SAFETY: each work-item writes its own element.
+            unsafe { out.set_unchecked(item.x(), third) }
+        });
+        launched.map(|()| to.to_vec())
+    };
+    let expected = |at: usize| {
+        let other = |at: usize| at / 64 * 64 + 63 - at % 64;
+        let second = |at: usize| next[next[other(at)] as usize] + next[at];
+        next[(second(other(at)) - next[at] % 2) as usize % 300]
+    };
+    assert_eq!(follow(&next).expect("it runs"), (0..256).map(expected).collect::<Vec<u32>>());
+    for (at, wrong) in [(70, 300), (70, 1000)] {
+        let mut next = next.clone();
+        next[at] = wrong;
+        let Err(LaunchError::Panicked(panic)) = follow(&next) else { panic!("it ran") };
+        let message = format!("index out of bounds: the len is 300 but the index is {wrong}");
+        assert_eq!(panic.message, message);
+    }
 }
 
 /// Arrays that are filled and moved within themselves.

@@ -272,6 +272,52 @@ fn no_return_atomics(queue: &Queue, places: &Buffer<u32>, counts: &mut Buffer<u3
     })
 }
 
+/// What is loaded chooses an element, and groups exchange elements: a check in front of a barrier.
+fn group_bailouts(
+    queue: &Queue,
+    places: &Buffer<u32>,
+    from: &Buffer<f32>,
+    to: &mut Buffer<f32>,
+) -> Outcome {
+    let range = NdRange::new(GROUP, GROUP)?;
+    queue.for_each_in(range, (whole(places), whole(from), to), |item, (places, from, to)| {
+        let shared = local_array!(item, f32; GROUP);
+        let own = from[places[item.x()] as usize];
+        shared.set(item.local_x(), own);
+        item.barrier();
+        *to = own - shared.get(GROUP - 1 - item.local_x());
+    })
+}
+
+/// A part of a slice, by a begin and an end that are loaded, in front of a barrier.
+fn join_bailouts(
+    queue: &Queue,
+    ends: &Buffer<u32>,
+    from: &Buffer<f32>,
+    to: &mut Buffer<f32>,
+) -> Outcome {
+    let range = NdRange::new(GROUP, GROUP)?;
+    queue.for_each_in(range, (whole(ends), whole(from), to), |item, (ends, from, to)| {
+        let shared = local_array!(item, f32; GROUP);
+        let row = item.x() / 32;
+        let part = &from[ends[row] as usize..ends[row + 1] as usize];
+        shared.set(item.local_x(), part.len() as f32);
+        item.barrier();
+        *to = shared.get(GROUP - 1 - item.local_x());
+    })
+}
+
+/// Which half of 32 neighbours a work-item is in.
+fn narrow_comparisons(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
+    let range = NdRange::new(GROUP, GROUP)?;
+    queue.for_each_in(range, (whole(from), to), |item, (from, to)| {
+        let lane = item.local_x() % 32;
+        if lane < 11 {
+            *to += from[lane + 3];
+        }
+    })
+}
+
 fn main() -> Result<(), schism::Error> {
     let queue = Queue::new()?;
     let side = TILE;
@@ -300,5 +346,9 @@ fn main() -> Result<(), schism::Error> {
     let mut words = Buffer::filled(&queue, side + 1, 0)?;
     unroll_private_arrays(&queue, &numbers, &mut words)?;
     no_return_atomics(&queue, &numbers, &mut words)?;
+    let places = Buffer::filled(&queue, GROUP, 5)?;
+    group_bailouts(&queue, &places, &from, &mut to)?;
+    join_bailouts(&queue, &numbers, &from, &mut to)?;
+    narrow_comparisons(&queue, &from, &mut to)?;
     loop_versioning(&queue, &from, &mut row, side).map_err(Into::into)
 }

@@ -5,14 +5,16 @@
 //! another rustc or another pass makes something else of the source, so that a pass finds nothing.
 
 use schism_hcf::{KernelRef, RecordRef};
-use schism_jit::{PtxOptions, Request, compile_ptx};
-use schism_jit_abi::{ASSUME_DIVISIBLE, ASSUME_INDEX_32, PARAM_INTEGER, PARAM_POINTER, Param};
+use schism_jit::{PtxOptions, Request, compile_ptx, compile_spirv};
+use schism_jit_abi::{
+    ASSUME_DIVISIBLE, ASSUME_GROUP_ON_THREAD, ASSUME_INDEX_32, PARAM_INTEGER, PARAM_POINTER, Param,
+};
 use schism_passes::pipeline::DISABLE_PASSES;
 use schism_passes::registry;
 use schism_tests::container::records_of;
 use schism_tests::lab::{Lab, source, text};
 
-/// What a pass does to PTX: how many lines have a text in them, with and without the pass.
+/// What a pass does to code: how many lines have a text in them, with and without the pass.
 #[derive(Clone, Copy, Debug)]
 enum Effect {
     /// Some with the pass, none without.
@@ -52,6 +54,18 @@ const EFFECTS: &[(&str, &[Effect])] = &[
     ("no-return-atomics", &[Appears("red.global.min.u32"), Disappears("atom.global.min.u32")]),
 ];
 
+/// The same of passes for OpenCL's devices, whose SPIR-V has a line for each instruction ([`spirv`]).
+const OPENCL_EFFECTS: &[(&str, &[Effect])] = &[
+    ("group-bailouts", &[Appears("__schism_bailout")]),
+    // Of conditional branches.
+    ("join-bailouts", &[Fewer("op 250 ")]),
+    // More bits are masked: in 32 bits, for the comparison.
+    ("narrow-comparisons", &[More("op 199 ")]),
+];
+
+/// Compiles a kernel without a pass, to text.
+type Compile = fn(&RecordRef<'_>, &KernelRef<'_>, &str) -> String;
+
 #[test]
 fn every_pass_still_finds_its_pattern() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
@@ -61,7 +75,10 @@ fn every_pass_still_finds_its_pattern() {
     let contents = std::fs::read(folder.join("pass_effects")).expect("the program");
     let records = records_of(&contents);
     let mut failures = Vec::new();
-    for &(pass, effects) in EFFECTS {
+    let compilers: [(&[_], Compile); 2] = [(EFFECTS, ptx), (OPENCL_EFFECTS, spirv)];
+    let rows =
+        compilers.iter().flat_map(|(rows, compile)| rows.iter().map(move |row| (row, compile)));
+    for (&(pass, effects), compile) in rows {
         assert!(registry::find(pass).is_ok_and(|pass| pass.optional), "{pass}");
         let function = pass.replace('-', "_");
         let mut kernels = records.iter().flat_map(|record| {
@@ -70,7 +87,7 @@ fn every_pass_still_finds_its_pattern() {
         });
         let (record, kernel) = kernels.next().unwrap_or_else(|| panic!("no kernel `{function}`"));
         assert!(kernels.next().is_none(), "two kernels in `{function}`");
-        let [with, without] = ["", pass].map(|disabled| ptx(record, kernel, disabled));
+        let [with, without] = ["", pass].map(|disabled| compile(record, kernel, disabled));
         for effect in effects {
             let lines = |part: &str| (count(&with, part), count(&without, part));
             let (part, is_there) = match *effect {
@@ -96,6 +113,32 @@ fn count(ptx: &str, part: &str) -> usize {
 /// A kernel's PTX without a pass, for launches of which much is known: addresses and numbers are
 /// multiples of 16, numbers and ids are below 2³¹, blocks have a known size and fill the range.
 fn ptx(record: &RecordRef<'_>, kernel: &KernelRef<'_>, disabled: &str) -> String {
+    let (request, options) = launch(record, kernel, disabled);
+    let code = compile_ptx(request, options).expect("PTX");
+    String::from_utf8_lossy(code.text()).into_owned()
+}
+
+/// A kernel's SPIR-V without a pass, for such launches: of each instruction the number of the
+/// operation, and what its operands are as text, such as a name.
+fn spirv(record: &RecordRef<'_>, kernel: &KernelRef<'_>, disabled: &str) -> String {
+    let (request, mut options) = launch(record, kernel, disabled);
+    options.assumptions |= ASSUME_GROUP_ON_THREAD;
+    let code = compile_spirv(request, options).expect("SPIR-V");
+    let words: Vec<[u8; 4]> = code.bytes().as_chunks().0.to_vec();
+    let (mut rest, mut lines) = (&words[5..], String::new());
+    while let Some(first) = rest.first() {
+        let [operation, size] =
+            [[first[0], first[1]], [first[2], first[3]]].map(u16::from_le_bytes);
+        let (one, behind) = rest.split_at(usize::from(size));
+        let text = String::from_utf8_lossy(one[1..].as_flattened()).replace('\n', " ");
+        lines += &format!("op {operation} {text}\n");
+        rest = behind;
+    }
+    lines
+}
+
+/// What a launch of a kernel asks of stage 2, which leaves out a pass.
+fn launch(record: &RecordRef<'_>, kernel: &KernelRef<'_>, disabled: &str) -> (Request, PtxOptions) {
     // SAFETY: this program has one test, so no other thread looks at the environment meanwhile but
     // stage 2's, which begins after this and has ended before the next.
     unsafe { std::env::set_var(DISABLE_PASSES, disabled) };
@@ -125,6 +168,5 @@ fn ptx(record: &RecordRef<'_>, kernel: &KernelRef<'_>, disabled: &str) -> String
         dimensions: kernel.dimensions,
         ..Request::default()
     };
-    let code = compile_ptx(request, options).expect("PTX");
-    String::from_utf8_lossy(code.text()).into_owned()
+    (request, options)
 }

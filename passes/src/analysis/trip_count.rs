@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use schism_llvm::{IntPredicate, Opcode, Value};
 
-use crate::analysis::cold_paths::panics;
 use crate::analysis::scev::{self, AddRec, Expr, Step, Values};
 use crate::ir::cfg::{Cfg, Loop};
 
@@ -67,8 +66,8 @@ pub(crate) fn exit<'m>(cfg: &Cfg<'m>, of: &Loop, block: usize) -> Option<(Value<
 }
 
 /// The blocks of a loop in their order, if each iteration goes through all of them, or leaves the
-/// loop to panic.
-pub(crate) fn chain(cfg: &Cfg<'_>, of: &Loop) -> Option<Vec<usize>> {
+/// loop because a check `fails`, as the block says where it goes on.
+pub(crate) fn chain(cfg: &Cfg<'_>, of: &Loop, fails: impl Fn(usize) -> bool) -> Option<Vec<usize>> {
     let mut chain = vec![of.header];
     let mut at = of.header;
     while at != of.latch {
@@ -76,7 +75,7 @@ pub(crate) fn chain(cfg: &Cfg<'_>, of: &Loop) -> Option<Vec<usize>> {
         let (inside, outside): (Vec<usize>, Vec<usize>) =
             next.partition(|next| of.blocks.contains(next));
         let &[next] = &inside[..] else { return None };
-        let is_check = || exit(cfg, of, at).is_some() && panics(cfg, outside[0]);
+        let is_check = || exit(cfg, of, at).is_some() && fails(outside[0]);
         if next == of.header
             || cfg.predecessors[next].len() != 1
             || !(outside.is_empty() || is_check())

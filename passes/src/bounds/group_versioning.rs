@@ -44,16 +44,13 @@
 use std::collections::HashSet;
 
 use inkwell::module::Module;
-use schism_llvm::{AsModule, AtomicOrdering, Block, Builder, IntPredicate, Opcode, Value};
+use schism_llvm::{AsModule, Block, Builder, IntPredicate, Opcode, Value};
 
 use crate::analysis::cold_paths::{has_panics, panics_anyway};
 use crate::bounds::conditions::conjuncts;
 use crate::bounds::group_ranges::Ranges;
+use crate::bounds::versions::{can_clone, clone_kernel};
 use crate::ir::cfg::Cfg;
-use crate::ir::clone;
-
-/// How many instructions a kernel may have to be cloned.
-const KERNEL: usize = 1500;
 
 /// How many checks one condition decides.
 const CHECKS: usize = 64;
@@ -77,15 +74,10 @@ fn run_on(function: Value<'_>) -> Result<(), String> {
         return Ok(());
     }
     function.run_passes("loop-simplify")?;
-    let instructions = function.instructions();
-    let entry = function.entry();
-    let is_local = |one: &Value<'_>| one.opcode() == Some(Opcode::Alloca);
-    let stays = |one: &&Value<'_>| !is_local(one) || one.block() != entry;
-    if instructions.len() > KERNEL || !instructions.iter().filter(stays).all(|it| is_cloneable(*it))
-    {
+    if !can_clone(function) {
         return Ok(());
     }
-    let blocks = function.blocks();
+    let entry = function.entry();
     let cfg = Cfg::of(function);
     let front = entry.insert_before("");
     let end = Builder::at_end(front).br(entry);
@@ -93,32 +85,11 @@ fn run_on(function: Value<'_>) -> Result<(), String> {
         front.delete();
         return Ok(());
     };
-    for local in entry.instructions().into_iter().filter(is_local) {
-        local.remove_from_block();
-        Builder::before(front.begin()).insert(local);
-    }
-    let cloned = clone::clone_blocks(&blocks);
-    Builder::before(end).cond_br(all, entry, cloned.block(entry));
-    end.erase();
+    clone_kernel(end, all);
     for (block, inside) in decided {
         block.always_go_to(inside);
     }
-    // LLVM, and that of a driver, would let both copies end in common code, which comes after checks
-    // then. A fence is not moved there.
-    let scope = function.context().sync_scope("block");
-    for end in blocks.iter().map(|&block| cloned.block(block).end()) {
-        if end.opcode() == Some(Opcode::Return) {
-            Builder::before(end).fence(AtomicOrdering::AcquireRelease, scope);
-        }
-    }
     Ok(())
-}
-
-/// Whether there may be several copies of an instruction, if a group comes to one of them as a
-/// whole.
-fn is_cloneable(instruction: Value<'_>) -> bool {
-    let is_barrier = instruction.callee().is_some_and(|callee| callee.is_intrinsic());
-    clone::is_duplicable(instruction) || is_barrier
 }
 
 /// The condition under which checks hold for the whole group, and these checks: blocks, and where

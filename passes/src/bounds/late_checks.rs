@@ -60,9 +60,13 @@
 //! the new loop has no promises, indices are frozen before they are compared, and branches depend
 //! on nothing else that is loaded.
 //!
+//! **A failure that is only noted** ([`group_bailouts`](super::group_bailouts)) needs no copy of the
+//! loop: the note is where control goes on if a check has failed, or if what is loaded may not lie
+//! in the slices.
+//!
 //! **What is left alone.** Work-items that share a row take every n-th element of it each: few
-//! iterations, in which the rest of a check costs more than the dependence. Measured on rows of 32
-//! to 128 elements with 32 work-items for each.
+//! iterations, in which the rest of a check costs more than the dependence, unless failures are only
+//! noted. Measured on rows of 32 to 128 elements with 32 work-items for each.
 //!
 //! Checks that the counter decides are gone before ([`loop_versioning`](super::loop_versioning)).
 
@@ -71,15 +75,18 @@ use schism_llvm::{
     AtomicOrdering, Block, Builder, IntPredicate, IntoValue, Opcode, Value, enum_kind,
 };
 
-use crate::analysis::cold_paths::has_panics;
+use crate::analysis::cold_paths::panics;
 use crate::analysis::effects::is_computed;
 use crate::analysis::scev::{self, AddRec, Emit, Expr, Kind, Step, Values};
 use crate::analysis::trip_count::{
-    TripCount, chain, exit, is_closed, opposite, returns, swapped, trip_count,
+    TripCount, chain, exit, is_closed, opposite, swapped, trip_count,
 };
 use crate::bounds::conditions::Conditions;
+use crate::bounds::group_bailouts::bailout;
+use crate::bounds::innermost::change_innermost;
 use crate::ir::cfg::{Cfg, Loop};
-use crate::ir::{clone, metadata};
+use crate::ir::clone::{self, ClonedBlocks};
+use crate::ir::metadata;
 use crate::spec::slices::{self, Extent, Slice};
 
 /// How many instructions a loop may have.
@@ -109,27 +116,13 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
 ///
 /// # Errors
 /// LLVM's message, if its passes fail.
-pub fn run_on(function: Value<'_>) -> Result<(), String> {
-    if !has_panics(function) || !returns(function) {
-        return Ok(());
-    }
+pub fn run_on<'m>(function: Value<'m>) -> Result<(), String> {
     let slices = slices::of(function);
     if slices.is_empty() {
         return Ok(());
     }
-    function.run_passes("loop-simplify,lcssa")?;
-    let mut growth = 0;
-    let mut cfg = Cfg::of(function);
-    for one in cfg.loops().into_iter().filter(|one| one.innermost) {
-        let Some(plan) = plan(&cfg, &one, &slices).filter(|plan| growth + plan.size <= GROWTH)
-        else {
-            continue;
-        };
-        growth += plan.size;
-        let changed = apply(&cfg, &plan);
-        cfg.update(&changed);
-    }
-    Ok(())
+    let plan = |cfg: &Cfg<'m>, of: &Loop| plan(cfg, of, &slices).map(|plan| (plan.size, plan));
+    change_innermost(function, GROWTH, plan, apply)
 }
 
 /// What is going to be done with a loop.
@@ -138,8 +131,12 @@ struct Plan<'m> {
     /// How many instructions it has.
     size: usize,
     trip_count: TripCount<'m>,
+    /// What the counter is compared with, as a value, and whether it may be poison.
+    bound: Option<(Value<'m>, bool)>,
     /// Where the loop ends: inside and outside.
     ends: [usize; 2],
+    /// Where a failed check is noted, if that is all that is done then.
+    bailout: Option<Block<'m>>,
     checks: Vec<Check<'m>>,
     counted: Vec<Counted<'m>>,
     gathered: Vec<Gathered<'m>>,
@@ -183,7 +180,8 @@ fn plan<'m>(cfg: &Cfg<'m>, of: &Loop, slices: &[Slice<'m>]) -> Option<Plan<'m>> 
     if metadata::has(cfg.blocks[of.latch].end(), metadata::CHECKED) {
         return None;
     }
-    let chain = chain(cfg, of)?;
+    let fails = |block| panics(cfg, block) || bailout(cfg, block).is_some();
+    let chain = chain(cfg, of, fails)?;
     let mut values = Values::new(cfg, of);
     let trip_count = trip_count(cfg, of, &mut values, of.latch)?;
     let &out = cfg.successors[of.latch].iter().find(|next| **next != of.header)?;
@@ -217,12 +215,45 @@ fn plan<'m>(cfg: &Cfg<'m>, of: &Loop, slices: &[Slice<'m>]) -> Option<Plan<'m>> 
     }
     // Without a load of what it names nothing is won. Without one that the counter names, nothing
     // says that the loop ends soon.
+    let bailout = common_bailout(cfg, &checks);
     let mut steps = counted.iter().filter(|load| !load.offset.is_fixed()).peekable();
-    if gathered.is_empty() || steps.peek().is_none() || !steps.all(Counted::is_consecutive) {
+    let is_worth_it = |load| bailout.is_some() || Counted::is_consecutive(load);
+    if gathered.is_empty() || steps.peek().is_none() || !steps.all(is_worth_it) {
         return None;
     }
     let ends = [of.latch, out];
-    Some(Plan { of: of.clone(), size, trip_count, ends, checks, counted, gathered })
+    let bound = bound(cfg, of, &values);
+    Some(Plan { of: of.clone(), size, trip_count, bound, ends, bailout, checks, counted, gathered })
+}
+
+/// What the end of a loop compares that the loop does not change, and whether it may be poison in
+/// front of the loop: not if a branch to there has compared it.
+fn bound<'m>(cfg: &Cfg<'m>, of: &Loop, values: &Values<'_, 'm>) -> Option<(Value<'m>, bool)> {
+    let (condition, ..) = exit(cfg, of, of.latch)?;
+    let sides = [0, 1].map(|index| condition.operand(index));
+    let is_bound = |it: &Value<'m>| values.is_outside(*it) && !scev::is_pointer(*it);
+    let bound = sides.into_iter().find(is_bound)?;
+    let compares = |guard: Value<'m>| {
+        guard.opcode() == Some(Opcode::Br) && guard.is_conditional() && {
+            let condition = guard.condition();
+            condition.opcode() == Some(Opcode::ICmp) && condition.operands().any(|it| it == bound)
+        }
+    };
+    let is_known = match cfg.predecessors[of.preheader][..] {
+        [from] => compares(cfg.blocks[from].end()),
+        _ => false,
+    };
+    Some((bound, !is_known))
+}
+
+/// Where all checks go on if they fail, if the failure is only noted there.
+fn common_bailout<'m>(cfg: &Cfg<'m>, checks: &[Check<'m>]) -> Option<Block<'m>> {
+    let mut fails = checks.iter().map(|check| {
+        let fails = cfg.successors[check.block].iter().find(|next| **next != check.inside);
+        fails.and_then(|&fails| bailout(cfg, fails))
+    });
+    let first = fails.next()??;
+    fails.all(|next| next == Some(first)).then_some(first)
 }
 
 /// Whether an instruction only tells LLVM something.
@@ -385,14 +416,20 @@ fn apply<'m>(cfg: &Cfg<'m>, plan: &Plan<'m>) -> Vec<Block<'m>> {
     let all = condition(&mut emit, plan, &limits);
 
     let blocks: Vec<Block<'m>> = of.blocks.iter().map(|&number| block(number)).collect();
-    let cloned = clone::clone_loop(cfg, of);
-    metadata::add(&[cloned.block(last).end()], metadata::CHECKED);
+    let cloned = match plan.bailout {
+        Some(_) => ClonedBlocks::default(),
+        None => clone::clone_loop(cfg, of),
+    };
+    let fallback = plan.bailout.unwrap_or_else(|| cloned.block(header));
+    if plan.bailout.is_none() {
+        metadata::add(&[cloned.block(last).end()], metadata::CHECKED);
+    }
     // Lanes that end in different iterations would end apart from each other.
     let asks = [metadata::UNROLL_COUNT, metadata::UNROLL_FULL];
     if !asks.into_iter().any(|property| metadata::has(last.end(), property)) {
         metadata::set_unroll(&[last.end()], metadata::UNROLL_DISABLE, None);
     }
-    emit.builder().cond_br(all, header, cloned.block(header));
+    emit.builder().cond_br(all, header, fallback);
     front.erase();
 
     let starts: Vec<(Value<'m>, Option<Value<'m>>)> =
@@ -403,18 +440,16 @@ fn apply<'m>(cfg: &Cfg<'m>, plan: &Plan<'m>) -> Vec<Block<'m>> {
     // What the loop leaves is used if all was well.
     let decide = header.function().append_block("");
     decide.move_after(last);
-    let left: Vec<Option<Value<'m>>> =
-        out.phis().into_iter().map(|phi| phi.incoming(last)).collect();
-    out.forget_edge(last);
-    for (phi, value) in out.phis().into_iter().zip(left) {
-        phi.add_incoming(value.expect("the loop ends there"), decide);
+    for phi in out.phis() {
+        phi.add_incoming(phi.incoming(last).expect("the loop ends there"), decide);
     }
+    out.forget_edge(last);
     let end = last.end();
     for index in (0..end.num_successors()).filter(|&index| end.successor(index) == out) {
         end.set_successor(index, decide);
     }
-    Builder::at_end(decide).cond_br(ok, out, cloned.block(header));
-    for (phi, start) in starts {
+    Builder::at_end(decide).cond_br(ok, out, fallback);
+    for (phi, start) in starts.into_iter().filter(|_| plan.bailout.is_none()) {
         cloned.value(phi).add_incoming(start.expect("the loop begins there"), decide);
     }
 
@@ -500,8 +535,13 @@ fn collect<'m>(cfg: &Cfg<'m>, plan: &Plan<'m>, limits: &[Value<'m>]) -> Value<'m
 /// Makes the condition under which all that the loop may load is there.
 fn condition<'m>(emit: &mut Emit<'m>, plan: &Plan<'m>, limits: &[Value<'m>]) -> Value<'m> {
     let mut conditions = Conditions { emit, all: None };
-    let end = conditions.end(&plan.trip_count);
+    let counter = Counter::of(&mut conditions, plan);
+    let mut end = None;
+    let mut ends = |conditions: &mut Conditions<'_, 'm>| {
+        *end.get_or_insert_with(|| conditions.end(&plan.trip_count))
+    };
     for inner in &plan.trip_count.value.no_wrap {
+        let end = ends(&mut conditions);
         conditions.last(inner, end);
     }
     let zero = conditions.emit.number(64, 0);
@@ -527,28 +567,92 @@ fn condition<'m>(emit: &mut Emit<'m>, plan: &Plan<'m>, limits: &[Value<'m>]) -> 
     }
     for load in &plan.counted {
         for inner in &load.offset.no_wrap {
+            let end = ends(&mut conditions);
             conditions.last(inner, end);
         }
         let first = conditions.emit.wide(&load.offset.base);
         let size = conditions.emit.number(64, load.size);
-        let furthest = match &load.offset.step {
-            Step::None => first,
-            Step::Up(step) => match scev::known(step) {
-                Some(step) => {
+        let step = match &load.offset.step {
+            Step::Up(step) => scev::known(step),
+            _ => None,
+        };
+        let counted = counter
+            .as_ref()
+            .zip(step)
+            .and_then(|(counter, step)| counter.end(&mut conditions, first, step, load.size));
+        let furthest = if let Some(end) = counted {
+            let bytes = bytes(&conditions, &load.slice);
+            conditions.compare(IntPredicate::ULE, end, bytes);
+            continue;
+        } else {
+            let end = ends(&mut conditions);
+            match (&load.offset.step, step) {
+                (Step::None, _) => first,
+                (Step::Up(_), Some(step)) => {
                     let distance = times(&mut conditions, end, step);
                     small(&mut conditions, first);
                     conditions.emit.builder().add(first, distance)
                 }
-                None => conditions.last(&load.offset, end),
-            },
-            Step::Down(_) => {
-                conditions.last(&load.offset, end);
-                first
+                (Step::Up(_), None) => conditions.last(&load.offset, end),
+                (Step::Down(_), _) => {
+                    conditions.last(&load.offset, end);
+                    first
+                }
             }
         };
         within(&mut conditions, &load.slice, furthest, size);
     }
     conditions.all.expect("a loop with such loads has conditions")
+}
+
+/// A number that goes up from iteration to iteration, and is less than a bound in each: the loop
+/// ends in front of the first iteration in which it is not.
+struct Counter<'m> {
+    first: Value<'m>,
+    bound: Value<'m>,
+    step: u64,
+}
+
+impl<'m> Counter<'m> {
+    /// What a loop counts that compares the next iteration's number. LLVM mostly knows the condition
+    /// for the first iteration, in front of the loop.
+    fn of(conditions: &mut Conditions<'_, 'm>, plan: &Plan<'m>) -> Option<Self> {
+        let TripCount { predicate, value, step, .. } = &plan.trip_count;
+        if *predicate != IntPredicate::ULT || value.bits() != 64 {
+            return None;
+        }
+        let first = scev::before(&value.base, *step)?;
+        let first = conditions.emit.value(&first);
+        let bound = match plan.bound? {
+            (bound, true) => conditions.emit.builder().freeze(bound),
+            // LLVM forgets of what is frozen that it does not wrap.
+            (bound, false) => bound,
+        };
+        conditions.compare(IntPredicate::ULT, first, bound);
+        Some(Counter { first, bound, step: *step })
+    }
+
+    /// Where the last load ends, as an offset that goes up with the counter, by a multiple of its
+    /// steps: as many bytes as the bound says from where the first load would be for 0. In terms of
+    /// the bound, LLVM knows it of a part of a slice.
+    fn end(
+        &self,
+        conditions: &mut Conditions<'_, 'm>,
+        first: Value<'m>,
+        step: u64,
+        size: u64,
+    ) -> Option<Value<'m>> {
+        let by = step.checked_div(self.step).filter(|by| by * self.step == step)?;
+        let rest = by.checked_sub(size)?;
+        let most = times(conditions, self.bound, by);
+        let by = conditions.emit.number(64, by);
+        let builder = conditions.emit.builder();
+        let begin = builder.sub(first, builder.mul(self.first, by));
+        small(conditions, begin);
+        let rest = conditions.emit.number(64, rest);
+        let builder = conditions.emit.builder();
+        Some(builder.sub(builder.add(begin, most), rest))
+    }
 }
 
 /// A number by a constant, with the condition that the product is a size that a slice may have.
@@ -575,12 +679,17 @@ fn within<'m>(
 ) {
     small(conditions, offset);
     let end = conditions.emit.builder().add(offset, size);
-    let bytes = match slice.extent {
+    let bytes = bytes(conditions, slice);
+    conditions.compare(IntPredicate::ULE, end, bytes);
+}
+
+/// How many bytes a slice has.
+fn bytes<'m>(conditions: &Conditions<'_, 'm>, slice: &Slice<'m>) -> Value<'m> {
+    match slice.extent {
         Extent::Bytes(bytes) => conditions.emit.number(64, bytes),
         Extent::Elements { length, size } => {
             let size = conditions.emit.number(64, size);
             conditions.emit.builder().mul(length, size)
         }
-    };
-    conditions.compare(IntPredicate::ULE, end, bytes);
+    }
 }

@@ -54,10 +54,11 @@
 use inkwell::module::Module;
 use schism_llvm::{Block, IntPredicate, IntoValue, Value};
 
-use crate::analysis::cold_paths::{has_panics, panics};
+use crate::analysis::cold_paths::panics;
 use crate::analysis::scev::{self, AddRec, Emit, Step, Values};
-use crate::analysis::trip_count::{TripCount, comparison, exit, is_closed, returns, trip_count};
+use crate::analysis::trip_count::{TripCount, comparison, exit, is_closed, trip_count};
 use crate::bounds::conditions::{Conditions, Fact, conjuncts};
+use crate::bounds::innermost::change_innermost;
 use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::{clone, metadata};
 
@@ -85,24 +86,9 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
 ///
 /// # Errors
 /// LLVM's message, if its passes fail.
-pub fn run_on(function: Value<'_>) -> Result<(), String> {
-    if !has_panics(function) || !returns(function) {
-        return Ok(());
-    }
-    function.run_passes("loop-simplify,lcssa")?;
-    let mut growth = 0;
-    // A copy beside one loop changes nothing inside of another, so one look at the function serves
-    // all of them: there may be very many.
-    let mut cfg = Cfg::of(function);
-    for one in cfg.loops().into_iter().filter(|one| one.innermost) {
-        let Some(plan) = plan(&cfg, &one).filter(|plan| growth + plan.size <= GROWTH) else {
-            continue;
-        };
-        growth += plan.size;
-        let changed = apply(&cfg, &plan);
-        cfg.update(&changed);
-    }
-    Ok(())
+pub fn run_on<'m>(function: Value<'m>) -> Result<(), String> {
+    let plan = |cfg: &Cfg<'m>, of: &Loop| plan(cfg, of).map(|plan| (plan.size, plan));
+    change_innermost(function, GROWTH, plan, apply)
 }
 
 /// What is going to be done with a loop.

@@ -2,12 +2,17 @@
 
 pub mod clamped_checks;
 pub(crate) mod conditions;
+pub mod group_bailouts;
 mod group_ranges;
 pub mod group_versioning;
 mod halves;
+mod innermost;
+pub mod join_bailouts;
 pub mod late_checks;
 pub mod loop_versioning;
 pub mod merge_checks;
 pub mod narrow_checks;
+pub mod narrow_comparisons;
 pub mod segment_checks;
 pub mod strip_mine;
+pub(crate) mod versions;

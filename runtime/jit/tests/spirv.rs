@@ -109,6 +109,22 @@ fn every_instruction_of_integers_is_lowered() {
 }
 
 #[test]
+fn bits_of_numbers_of_any_width_are_reversed() {
+    for bits in [1, 4, 7, 24, 48] {
+        build(kernel(
+            &format!("declare i{bits} @llvm.bitreverse.i{bits}(i{bits})"),
+            &format!(
+                "%a = load i64, ptr %from, align 8
+                 %low = trunc i64 %a to i{bits}
+                 %r = call i{bits} @llvm.bitreverse.i{bits}(i{bits} %low)
+                 %wide = zext i{bits} %r to i64
+                 store i64 %wide, ptr %to, align 8"
+            ),
+        ));
+    }
+}
+
+#[test]
 fn intrinsics_are_instructions_or_calls_of_the_library() {
     let integers = [
         ("smax", 2),

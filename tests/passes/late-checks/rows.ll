@@ -37,8 +37,8 @@ end.of.all:
 !1 = !{i32 0, i32 100}
 ; Whether x has an element, and whether the last iteration's places are in their slices.
 ; CHECK: loop.preheader:
-; CHECK-NEXT: %0 = sub i64 %n, 1
-; CHECK-NEXT: %1 = icmp ne i64 %x.len, 0
+; CHECK-NEXT: %0 = icmp ne i64 %x.len, 0
+; CHECK-NEXT: %1 = mul i64 %begin, 4
 ; CHECK: %12 = mul i64 %columns.len, 4
 ; CHECK-NEXT: %13 = icmp ule i64 %11, %12
 ; CHECK: %25 = mul i64 %values.len, 4

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use schism_llvm::{AtomicOrdering, Opcode, TypeKind, Value};
 
+use crate::analysis::cold_paths::panics;
 use crate::analysis::effects::is_computed;
 use crate::analysis::scev::{self, Step, Values};
 use crate::analysis::trip_count::{TripCount, chain, exit, is_closed, trip_count};
@@ -92,7 +93,7 @@ pub(crate) fn plan<'m>(cfg: &Cfg<'m>, of: &Loop) -> Option<Plan<'m>> {
     if metadata::has(cfg.blocks[of.latch].end(), metadata::UNROLL_DISABLE) {
         return None;
     }
-    let chain = chain(cfg, of)?;
+    let chain = chain(cfg, of, |block| panics(cfg, block))?;
     let mut values = Values::new(cfg, of);
     let trip_count = trip_count(cfg, of, &mut values, of.latch)?;
     let &out = cfg.successors[of.latch].iter().find(|next| **next != of.header)?;

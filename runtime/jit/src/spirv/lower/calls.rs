@@ -128,7 +128,8 @@ impl<'m> Lowering<'m> {
         if matches!(kind, "scmp" | "ucmp") {
             return self.three_way(it, kind == "scmp");
         }
-        if !is_number(ty) && !matches!(kind, "smax" | "smin" | "umax" | "umin" | "abs" | "ctpop") {
+        let of_any_width = ["smax", "smin", "umax", "umin", "abs", "ctpop", "bitreverse"];
+        if !is_number(ty) && !of_any_width.contains(&kind) {
             return refuse(format!("`llvm.{name}`"));
         }
         match kind {
@@ -315,14 +316,26 @@ impl<'m> Lowering<'m> {
         Ok(result)
     }
 
-    /// `llvm.bitreverse`, by shifts.
+    /// `llvm.bitreverse`, by shifts. A number that lies in a larger one comes to its upper end.
     fn reverse_bits(&mut self, it: Value<'m>) -> Lowered<Word> {
-        let ty = it.ty();
+        let (ty, bits) = (it.ty(), bits_of(it.ty())?);
+        if bits == 1 {
+            return self.value(it.operand(0));
+        }
+        let held = held_in(bits)?;
+        if held != bits && ty.is_vector() {
+            return refuse(format!("`llvm.bitreverse` of vectors of {bits} bits"));
+        }
+        let ty = if held == bits { ty } else { ty.context().int_type(held) };
         let mut result = self.value(it.operand(0))?;
-        let mut width = bits_of(ty)? / 2;
+        let mut width = held / 2;
         while width >= 1 {
             result = self.swap_neighbours(ty, result, width)?;
             width /= 2;
+        }
+        if held != bits {
+            let (own, by) = (self.ty(ty)?, self.number_like(ty, u64::from(held - bits))?);
+            result = self.emit_of(Op::ShiftRightLogical, own, &[result, by]);
         }
         Ok(result)
     }

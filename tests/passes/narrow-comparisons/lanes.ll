@@ -1,0 +1,41 @@
+; Which half of a part of the group a work-item is in, and how long a row is.
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define i1 @lane() {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %wide = zext nneg i32 %tid to i64
+  %lane = and i64 %wide, 31
+  %is.lower = icmp samesign ult i64 %lane, 16
+  ret i1 %is.lower
+}
+define i1 @row(i32 %begin.32, i32 %end.32, i16 %k.16) {
+  %begin = zext i32 %begin.32 to i64
+  %end = zext i32 %end.32 to i64
+  %k = zext i16 %k.16 to i64
+  %n = sub nuw nsw i64 %end, %begin
+  %goes.on = icmp slt i64 %k, %n
+  ret i1 %goes.on
+}
+; Of a difference that may wrap, and of a number of 64 bits, the upper halves count.
+define i1 @wraps(i32 %begin.32, i32 %end.32) {
+  %begin = zext i32 %begin.32 to i64
+  %end = zext i32 %end.32 to i64
+  %n = sub nsw i64 %end, %begin
+  %is.small = icmp ult i64 %n, 100
+  ret i1 %is.small
+}
+define i1 @long(i64 %k, i32 %n.32) {
+  %n = zext i32 %n.32 to i64
+  %goes.on = icmp ult i64 %k, %n
+  ret i1 %goes.on
+}
+; CHECK: @lane
+; CHECK: %1 = and i32 %tid, 31
+; CHECK: icmp ult i32 %1, 16
+; CHECK: @row
+; CHECK: %1 = zext i16 %k.16 to i32
+; CHECK: %2 = sub i32 %end.32, %begin.32
+; CHECK: icmp ult i32 %1, %2
+; CHECK: @wraps
+; CHECK: icmp ult i64 %n, 100
+; CHECK: @long
+; CHECK: icmp ult i64 %k, %n
