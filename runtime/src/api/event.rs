@@ -91,13 +91,23 @@ impl Events {
         self.batches.len() * BATCH
     }
 
-    /// All launches.
-    pub(crate) fn into_iter(self) -> impl Iterator<Item = Event> {
-        let (last, used) = (self.batches.len().saturating_sub(1), self.used);
-        self.batches.into_iter().enumerate().flat_map(move |(number, batch)| {
-            let used = if number == last { used } else { BATCH };
-            (0..used).map(move |index| Event { batch: Arc::clone(&batch), index })
-        })
+    /// Waits for all launches. Returns the first error that nobody has received.
+    ///
+    /// # Errors
+    /// That one.
+    pub(crate) fn wait(self) -> Result<(), LaunchError> {
+        let last = self.batches.len().saturating_sub(1);
+        let mut first = Ok(());
+        for (number, mut batch) in self.batches.into_iter().enumerate() {
+            let used = if number == last { self.used } else { BATCH };
+            for index in 0..used {
+                let result = batch_result(&mut batch, index);
+                if first.is_ok() && !batch.launches[index].observed.load(Ordering::Relaxed) {
+                    first = result;
+                }
+            }
+        }
+        first
     }
 
     /// Drops launches that have succeeded, as far as that is known without asking a device.
@@ -110,6 +120,31 @@ impl Events {
             };
             Some(Arc::as_ptr(batch)) == last || !(0..BATCH).all(is_over)
         });
+    }
+}
+
+/// The result of a launch of a batch, when it has ended. Nothing is locked where nobody else has an
+/// event of the batch.
+fn batch_result(batch: &mut Arc<Batch>, index: usize) -> Result<(), LaunchError> {
+    if !batch.is_of_parent()
+        && let Some(alone) = Arc::get_mut(batch)
+        && let Some(result) = alone.launches[index].end()
+    {
+        return result;
+    }
+    Event { batch: Arc::clone(batch), index }.result()
+}
+
+impl Completion {
+    /// Waits for the end of a launch that nobody else waits for; `None` if it is still to be
+    /// submitted.
+    fn end(&mut self) -> Option<Result<(), LaunchError>> {
+        let result = self.result.get_mut().unwrap_or_else(PoisonError::into_inner);
+        match std::mem::take(result) {
+            Outcome::Unknown => None,
+            Outcome::Known(ended) => Some(ended),
+            Outcome::Pending(pending) => Some(pending.finish().0),
+        }
     }
 }
 
@@ -232,10 +267,6 @@ impl Event {
             return result.clone();
         }
         Err(LaunchError::Forked { reason: fork::OF_PARENT.to_owned() })
-    }
-
-    pub(crate) fn is_observed(&self) -> bool {
-        self.completion().observed.load(Ordering::Relaxed)
     }
 
     /// Waits for the end of the launch.

@@ -100,12 +100,8 @@ impl Queue {
             if events.len() == 0 {
                 break;
             }
-            for event in events.into_iter() {
-                let result = event.result();
-                if launched.is_ok() && !event.is_observed() {
-                    launched = result;
-                }
-            }
+            let ended = events.wait();
+            launched = launched.and(ended);
         }
         match submitted {
             Err(payload) => panic::resume_unwind(payload),

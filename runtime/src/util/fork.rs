@@ -49,8 +49,12 @@ static FORKING: AtomicU32 = AtomicU32::new(0);
 static UNCLEAN: AtomicBool = AtomicBool::new(false);
 
 /// Threads with guards. Several counters, so that threads that launch at the same time do not share
-/// one.
-static INSIDE: [Counter; 16] = [const { Counter(AtomicUsize::new(0)) }; 16];
+/// one: the first threads have one each, and later ones share the others.
+static INSIDE: [Counter; OWN + 16] = [const { Counter(AtomicUsize::new(0)) }; OWN + 16];
+
+/// How many threads have a counter of their own. Only such a thread changes its counter, so it need
+/// not add to what others have counted: that halves what a guard costs.
+const OWN: usize = 16;
 
 /// A counter in cache lines of its own.
 #[repr(align(128))]
@@ -107,12 +111,12 @@ impl NoForkGuard {
         REGISTERED.call_once(register);
         let depth = DEPTH.get();
         if depth == 0 {
-            let counter = counter();
-            counter.fetch_add(1, SeqCst);
+            let number = counter();
+            begin(number);
             while FORKING.load(SeqCst) != 0 {
-                counter.fetch_sub(1, SeqCst);
+                end(number);
                 wait_for_forks();
-                counter.fetch_add(1, SeqCst);
+                begin(number);
             }
         }
         DEPTH.set(depth + 1);
@@ -121,22 +125,56 @@ impl NoForkGuard {
 }
 
 impl Drop for NoForkGuard {
+    #[inline]
     fn drop(&mut self) {
         let depth = DEPTH.get() - 1;
         DEPTH.set(depth);
         if depth == 0 {
-            counter().fetch_sub(1, SeqCst);
+            end(counter());
         }
     }
 }
 
-/// The thread's counter.
-fn counter() -> &'static AtomicUsize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    if COUNTER.get() == 0 {
-        COUNTER.set(NEXT.fetch_add(1, AcqRel) % INSIDE.len() + 1);
+/// Counts the calling thread, whose counter has this number. A fork that has begun before is seen
+/// afterwards, or it sees the counter.
+#[inline]
+fn begin(number: usize) {
+    let counter = &INSIDE[number].0;
+    if number < OWN {
+        counter.store(1, SeqCst);
+    } else {
+        counter.fetch_add(1, SeqCst);
     }
-    &INSIDE[COUNTER.get() - 1].0
+}
+
+/// The opposite.
+#[inline]
+fn end(number: usize) {
+    let counter = &INSIDE[number].0;
+    if number < OWN {
+        counter.store(0, Release);
+    } else {
+        counter.fetch_sub(1, SeqCst);
+    }
+}
+
+/// The number of the thread's counter.
+#[inline]
+fn counter() -> usize {
+    match COUNTER.get() {
+        0 => choose_counter(),
+        known => known - 1,
+    }
+}
+
+/// Gives the calling thread a counter: one of its own, as long as there are such.
+#[cold]
+fn choose_counter() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let next = NEXT.fetch_add(1, AcqRel);
+    let number = if next < OWN { next } else { OWN + next % (INSIDE.len() - OWN) };
+    COUNTER.set(number + 1);
+    number
 }
 
 #[cold]
@@ -185,7 +223,7 @@ extern "C" fn in_child() {
         counter.0.store(0, SeqCst);
     }
     if DEPTH.get() != 0 {
-        counter().store(1, SeqCst);
+        begin(counter());
     }
     FORKING.store(0, SeqCst);
     let hook = IN_CHILD.load(Acquire);
