@@ -2,7 +2,7 @@
 
 use std::sync::Once;
 
-use schism::{Device, DeviceKind, LaunchError};
+use schism::{Device, DeviceKind, LaunchError, Queue};
 
 /// All devices. If there is no GPU, the first call in a process says so and why: where tests print
 /// to nobody, on standard error itself, since a test that ran on fewer devices passes all the same.
@@ -15,6 +15,16 @@ pub fn listed() -> Vec<Device> {
         }
     });
     Device::all()
+}
+
+/// The queue of a device that every machine has.
+///
+/// # Panics
+/// If there is no such device.
+#[must_use]
+pub fn queue_on(name: &str) -> Queue {
+    let device = listed().into_iter().find(|listed| listed.to_string() == name);
+    Queue::on(&device.expect("every machine has it")).expect("a device that is listed")
 }
 
 /// Whether a device has functions that call themselves. Where it has none, that is printed.

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use schism::local_array;
 use schism::prelude::*;
+use schism_tests::devices::queue_on;
 
 /// Work-items of a group, in one, two and three dimensions.
 const ONE: [usize; 6] = [1, 3, 31, 32, 256, 1000];
@@ -18,15 +19,6 @@ const GROUPS: usize = 3;
 
 fn input(count: usize) -> Vec<u32> {
     (0..count as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 5).collect()
-}
-
-/// The queue of a device that every machine has.
-fn queue_on(name: &str) -> Queue {
-    let device = schism_tests::devices::listed()
-        .into_iter()
-        .find(|listed| listed.to_string() == name)
-        .expect("every machine has it");
-    Queue::on(&device).expect("a device that is listed")
 }
 
 /// The type of the kernels below: they are given the work-item, local memory with an element for

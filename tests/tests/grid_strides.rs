@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use schism::local_array;
 use schism::prelude::*;
+use schism_tests::devices::queue_on;
 
 /// Work-items of a group, and groups.
 const GRIDS: [(usize, usize); 6] = [(1, 1), (3, 2), (31, 1), (32, 3), (256, 2), (64, 5)];
@@ -19,15 +20,6 @@ const BINS: usize = 64;
 
 fn input(count: usize) -> Vec<u32> {
     (0..count as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 7).collect()
-}
-
-/// The queue of a device that every machine has.
-fn queue_on(name: &str) -> Queue {
-    let device = schism_tests::devices::listed()
-        .into_iter()
-        .find(|listed| listed.to_string() == name)
-        .expect("every machine has it");
-    Queue::on(&device).expect("a device that is listed")
 }
 
 /// Counts numbers below `limit` in local memory, each group its part.

@@ -4,6 +4,7 @@
 
 use schism::local_array;
 use schism::prelude::*;
+use schism_tests::devices::queue_on;
 
 /// Work-items of a group.
 const SIZES: [usize; 9] = [1, 3, 8, 31, 32, 64, 250, 256, 1000];
@@ -17,13 +18,7 @@ fn input(count: usize) -> Vec<u32> {
 
 /// The results of a case on `cpu` and on `native`, which are the same.
 fn on_both<R: PartialEq + std::fmt::Debug>(what: &str, case: impl Fn(&Queue) -> R) -> R {
-    let [cpu, native] = ["cpu", "native"].map(|name| {
-        let device = schism_tests::devices::listed()
-            .into_iter()
-            .find(|listed| listed.to_string() == name)
-            .expect("every machine has it");
-        case(&Queue::on(&device).expect("a device that is listed"))
-    });
+    let [cpu, native] = ["cpu", "native"].map(|name| case(&queue_on(name)));
     assert_eq!(cpu, native, "{what}");
     cpu
 }
