@@ -289,7 +289,7 @@ fn group_bailouts(
     })
 }
 
-/// A part of a slice, by a begin and an end that are loaded, in front of a barrier.
+/// Two parts of slices, by a begin and an end that are loaded, in front of a barrier.
 fn join_bailouts(
     queue: &Queue,
     ends: &Buffer<u32>,
@@ -297,24 +297,41 @@ fn join_bailouts(
     to: &mut Buffer<f32>,
 ) -> Outcome {
     let range = NdRange::new(GROUP, GROUP)?;
-    queue.for_each_in(range, (whole(ends), whole(from), to), |item, (ends, from, to)| {
+    let all = (whole(ends), whole(from), whole(from), to);
+    queue.for_each_in(range, all, |item, (ends, from, others, to)| {
         let shared = local_array!(item, f32; GROUP);
-        let row = item.x() / 32;
-        let part = &from[ends[row] as usize..ends[row + 1] as usize];
-        shared.set(item.local_x(), part.len() as f32);
+        let (place, row) = (item.local_x(), item.x() / 32);
+        let (begin, end) = (ends[row] as usize, ends[row + 1] as usize);
+        let (from, others) = (&from[begin..end], &others[begin..end]);
+        let (mut sum, mut k) = (0.0, place % 32);
+        while k < from.len() {
+            sum += from[k] * others[k];
+            k += 32;
+        }
+        shared.set(place, sum);
         item.barrier();
-        *to = shared.get(GROUP - 1 - item.local_x());
+        *to = shared.get(GROUP - 1 - place);
     })
 }
 
-/// Which half of 32 neighbours a work-item is in.
+/// The sums of rows of 32 work-items, halves by halves.
 fn narrow_comparisons(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
     let range = NdRange::new(GROUP, GROUP)?;
     queue.for_each_in(range, (whole(from), to), |item, (from, to)| {
-        let lane = item.local_x() % 32;
-        if lane < 11 {
-            *to += from[lane + 3];
+        let sums = local_array!(item, f32; GROUP);
+        let place = item.local_x();
+        let lane = place % 32;
+        sums.set(place, from[item.x()]);
+        item.barrier();
+        let mut half = 16;
+        while half > 0 {
+            if lane < half {
+                sums.set(place, sums.get(place) + sums.get(place + half));
+            }
+            item.barrier();
+            half /= 2;
         }
+        *to = sums.get(place - lane);
     })
 }
 
