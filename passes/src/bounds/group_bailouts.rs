@@ -62,15 +62,13 @@ use crate::analysis::cold_paths::{has_panics, panics_anyway};
 use crate::analysis::effects::{is_computed, touches_no_memory};
 use crate::bounds::versions::{Versions, can_clone, clone_kernel};
 use crate::ir::cfg::Cfg;
+use crate::spec::target::{GROUP_BARRIER, SPIRV};
 
 /// What the names of notes begin with.
 pub(crate) const NOTE: &str = "__schism_bailout.";
 
-/// LLVM's barrier of a group.
-const BARRIER: &str = "llvm.nvvm.barrier.cta.sync.aligned.all";
-
 /// The address space of a group's memory, and that of a work-item.
-const GROUP_SPACE: u32 = 3;
+const GROUP_SPACE: u32 = SPIRV.local;
 const PRIVATE_SPACE: u32 = 5;
 
 /// How many barriers of a kernel may have a note. All notes take less than what is left of a device's
@@ -287,7 +285,7 @@ impl<'m> Segment<'m> {
 }
 
 fn is_barrier(instruction: Value<'_>) -> bool {
-    instruction.direct_callee().is_some_and(|callee| callee.name() == BARRIER)
+    instruction.direct_callee().is_some_and(|callee| callee.name() == GROUP_BARRIER)
 }
 
 /// Whether an instruction may run again from the kernel's begin: nobody but the group sees what it

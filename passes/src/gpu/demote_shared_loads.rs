@@ -38,10 +38,7 @@ use schism_llvm::{AsModule, AtomicOrdering, Opcode, Value};
 use crate::gpu::demote_private_atomics::make_plain;
 use crate::gpu::merge_panic_exits;
 use crate::ir::cfg::Cfg;
-use crate::spec::target::{NVPTX, PTX_KERNEL};
-
-/// The barrier of a whole group. What is not known as one only makes phases longer.
-const BARRIER: &str = "llvm.nvvm.barrier.cta.sync.aligned.all";
+use crate::spec::target::{GROUP_BARRIER, NVPTX, PTX_KERNEL};
 
 /// The address space of the group's memory, and that of what may be any memory.
 const SHARED: u32 = NVPTX.local;
@@ -101,7 +98,7 @@ fn what(instruction: Value<'_>) -> What {
             let name = callee.name();
             let (is_operation, is_declared) =
                 (callee.intrinsic_id() != 0, callee.num_blocks() == 0);
-            if name == BARRIER {
+            if name == GROUP_BARRIER {
                 What::Barrier
             } else if is_operation {
                 // It stores only to what it is given the address of.

@@ -84,6 +84,9 @@ pub struct AddressSpaces {
 /// LLVM's number of the calling convention of a kernel in PTX.
 pub(crate) const PTX_KERNEL: u32 = 71;
 
+/// LLVM's barrier of a whole group on [`NVPTX`], which [`SPIRV`] has from there.
+pub const GROUP_BARRIER: &str = "llvm.nvvm.barrier.cta.sync.aligned.all";
+
 /// NVIDIA's GPUs, as PTX numbers its state spaces. Constants are in global memory: the constant
 /// bank reads one place at a time, and work-items look up tables at places of their own.
 pub const NVPTX: AddressSpaces = AddressSpaces {

@@ -22,13 +22,14 @@ use schism_llvm::{TypeKind, Value};
 
 use crate::ptx::entry::THREAD_ID;
 
+pub use schism_passes::spec::target::GROUP_BARRIER as BARRIER;
+
 use super::{Lowered, Lowering, refuse};
 
 /// What LLVM's names of special registers begin with.
 const REGISTER: &str = "llvm.nvvm.read.ptx.sreg.";
 
-/// The barrier of a group, and the end of a work-item.
-pub const BARRIER: &str = "llvm.nvvm.barrier.cta.sync.aligned.all";
+/// The end of a work-item.
 const EXIT: &str = "llvm.nvvm.exit";
 
 /// The parameters of an entry that is launched in one dimension: the sizes of its groups, and how
