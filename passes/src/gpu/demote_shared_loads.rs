@@ -98,6 +98,7 @@ fn what(instruction: Value<'_>) -> What {
             let name = callee.name();
             let (is_operation, is_declared) =
                 (callee.intrinsic_id() != 0, callee.num_blocks() == 0);
+            // What is not known as a barrier only makes phases longer.
             if name == GROUP_BARRIER {
                 What::Barrier
             } else if is_operation {
