@@ -1,11 +1,16 @@
 //! Events: completion of a launch that was submitted to a scope.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use crate::code::display_name::KernelName;
 use crate::error::LaunchError;
-use crate::hal::dispatch::BackendPending;
+use crate::hal::dispatch::{BackendPending, BackendQueue};
+use crate::hal::{NumberedLaunch, Submitted};
 use crate::launch::failure;
 use crate::util::fork;
 
@@ -19,20 +24,25 @@ pub struct Event {
 
 /// The completion states of several consecutive launches, in one allocation: allocating and freeing
 /// one for each would take as long as much of the rest of a launch.
-#[derive(Debug)]
 struct Batch {
     /// The process that submitted them.
     generation: u32,
+    queue: BackendQueue,
     launches: [Completion; BATCH],
 }
 
-impl Default for Batch {
-    fn default() -> Self {
-        Self { generation: fork::generation(), launches: Default::default() }
+impl fmt::Debug for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.launches).finish()
     }
 }
 
 impl Batch {
+    fn new(queue: &BackendQueue) -> Self {
+        let (generation, queue) = (fork::generation(), queue.clone());
+        Self { generation, queue, launches: Default::default() }
+    }
+
     /// Whether this process was forked from the one that submitted the launches. They have ended
     /// already or never will, and locks may be held forever.
     fn is_of_parent(&self) -> bool {
@@ -52,12 +62,56 @@ pub(crate) struct Events {
 
 #[derive(Debug, Default)]
 struct Completion {
+    /// Then there is nothing in the other fields.
+    numbered: NumberedCell,
     result: Mutex<Outcome>,
     changed: Condvar,
     complete: AtomicBool,
     duration: OnceLock<Duration>,
     /// Whether the user has received the result.
     observed: AtomicBool,
+}
+
+/// A launch that its queue has numbered, or none. It takes no lock.
+struct NumberedCell {
+    /// 0: there is none yet.
+    number: AtomicU64,
+    kernel: UnsafeCell<MaybeUninit<KernelName>>,
+}
+
+// SAFETY: the name is written once, before the number, which others look at first.
+unsafe impl Sync for NumberedCell {}
+
+impl Default for NumberedCell {
+    fn default() -> Self {
+        let kernel = UnsafeCell::new(MaybeUninit::uninit());
+        Self { number: AtomicU64::new(0), kernel }
+    }
+}
+
+impl NumberedCell {
+    /// # Safety
+    /// Nobody else calls this, now or later.
+    #[inline]
+    unsafe fn set(&self, launch: NumberedLaunch) {
+        // SAFETY: nobody else writes, and nobody reads before there is a number.
+        unsafe { (*self.kernel.get()).write(launch.kernel) };
+        self.number.store(launch.number, Ordering::Release);
+    }
+
+    #[inline]
+    fn get(&self) -> Option<NumberedLaunch> {
+        let number = self.number.load(Ordering::Acquire);
+        // SAFETY: where there is a number, the name was written before, and is not written again.
+        let kernel = || unsafe { (*self.kernel.get()).assume_init() };
+        (number != 0).then(|| NumberedLaunch { number, kernel: kernel() })
+    }
+}
+
+impl fmt::Debug for NumberedCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -71,13 +125,14 @@ enum Outcome {
 }
 
 impl Events {
-    /// Adds a launch; the caller will [complete](Event::complete) it.
-    pub(crate) fn add(&mut self) -> Event {
+    /// Adds a launch of the queue; the caller will [complete](Event::complete) it, or say that it is
+    /// [submitted](Event::submitted).
+    pub(crate) fn add(&mut self, queue: &BackendQueue) -> Event {
         let batch = match self.batches.last() {
             Some(batch) if self.used < BATCH && !batch.is_of_parent() => batch,
             _ => {
                 self.used = 0;
-                self.batches.push(Arc::default());
+                self.batches.push(Arc::new(Batch::new(queue)));
                 &self.batches[self.batches.len() - 1]
             }
         };
@@ -114,11 +169,9 @@ impl Events {
     pub(crate) fn forget_complete(&mut self) {
         let last = self.batches.last().filter(|_| self.used < BATCH).map(Arc::as_ptr);
         self.batches.retain(|batch| {
-            let is_over = |index| {
-                let event = Event { batch: Arc::clone(batch), index };
-                event.is_known_complete() && event.result().is_ok()
-            };
-            Some(Arc::as_ptr(batch)) == last || !(0..BATCH).all(is_over)
+            let is_over = |index| batch.is_known_complete(index) && batch.result(index).is_ok();
+            // The last one ends last.
+            Some(Arc::as_ptr(batch)) == last || !(0..BATCH).rev().all(is_over)
         });
     }
 }
@@ -126,13 +179,16 @@ impl Events {
 /// The result of a launch of a batch, when it has ended. Nothing is locked where nobody else has an
 /// event of the batch.
 fn batch_result(batch: &mut Arc<Batch>, index: usize) -> Result<(), LaunchError> {
+    if let Some(launch) = batch.launches[index].numbered.get() {
+        return batch.queue.wait(&launch);
+    }
     if !batch.is_of_parent()
         && let Some(alone) = Arc::get_mut(batch)
         && let Some(result) = alone.launches[index].end()
     {
         return result;
     }
-    Event { batch: Arc::clone(batch), index }.result()
+    batch.result(index)
 }
 
 impl Completion {
@@ -153,14 +209,19 @@ impl Event {
         &self.batch.launches[self.index]
     }
 
-    /// The device runs the launch asynchronously, or it has ended already.
-    pub(crate) fn submitted(&self, started: Result<Option<BackendPending>, LaunchError>) {
+    /// What has become of the launch.
+    ///
+    /// # Safety
+    /// This is called once, for an event of the queue that the launch was submitted to.
+    pub(crate) unsafe fn submitted(&self, started: Result<Submitted<BackendPending>, LaunchError>) {
         match started {
-            Ok(Some(pending)) => {
+            Ok(Submitted::Ended) => self.complete(Ok(())),
+            // SAFETY: the caller's promise.
+            Ok(Submitted::Numbered(launch)) => unsafe { self.completion().numbered.set(launch) },
+            Ok(Submitted::Pending(pending)) => {
                 let result = &self.completion().result;
                 *result.lock().unwrap_or_else(PoisonError::into_inner) = Outcome::Pending(pending);
             }
-            Ok(None) => self.complete(Ok(())),
             Err(error) => self.complete(Err(error)),
         }
     }
@@ -179,43 +240,8 @@ impl Event {
     /// Whether the launch has ended, successfully or not.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.is_complete_by(BackendPending::is_over)
-    }
-
-    /// Like [`is_complete`](Self::is_complete), but does not ask the device.
-    pub(crate) fn is_known_complete(&self) -> bool {
-        self.is_complete_by(BackendPending::is_known_over)
-    }
-
-    fn is_complete_by(&self, is_over: impl Fn(&BackendPending) -> bool) -> bool {
-        if self.completion().complete.load(Ordering::Acquire) {
-            return true;
-        }
-        if self.batch.is_of_parent() {
-            return true;
-        }
-        // If another thread holds the lock, that thread waits for the launch.
-        let Ok(mut result) = self.completion().result.try_lock() else { return false };
-        match &*result {
-            Outcome::Pending(pending) if is_over(pending) => {
-                self.finish(&mut result);
-                true
-            }
-            Outcome::Pending(_) | Outcome::Unknown => false,
-            Outcome::Known(_) => true,
-        }
-    }
-
-    /// Waits for the device if it runs the launch asynchronously.
-    fn finish(&self, result: &mut Outcome) {
-        if let Outcome::Pending(pending) = std::mem::take(result) {
-            let (ended, duration) = pending.finish();
-            if let Some(duration) = duration {
-                self.took(duration);
-            }
-            *result = Outcome::Known(ended);
-            self.completion().complete.store(true, Ordering::Release);
-        }
+        let queue = |queue: &BackendQueue, launch| queue.is_over(launch);
+        self.batch.is_complete_by(self.index, queue, BackendPending::is_over)
     }
 
     /// How long the launch ran on its device: available once it has ended, if it was submitted
@@ -240,8 +266,7 @@ impl Event {
     }
 
     pub(crate) fn took(&self, duration: Duration) {
-        // A launch ends once, so this is set once.
-        let _ = self.completion().duration.set(duration);
+        self.completion().took(duration);
     }
 
     /// Waits for the end of the launch. Each call returns its error; the scope then no longer
@@ -255,34 +280,90 @@ impl Event {
             return Err(LaunchError::InsideKernel);
         }
         self.completion().observed.store(true, Ordering::Relaxed);
-        self.result()
+        self.batch.result(self.index)
+    }
+}
+
+impl Batch {
+    /// Like [`Event::is_complete`], but does not ask the device.
+    fn is_known_complete(&self, index: usize) -> bool {
+        let queue = |queue: &BackendQueue, launch| queue.is_known_over(launch);
+        self.is_complete_by(index, queue, BackendPending::is_known_over)
+    }
+
+    fn is_complete_by(
+        &self,
+        index: usize,
+        is_over_in: impl Fn(&BackendQueue, u64) -> bool,
+        is_over: impl Fn(&BackendPending) -> bool,
+    ) -> bool {
+        let completion = &self.launches[index];
+        if let Some(launch) = completion.numbered.get() {
+            return is_over_in(&self.queue, launch.number);
+        }
+        if completion.complete.load(Ordering::Acquire) || self.is_of_parent() {
+            return true;
+        }
+        // If another thread holds the lock, that thread waits for the launch.
+        let Ok(mut result) = completion.result.try_lock() else { return false };
+        match &*result {
+            Outcome::Pending(pending) if is_over(pending) => {
+                completion.finish(&mut result);
+                true
+            }
+            Outcome::Pending(_) | Outcome::Unknown => false,
+            Outcome::Known(_) => true,
+        }
+    }
+
+    /// Waits for the end of the launch.
+    fn result(&self, index: usize) -> Result<(), LaunchError> {
+        let completion = &self.launches[index];
+        if let Some(launch) = completion.numbered.get() {
+            return self.queue.wait(&launch);
+        }
+        if self.is_of_parent() {
+            return completion.result_of_parent();
+        }
+        let mut result = completion.result.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if matches!(*result, Outcome::Pending(_)) {
+                completion.finish(&mut result);
+            }
+            if let Outcome::Known(result) = &*result {
+                return result.clone();
+            }
+            result = completion.changed.wait(result).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Completion {
+    /// Waits for the device if it runs the launch asynchronously.
+    fn finish(&self, result: &mut Outcome) {
+        if let Outcome::Pending(pending) = std::mem::take(result) {
+            let (ended, duration) = pending.finish();
+            if let Some(duration) = duration {
+                self.took(duration);
+            }
+            *result = Outcome::Known(ended);
+            self.complete.store(true, Ordering::Release);
+        }
+    }
+
+    fn took(&self, duration: Duration) {
+        // A launch ends once, so this is set once.
+        let _ = self.duration.set(duration);
     }
 
     /// The result of a launch that the parent of this forked process submitted.
     #[cold]
     fn result_of_parent(&self) -> Result<(), LaunchError> {
-        if let Ok(result) = self.completion().result.try_lock()
+        if let Ok(result) = self.result.try_lock()
             && let Outcome::Known(result) = &*result
         {
             return result.clone();
         }
         Err(LaunchError::Forked { reason: fork::OF_PARENT.to_owned() })
-    }
-
-    /// Waits for the end of the launch.
-    pub(crate) fn result(&self) -> Result<(), LaunchError> {
-        if self.batch.is_of_parent() {
-            return self.result_of_parent();
-        }
-        let mut result = self.completion().result.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if matches!(*result, Outcome::Pending(_)) {
-                self.finish(&mut result);
-            }
-            if let Outcome::Known(result) = &*result {
-                return result.clone();
-            }
-            result = self.completion().changed.wait(result).unwrap_or_else(PoisonError::into_inner);
-        }
     }
 }

@@ -9,6 +9,7 @@ use crate::code::background;
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Blocking, IntoSource, Source};
 use crate::error::{DeviceError, LaunchError};
+use crate::hal::Submitted;
 use crate::hal::dispatch::{self, BackendPending};
 use crate::kernel::capture::Capture;
 use crate::kernel::element::Element;
@@ -423,20 +424,20 @@ impl Queue {
     /// launches in order.
     ///
     /// # Safety
-    /// What the kernel refers to lives until the launch has ended, which who drops it waits for.
+    /// What the kernel refers to lives until the launch has ended.
     pub(crate) unsafe fn start_in<const D: usize, R, S, F>(
         &self,
         range: R,
         sources: S,
         kernel: F,
-    ) -> Result<Option<BackendPending>, LaunchError>
+    ) -> Result<Submitted<BackendPending>, LaunchError>
     where
         R: LaunchRange<D>,
         S: IntoSource<R::Mode<Blocking>>,
         F: for<'g> Fn(R::Item<'g>, <S::Source as Source>::Item<'g>) + Send + Sync + Capture,
     {
         if self.queue.tasks()?.is_some() {
-            return self.for_each_in(range, sources, kernel).map(|()| None);
+            return self.for_each_in(range, sources, kernel).map(|()| Submitted::Ended);
         }
         self.refuse_inside_kernels()?;
         self.launch_in(range, sources, kernel, |raw, shape, bytes| {
@@ -521,7 +522,7 @@ impl Queue {
         kernel: RawKernel,
         shape: &LaunchShape,
         dynamic: usize,
-    ) -> Result<Option<BackendPending>, LaunchError> {
+    ) -> Result<Submitted<BackendPending>, LaunchError> {
         // SAFETY: the caller's promises.
         unsafe { self.queue.submit(&self.describe(&kernel, shape, dynamic)) }
     }

@@ -2,6 +2,7 @@
 
 use std::any::{Any, type_name};
 use std::marker::PhantomData;
+use std::mem::needs_drop;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -13,8 +14,8 @@ use crate::data::source::length::Lengths;
 use crate::data::source::lent::Lent;
 use crate::data::source::traits::{IntoSource, Scoped, Source};
 use crate::error::{Error, LaunchError};
-use crate::hal::Task;
 use crate::hal::dispatch::BackendPending;
+use crate::hal::{Submitted, Task};
 use crate::kernel::capture::Capture;
 use crate::kernel::element::Element;
 use crate::kernel::group::local::Placement;
@@ -216,19 +217,23 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.launches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Submits a launch to the queue. `run` is called while the queue is held, and is dropped
-    /// before the event completes.
-    fn submit(
-        &'scope self,
-        run: impl FnOnce(&Queue) -> Result<Option<BackendPending>, LaunchError> + Send + 'scope,
-    ) -> Event {
+    /// Submits a launch to the queue. `run` is called by a task of the queue where that has tasks,
+    /// and is dropped before the event completes.
+    fn submit<R>(&'scope self, run: R) -> Event
+    where
+        R: FnOnce(&Queue) -> Result<Submitted<BackendPending>, LaunchError> + Send + 'scope,
+    {
         let tasks = match self.queue.backend().tasks() {
             Ok(Some(tasks)) => tasks,
             Ok(None) => {
+                // Where captures run no code of the program when they are dropped, one guard is for
+                // the launch and its event.
+                let _no_fork = (!needs_drop::<R>()).then(NoForkGuard::enter);
                 let result = panic::catch_unwind(AssertUnwindSafe(|| run(&self.queue)));
                 let result =
                     result.unwrap_or_else(|payload| Err(while_dropping(payload, &self.queue)));
-                return self.list(|event| event.submitted(result));
+                // SAFETY: the event is this launch's, and of its queue.
+                return self.list(|event| unsafe { event.submitted(result) });
             }
             Err(error) => return self.list(|event| event.complete(Err(error))),
         };
@@ -243,9 +248,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
                 completion.took(started.elapsed());
             }
             let result = result.unwrap_or_else(|payload| Err(while_dropping(payload, &queue)));
-            completion.complete(
-                result.and_then(|pending| pending.map_or(Ok(()), |pending| pending.finish().0)),
-            );
+            completion.complete(result.and_then(|launch| queue.backend().finish(launch).0));
         });
         // SAFETY: only the lifetime changes. The task is called or dropped before its event
         // completes, and the scope, which ends before 'scope does, waits for that.
@@ -259,7 +262,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     fn list(&self, begin: impl FnOnce(&Event)) -> Event {
         let _no_fork = NoForkGuard::enter();
         let mut launches = self.launches();
-        let event = launches.events.add();
+        let event = launches.events.add(self.queue.backend());
         begin(&event);
         if launches.events.len() > launches.many {
             self.queue.backend().poll();

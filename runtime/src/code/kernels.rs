@@ -15,6 +15,7 @@ use crate::code::assumptions::FlattenedParameters;
 use crate::code::display_name::KernelName;
 use crate::code::imports::Linked;
 use crate::code::lookup::{self, name_of, values};
+use crate::code::recent::{self, RecentCode};
 use crate::code::requirements::{LaunchRequirements, SpecializationKey, VersionRequest};
 use crate::code::table::{self, AnyVersionSet, Key};
 use crate::code::variant::Variant;
@@ -91,34 +92,38 @@ pub(crate) unsafe fn find<L: CodeLoader>(
 }
 
 /// As [`find`], if the descriptor's entry knows the kernel's versions, and one of them is good.
+/// `recent` is that of a queue that has this loader and no other.
 ///
 /// # Safety
 /// As for [`find`].
 #[inline]
-pub(crate) unsafe fn find_ready<L: CodeLoader>(
+pub(crate) unsafe fn find_ready<'a, L: CodeLoader>(
+    recent: &'a mut RecentCode<L::Kernel>,
     loader: &L,
     descriptor: &Descriptor,
     kernel: &RawKernel,
     requirements: &LaunchRequirements<'_>,
-) -> Option<Arc<L::Kernel>> {
+) -> Option<&'a Arc<L::Kernel>> {
     if descriptor.abi != DESCRIPTOR_ABI || requirements.has_values() {
         return None;
     }
     let entry = known(descriptor)?;
-    let site = Site { descriptor, layout: kernel.layout };
-    let closure = kernel.closure.cast::<u8>();
-    if let Some(slot) = entry.permanent(loader.id(), requirements) {
-        let all = slot.get()?;
-        let set = all.as_type()?;
+    let LaunchRequirements { offset, sub_grids, .. } = *requirements;
+    let math = requirements.math();
+    let site = recent::Site { entry: std::ptr::from_ref(entry).addr(), math, offset, sub_grids };
+    let look_up = || entry.set(loader.id(), requirements)?.of_type();
+    let known = recent.kernel(site, look_up)?;
+    // SAFETY: the caller's promise.
+    let launch = unsafe { request::<L>(&known.set, kernel.closure.cast(), requirements) };
+    // SAFETY: a closure of the site's type, which was compared with the container's when the
+    // version set was made.
+    let (code, key) = unsafe { known.ready(&launch) }?;
+    if let Some(key) = key {
+        let site = Site { descriptor, layout: kernel.layout };
         // SAFETY: the caller's promises.
-        return unsafe { ready(all, set, loader, site, &request::<L>(set, closure, requirements)) };
+        unsafe { leave_to_background(Arc::clone(&known.set), loader.clone(), site, *key) };
     }
-    let others = entry.others.read().unwrap_or_else(PoisonError::into_inner);
-    let Other { set: all, .. } =
-        others.iter().find(|other| other.is_for(loader.id(), requirements))?;
-    let set = all.as_type()?;
-    // SAFETY: the caller's promises.
-    unsafe { ready(all, set, loader, site, &request::<L>(set, closure, requirements)) }
+    Some(code)
 }
 
 /// The version for a launch, which is made if there is none.
@@ -148,9 +153,9 @@ unsafe fn find_or_make<L: CodeLoader>(
         }
     };
     let other = || ImageError::Mismatch { reason: "a kernel of another device".to_owned() };
-    let set = all.as_type().ok_or_else(other)?;
+    let set = all.of_type().ok_or_else(other)?;
     // SAFETY: the caller's promises.
-    unsafe { version(&all, set, loader, site, &request::<L>(set, closure, requirements)) }
+    unsafe { version(&set, loader, site, &request::<L>(&set, closure, requirements)) }
 }
 
 /// What the launch says to choose a version by.
@@ -261,43 +266,24 @@ pub(crate) unsafe fn no_thread_locals(descriptor: &Descriptor, layout: Layout) -
     *entry.no_thread_locals.get_or_init(|| stack::spacious(look))
 }
 
-/// The version of a kernel for a launch, if there is one. What would be better for launches to come
-/// is left to the background.
-///
-/// # Safety
-/// As for [`find`]; `all` is the version set, which is the site's.
-#[inline]
-unsafe fn ready<L: CodeLoader>(
-    all: &AnyVersionSet,
-    set: &VersionSet<L::Kernel>,
-    loader: &L,
-    site: Site,
-    launch: &VersionRequest,
-) -> Option<Arc<L::Kernel>> {
-    // SAFETY: a closure of the site's type, which was compared with the container's when the
-    // version set was made.
-    let (compiled, key) = unsafe { set.ready(launch) }?;
-    if let Some(key) = key {
-        // SAFETY: the caller's promises.
-        unsafe { leave_to_background(all, loader.clone(), site, *key) };
-    }
-    Some(compiled)
-}
-
 /// The version of a kernel for a launch, which is made if there is none.
 ///
 /// # Safety
-/// As for [`ready`].
+/// As for [`find`]; the version set is the site's.
 #[inline(never)]
 unsafe fn version<L: CodeLoader>(
-    all: &AnyVersionSet,
-    set: &VersionSet<L::Kernel>,
+    set: &Arc<VersionSet<L::Kernel>>,
     loader: &L,
     site: Site,
     launch: &VersionRequest,
 ) -> Compiled<L::Kernel> {
-    // SAFETY: the caller's promises.
-    if let Some(compiled) = unsafe { ready(all, set, loader, site, launch) } {
+    // SAFETY: a closure of the site's type, which was compared with the container's when the
+    // version set was made.
+    if let Some((compiled, key)) = unsafe { set.ready(launch) } {
+        if let Some(key) = key {
+            // SAFETY: the caller's promises.
+            unsafe { leave_to_background(Arc::clone(set), loader.clone(), site, *key) };
+        }
         return Ok(compiled);
     }
     let _no_fork = NoForkGuard::enter();
@@ -311,14 +297,13 @@ unsafe fn version<L: CodeLoader>(
 /// As for [`version`].
 #[cold]
 unsafe fn leave_to_background<L: CodeLoader>(
-    set: &AnyVersionSet,
+    set: Arc<VersionSet<L::Kernel>>,
     loader: L,
     site: Site,
     key: SpecializationKey,
 ) {
     // SAFETY: the caller keeps the shared object loaded.
     let container = unsafe { &*site.descriptor }.container_begin as usize;
-    let Some(set) = set.clone().of_type::<L::Kernel>() else { return };
     let run = move || {
         let site = site;
         // SAFETY: the shared object is there: its end waits for this work, or drops it. It is

@@ -13,6 +13,7 @@ pub(crate) mod imports;
 pub(crate) mod kernels;
 pub(crate) mod lookup;
 pub(crate) mod profile;
+pub(crate) mod recent;
 pub(crate) mod registration;
 pub(crate) mod request;
 pub(crate) mod requirements;

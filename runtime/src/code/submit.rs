@@ -1,10 +1,14 @@
 //! Submits a launch: what its device requires of the code, the code, and the launch itself.
 
+use std::sync::Arc;
+
 use crate::code::kernels;
+use crate::code::recent::RecentCode;
 use crate::code::requirements::LaunchRequirements;
 use crate::error::{ImageError, LaunchError};
-use crate::hal::{PendingOps, QueueOps};
+use crate::hal::{CodeLoader, PendingOps, QueueOps, Submitted};
 use crate::launch::desc::LaunchDesc;
+use crate::launch::erased::NativeBody;
 use crate::launch::range::Extent;
 use crate::util::warn_once::WarnOnce;
 
@@ -21,43 +25,64 @@ pub(crate) unsafe fn run<Q: QueueOps>(
     queue: &Q,
     launch: &LaunchDesc<'_>,
 ) -> Result<(), LaunchError> {
-    let _guard = queue.lock()?;
     // SAFETY: the caller's promises.
-    unsafe { submit(queue, launch)? }.map_or(Ok(()), |pending| pending.finish().0)
+    match unsafe { submit_with(queue, launch, || queue.lock())? } {
+        Submitted::Ended => Ok(()),
+        Submitted::Numbered(launch) => queue.wait(&launch),
+        Submitted::Pending(pending) => pending.finish().0,
+    }
 }
 
-/// Runs a launch, or has the device run it; the caller holds the queue.
+/// Runs a launch of a scope, or has the device run it.
 ///
 /// # Errors
 /// [`LaunchError`].
 ///
 /// # Safety
-/// As for [`run`].
+/// As for [`run`] and [`QueueOps::hold`].
 #[inline]
 pub(crate) unsafe fn submit<Q: QueueOps>(
     queue: &Q,
     launch: &LaunchDesc<'_>,
-) -> Result<Option<Q::Pending>, LaunchError> {
+) -> Result<Submitted<Q::Pending>, LaunchError> {
+    // SAFETY: the caller's promises; each guard is dropped before there is another one.
+    unsafe { submit_with(queue, launch, || queue.hold()) }
+}
+
+/// Runs a launch, or has the device run it, while `hold` has the queue.
+///
+/// # Safety
+/// As for [`run`].
+#[inline]
+unsafe fn submit_with<'q, Q: QueueOps>(
+    queue: &'q Q,
+    launch: &LaunchDesc<'_>,
+    hold: impl Fn() -> Result<Q::Guard<'q>, LaunchError>,
+) -> Result<Submitted<Q::Pending>, LaunchError> {
+    let mut guard = hold()?;
+    let held = &mut *guard;
     if let Some(groups) = &launch.groups
         && groups.local.items > queue.max_group_size()
     {
         return Err(group_too_large(queue, groups.local));
     }
     if launch.range.items == 0 {
-        return Ok(None);
+        return Ok(Submitted::Ended);
     }
     let plan = queue.plan(launch)?;
     let requirements = queue.requirements(launch, &plan, false);
     // SAFETY: the caller's promises.
-    if let Some(code) = unsafe { find_ready(queue, launch, &requirements) }
+    if let Some(code) = unsafe { find_ready(queue, &mut held.recent, launch, &requirements) }
         && queue.admits(launch, &code).is_ok()
     {
         // The common case.
         // SAFETY: the caller's promises, and there is at least one work-item.
-        return unsafe { queue.submit(launch, code, plan) };
+        return unsafe { queue.submit(&mut held.order, launch, code, plan) };
     }
+    // Others need not wait for a compiler.
+    drop(guard);
     // SAFETY: as above.
-    unsafe { find_and_submit(queue, launch, plan, &requirements) }
+    unsafe { find_and_submit(queue, launch, plan, &requirements, hold) }
 }
 
 /// Finds or makes the code that a launch would run, and launches nothing.
@@ -83,20 +108,46 @@ pub(crate) unsafe fn prepare<Q: QueueOps>(
 /// # Safety
 /// As for [`run`].
 #[inline]
-unsafe fn find_ready<Q: QueueOps>(
+unsafe fn find_ready<'a, Q: QueueOps>(
     queue: &Q,
+    recent: &'a mut RecentCode<KernelOf<Q>>,
     launch: &LaunchDesc<'_>,
     requirements: &LaunchRequirements<'_>,
-) -> Option<Q::Code> {
+) -> Option<Q::Code<'a>> {
     // SAFETY: null, or a constant of the kernel's shared object.
     let descriptor = unsafe { launch.kernel.descriptor.as_ref() }?;
     match queue.loader() {
         // SAFETY: the caller's promises.
         Some(loader) => unsafe {
-            kernels::find_ready(loader, descriptor, launch.kernel, requirements).map(Q::compiled)
+            kernels::find_ready(recent, loader, descriptor, launch.kernel, requirements)
+                .map(Q::compiled)
         },
         // SAFETY: as above.
-        None => unsafe { native::<Q>(launch) },
+        None => Q::native(unsafe { native(launch) }),
+    }
+}
+
+type KernelOf<Q> = <<Q as QueueOps>::Loader as CodeLoader>::Kernel;
+
+/// Code for a launch.
+enum Found<K> {
+    Compiled(Arc<K>),
+    /// The host half's own body, where that can run.
+    Native(NativeBody),
+}
+
+/// The code that was found, as the queue takes it.
+///
+/// # Errors
+/// [`LaunchError::NoDeviceCode`] if it can run there neither.
+fn code<'a, Q: QueueOps>(
+    queue: &Q,
+    launch: &LaunchDesc<'_>,
+    found: &'a Found<KernelOf<Q>>,
+) -> Result<Q::Code<'a>, LaunchError> {
+    match found {
+        Found::Compiled(kernel) => Ok(Q::compiled(kernel)),
+        Found::Native(body) => Q::native(*body).ok_or_else(|| no_device_code(queue, launch)),
     }
 }
 
@@ -105,22 +156,25 @@ unsafe fn find_ready<Q: QueueOps>(
 /// # Safety
 /// As for [`run`]; there is at least one work-item.
 #[inline(never)]
-unsafe fn find_and_submit<Q: QueueOps>(
-    queue: &Q,
+unsafe fn find_and_submit<'q, Q: QueueOps>(
+    queue: &'q Q,
     launch: &LaunchDesc<'_>,
     plan: Q::Plan,
     requirements: &LaunchRequirements<'_>,
-) -> Result<Option<Q::Pending>, LaunchError> {
+    hold: impl Fn() -> Result<Q::Guard<'q>, LaunchError>,
+) -> Result<Submitted<Q::Pending>, LaunchError> {
     // SAFETY: the caller's promises.
-    let mut code = unsafe { find(queue, launch, requirements) }?;
-    if queue.admits(launch, &code).is_err() {
+    let mut found = unsafe { find(queue, launch, requirements) }?;
+    if queue.admits(launch, &code(queue, launch, &found)?).is_err() {
         // Code for this group size alone can use fewer registers.
         // SAFETY: as above.
-        code = unsafe { find(queue, launch, &queue.requirements(launch, &plan, true)) }?;
-        queue.admits(launch, &code)?;
+        found = unsafe { find(queue, launch, &queue.requirements(launch, &plan, true)) }?;
+        queue.admits(launch, &code(queue, launch, &found)?)?;
     }
+    let code = code(queue, launch, &found)?;
+    let mut guard = hold()?;
     // SAFETY: as above.
-    unsafe { queue.submit(launch, code, plan) }
+    unsafe { queue.submit(&mut guard.order, launch, code, plan) }
 }
 
 #[cold]
@@ -139,27 +193,26 @@ unsafe fn find<Q: QueueOps>(
     queue: &Q,
     launch: &LaunchDesc<'_>,
     requirements: &LaunchRequirements<'_>,
-) -> Result<Q::Code, LaunchError> {
+) -> Result<Found<KernelOf<Q>>, LaunchError> {
     // SAFETY: null, or a constant of the kernel's shared object.
     let descriptor = unsafe { launch.kernel.descriptor.as_ref() };
     if let (Some(loader), Some(descriptor)) = (queue.loader(), descriptor) {
         // SAFETY: the caller's promises.
         return match unsafe { kernels::find(loader, descriptor, launch.kernel, requirements) } {
-            Ok(kernel) => Ok(Q::compiled(kernel)),
+            Ok(kernel) => Ok(Found::Compiled(kernel)),
             // SAFETY: the caller's promises.
             Err(cause) => unsafe { not_compiled(queue, launch, cause) },
         };
     }
     // SAFETY: the caller's promises.
-    match unsafe { native::<Q>(launch) } {
-        Some(code) if !launch.demanded || queue.loader().is_none() => {
-            if descriptor.is_none() && !launch.demanded {
-                plain_program();
-            }
-            Ok(code)
-        }
-        _ => Err(no_device_code(queue, launch)),
+    let body = unsafe { native(launch) };
+    if Q::native(body).is_none() || launch.demanded && queue.loader().is_some() {
+        return Err(no_device_code(queue, launch));
     }
+    if descriptor.is_none() && !launch.demanded {
+        plain_program();
+    }
+    Ok(Found::Native(body))
 }
 
 /// Returns the host half's own body for a launch whose code failed to compile, unless the device
@@ -171,23 +224,20 @@ unsafe fn not_compiled<Q: QueueOps>(
     queue: &Q,
     launch: &LaunchDesc<'_>,
     cause: ImageError,
-) -> Result<Q::Code, LaunchError> {
+) -> Result<Found<KernelOf<Q>>, LaunchError> {
     let kernel = launch.kernel.name();
     // SAFETY: the caller's promises.
-    match unsafe { native::<Q>(launch) } {
-        Some(code) if !launch.demanded => {
-            static WARNING: WarnOnce = WarnOnce::new();
-            WARNING.warn(format_args!(
-                "kernel `{kernel}` runs on the device `native`, because on `{}` {cause}",
-                queue.device_name()
-            ));
-            Ok(code)
-        }
-        _ => {
-            let device = queue.device_name().to_owned();
-            Err(LaunchError::Image { kernel, device, cause: Box::new(cause) })
-        }
+    let body = unsafe { native(launch) };
+    if Q::native(body).is_none() || launch.demanded {
+        let device = queue.device_name().to_owned();
+        return Err(LaunchError::Image { kernel, device, cause: Box::new(cause) });
     }
+    static WARNING: WarnOnce = WarnOnce::new();
+    WARNING.warn(format_args!(
+        "kernel `{kernel}` runs on the device `native`, because on `{}` {cause}",
+        queue.device_name()
+    ));
+    Ok(Found::Native(body))
 }
 
 /// Warns once that the program contains no code for devices.
@@ -204,12 +254,12 @@ fn no_device_code<Q: QueueOps>(queue: &Q, launch: &LaunchDesc<'_>) -> LaunchErro
     LaunchError::NoDeviceCode { kernel, device }
 }
 
-/// The host half's own body, where that can run.
+/// The host half's own body.
 ///
 /// # Safety
 /// As for [`run`].
 #[inline]
-unsafe fn native<Q: QueueOps>(launch: &LaunchDesc<'_>) -> Option<Q::Code> {
+unsafe fn native(launch: &LaunchDesc<'_>) -> NativeBody {
     let mut body = launch.kernel.native();
     if launch.groups.is_some() {
         // SAFETY: null, or a constant of the kernel's shared object.
@@ -219,5 +269,5 @@ unsafe fn native<Q: QueueOps>(launch: &LaunchDesc<'_>) -> Option<Q::Code> {
             unsafe { kernels::no_thread_locals(descriptor, launch.kernel.layout) }
         });
     }
-    Q::native(body)
+    body
 }

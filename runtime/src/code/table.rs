@@ -3,7 +3,6 @@
 
 use std::any::TypeId;
 use std::collections::HashMap;
-use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use schism_hcf::ObjectId;
@@ -23,22 +22,12 @@ pub(super) struct Key {
 }
 
 /// All versions of a kernel on some device: a [`VersionSet`] of the device's own type of kernels.
-///
-/// Each launch looks the set up by its type, so the type and the address are stored here: a check
-/// needs no virtual call.
 #[derive(Clone)]
 pub(super) struct AnyVersionSet {
     /// The type of the set's kernels.
     kernel: TypeId,
-    /// The address of the set.
-    address: NonNull<()>,
     set: Arc<dyn Clear>,
 }
-
-// SAFETY: the address is that of the set, which threads may share.
-unsafe impl Send for AnyVersionSet {}
-// SAFETY: as above.
-unsafe impl Sync for AnyVersionSet {}
 
 /// The operations on a set of versions that do not depend on the type of its kernels.
 trait Clear: Send + Sync {
@@ -54,17 +43,10 @@ impl<K: Send + Sync> Clear for VersionSet<K> {
 
 impl AnyVersionSet {
     pub(super) fn new<K: Send + Sync + 'static>(set: Arc<VersionSet<K>>) -> Self {
-        Self { kernel: TypeId::of::<K>(), address: NonNull::from(&*set).cast(), set }
+        Self { kernel: TypeId::of::<K>(), set }
     }
 
     /// The versions, if they are of this type of kernels: those under a loader's id are.
-    #[inline]
-    pub(super) fn as_type<K: 'static>(&self) -> Option<&VersionSet<K>> {
-        // SAFETY: the address is that of a set of this type, and `set` keeps it alive.
-        (self.kernel == TypeId::of::<K>()).then(|| unsafe { self.address.cast().as_ref() })
-    }
-
-    /// As [`as_type`](Self::as_type), with shared ownership.
     pub(super) fn of_type<K: 'static>(self) -> Option<Arc<VersionSet<K>>> {
         (self.kernel == TypeId::of::<K>()).then(|| {
             let set: *const dyn Clear = Arc::into_raw(self.set);
@@ -180,7 +162,9 @@ mod tests {
             assert!(kernels.slot(key(Some(seed)), make).1.is_some());
             assert_eq!(kernels.slots.len(), MOST_SPECIALISED + 1);
         }
-        assert_eq!(first.address, kernels.slot(key(Some(0)), make).0.address);
+        let again = kernels.slot(key(Some(0)), make).0;
+        let of_type = |set: AnyVersionSet| set.of_type::<()>().expect("its type");
+        assert!(Arc::ptr_eq(&of_type(first), &of_type(again)));
         assert!(!kernels.slots.contains_key(&key(Some(1))));
         assert!(kernels.slots.contains_key(&key(None)));
     }
@@ -190,8 +174,7 @@ mod tests {
         let (flattened, profiler) = (FlattenedParameters::default(), Profiler::blind());
         let set = Arc::new(VersionSet::<u8>::new(Variant::default(), flattened, profiler));
         let any = AnyVersionSet::new(Arc::clone(&set));
-        assert!(any.as_type::<u8>().is_some_and(|found| std::ptr::eq(found, &*set)));
-        assert!(any.as_type::<i8>().is_none());
+        assert!(any.clone().of_type::<i8>().is_none());
         assert!(any.clone().of_type::<u8>().is_some_and(|found| Arc::ptr_eq(&found, &set)));
         assert!(any.clone().of_type::<i8>().is_none());
         any.clear();

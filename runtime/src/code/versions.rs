@@ -13,7 +13,8 @@
 //! - Better versions for launches as they have been for a while are compiled in the background: see
 //!   [`crate::code::profile`].
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Instant;
 
 use crate::code::assumptions::{Assumptions, ConstantArgument, FlattenedParameters, copy};
@@ -69,14 +70,18 @@ pub(crate) struct VersionSet<K> {
     /// What all versions have in common.
     pub(crate) variant: Variant,
     pub(crate) flattened: FlattenedParameters,
-    versions: RwLock<Versions<K>>,
+    /// Shared with queues that have launched the kernel: a change makes other ones.
+    versions: RwLock<Arc<Versions<K>>>,
+    /// How often they have changed.
+    changes: AtomicU64,
     pub(crate) profiler: Profiler,
     /// The assumptions of the AOT code that there is, the best first; empty if launches need stage 2.
     pub(crate) aot: Box<[Assumptions]>,
 }
 
+/// The versions at some time.
 #[derive(Debug)]
-struct Versions<K> {
+pub(super) struct Versions<K> {
     /// Those with more assumptions come first.
     list: Vec<Version<K>>,
     /// What held for all launches that had to wait for a version.
@@ -85,7 +90,51 @@ struct Versions<K> {
     specialized: usize,
 }
 
+impl<K> Default for Versions<K> {
+    fn default() -> Self {
+        Self { list: Vec::new(), common: None, specialized: 0 }
+    }
+}
+
+impl<K> Clone for Versions<K> {
+    fn clone(&self) -> Self {
+        Self { list: self.list.clone(), ..*self }
+    }
+}
+
+impl<K> Clone for Version<K> {
+    fn clone(&self) -> Self {
+        let Self { key, specialized, code } = self;
+        let code = match code {
+            VersionState::Ready(code) => VersionState::Ready(Arc::clone(code)),
+            VersionState::Making(slot) => VersionState::Making(Arc::clone(slot)),
+            VersionState::Failed(error, failures) => VersionState::Failed(error.clone(), *failures),
+        };
+        Self { key: key.clone(), specialized: *specialized, code }
+    }
+}
+
 impl<K> Versions<K> {
+    /// The code for a launch, if it is ready; and the key of a better version to compile for later
+    /// launches.
+    ///
+    /// # Safety
+    /// The closure is of the type of the kernel, which is that of `set`.
+    #[inline]
+    pub(super) unsafe fn ready(
+        &self,
+        set: &VersionSet<K>,
+        launch: &VersionRequest,
+    ) -> Option<(&Arc<K>, Option<Box<SpecializationKey>>)> {
+        // SAFETY: the caller's promise.
+        let version = unsafe { self.find(launch) }?;
+        let VersionState::Ready(code) = &version.code else { return None };
+        // SAFETY: as above.
+        let key = unsafe { set.profiler.note(launch, &version.key, &set.flattened) };
+        let is_new = |key: &SpecializationKey| self.list.iter().all(|known| known.key != *key);
+        Some((code, key.filter(|key| is_new(key))))
+    }
+
     /// The best version for a launch.
     ///
     /// # Safety
@@ -124,8 +173,8 @@ impl<K> VersionSet<K> {
         flattened: FlattenedParameters,
         profiler: Profiler,
     ) -> Self {
-        let versions = Versions { list: Vec::new(), common: None, specialized: 0 };
-        Self { variant, flattened, versions: RwLock::new(versions), profiler, aot: Box::default() }
+        let (versions, changes) = (RwLock::default(), AtomicU64::new(0));
+        Self { variant, flattened, versions, changes, profiler, aot: Box::default() }
     }
 
     /// The same, with AOT code.
@@ -133,12 +182,24 @@ impl<K> VersionSet<K> {
         Self { aot, ..self }
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Versions<K>> {
-        self.versions.read().unwrap_or_else(PoisonError::into_inner)
+    /// How often the versions have changed. Where it is as it was, so are they, but for changes
+    /// that are being made.
+    #[inline]
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Versions<K>> {
-        self.versions.write().unwrap_or_else(PoisonError::into_inner)
+    /// The versions now, and how often they have changed.
+    pub(super) fn now(&self) -> (Arc<Versions<K>>, u64) {
+        let versions = self.versions.read().unwrap_or_else(PoisonError::into_inner);
+        (Arc::clone(&versions), self.changes())
+    }
+
+    /// For changing them.
+    fn write(&self) -> RwLockWriteGuard<'_, Arc<Versions<K>>> {
+        let versions = self.versions.write().unwrap_or_else(PoisonError::into_inner);
+        self.changes.fetch_add(1, Ordering::Release);
+        versions
     }
 
     /// The code for a launch, if it is ready; and the key of a better version to compile for later
@@ -146,19 +207,14 @@ impl<K> VersionSet<K> {
     ///
     /// # Safety
     /// The closure is of the kernel's type.
-    #[inline]
     pub(crate) unsafe fn ready(
         &self,
         launch: &VersionRequest,
     ) -> Option<(Arc<K>, Option<Box<SpecializationKey>>)> {
-        let versions = self.read();
+        let (versions, _) = self.now();
         // SAFETY: the caller's promise.
-        let version = unsafe { versions.find(launch) }?;
-        let VersionState::Ready(code) = &version.code else { return None };
-        // SAFETY: as above.
-        let key = unsafe { self.profiler.note(launch, &version.key, &self.flattened) };
-        let is_new = |key: &SpecializationKey| versions.list.iter().all(|known| known.key != *key);
-        Some((Arc::clone(code), key.filter(|key| is_new(key))))
+        let (code, key) = unsafe { versions.ready(self, launch) }?;
+        Some((Arc::clone(code), key))
     }
 
     /// The code for a launch, which `compile` makes if nobody has, or if a retry is due.
@@ -171,13 +227,14 @@ impl<K> VersionSet<K> {
         launch: &VersionRequest,
         compile: impl FnOnce(&SpecializationKey) -> Compiled<K>,
     ) -> Compiled<K> {
-        let mut versions = self.write();
+        let mut locked = self.write();
+        let versions = Arc::make_mut(&mut locked);
         // SAFETY: the caller's promise.
         let version = match unsafe { versions.find(launch) } {
             Some(version) => version,
             None => {
                 // SAFETY: as above.
-                let version = unsafe { self.begin(&mut versions, launch) };
+                let version = unsafe { self.begin(versions, launch) };
                 versions.insert(version);
                 // SAFETY: as above.
                 let Some(version) = (unsafe { versions.find(launch) }) else {
@@ -198,11 +255,13 @@ impl<K> VersionSet<K> {
                 let (key, slot) = (version.key.clone(), Making::begin(*failures));
                 let same = versions.list.iter_mut().filter(|known| known.key == key);
                 same.for_each(|version| version.code = VersionState::Making(Arc::clone(&slot)));
-                return self.finish(key, slot, compile, versions);
+                drop(locked);
+                return self.finish(key, slot, compile);
             }
         };
         let key = version.key.clone();
-        self.finish(key, slot, compile, versions)
+        drop(locked);
+        self.finish(key, slot, compile)
     }
 
     /// Waits for a version, or compiles it.
@@ -211,16 +270,14 @@ impl<K> VersionSet<K> {
         key: SpecializationKey,
         slot: Arc<Making<K>>,
         compile: impl FnOnce(&SpecializationKey) -> Compiled<K>,
-        versions: RwLockWriteGuard<'_, Versions<K>>,
     ) -> Compiled<K> {
-        drop(versions);
         // Only those who request the same version wait for it.
         let compiled = slot.made.get_or_init(|| compile(&key)).clone();
-        let mut versions = self.write();
+        let mut locked = self.write();
         // The first of the waiting threads records the result. Another thread may have replaced the
         // version since.
         let ours = |code: &VersionState<K>| matches!(code, VersionState::Making(other) if Arc::ptr_eq(other, &slot));
-        let mut known = versions.list.iter_mut();
+        let mut known = Arc::make_mut(&mut locked).list.iter_mut();
         if let Some(version) = known.find(|known| known.key == key && ours(&known.code)) {
             version.code = match &compiled {
                 Ok(code) => VersionState::Ready(Arc::clone(code)),
@@ -265,7 +322,8 @@ impl<K> VersionSet<K> {
 
     /// Adds a version that was compiled in the background.
     pub(crate) fn add(&self, key: SpecializationKey, code: Arc<K>) {
-        let mut versions = self.write();
+        let mut locked = self.write();
+        let versions = Arc::make_mut(&mut locked);
         if versions.list.iter().any(|known| known.key == key) {
             return;
         }
@@ -276,9 +334,9 @@ impl<K> VersionSet<K> {
 
     /// Forgets all versions: their kernel is gone.
     pub(crate) fn clear(&self) {
-        let list = std::mem::take(&mut self.write().list);
+        let gone = std::mem::take(&mut *self.write());
         // Without the lock: that may call a driver.
-        drop(list);
+        drop(gone);
     }
 }
 

@@ -15,8 +15,8 @@ use crate::error::{BufferError, DeviceError, LaunchError};
 #[cfg(test)]
 use crate::hal::recording;
 use crate::hal::{
-    Backend, DeviceOps, MemoryOps, PendingOps, QueueOps, SharedRange, TaskQueue, Unreadable, cuda,
-    hip, host, opencl,
+    Backend, DeviceOps, MemoryOps, NumberedLaunch, PendingOps, QueueOps, SharedRange, Submitted,
+    TaskQueue, Unreadable, cuda, hip, host, opencl,
 };
 use crate::launch::desc::LaunchDesc;
 
@@ -147,7 +147,7 @@ macro_rules! backends {
             pub(crate) unsafe fn submit(
                 &self,
                 launch: &LaunchDesc<'_>,
-            ) -> Result<Option<BackendPending>, LaunchError> {
+            ) -> Result<Submitted<BackendPending>, LaunchError> {
                 // SAFETY: the caller's promises.
                 unsafe {
                     match self {
@@ -156,6 +156,21 @@ macro_rules! backends {
                         })*
                     }
                 }
+            }
+
+            /// See [`QueueOps::is_over`].
+            pub(crate) fn is_over(&self, launch: u64) -> bool {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.is_over(launch),)* }
+            }
+
+            /// See [`QueueOps::is_known_over`].
+            pub(crate) fn is_known_over(&self, launch: u64) -> bool {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.is_known_over(launch),)* }
+            }
+
+            /// See [`QueueOps::wait`].
+            pub(crate) fn wait(&self, launch: &NumberedLaunch) -> Result<(), LaunchError> {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.wait(launch),)* }
             }
 
             pub(crate) fn tasks(&self) -> Result<Option<&dyn TaskQueue>, LaunchError> {
@@ -339,4 +354,19 @@ impl BackendDevice {
 
     /// The device that needs neither a compiler nor device code.
     pub(crate) const FALLBACK: Self = Self::Native(host::Native);
+}
+
+impl BackendQueue {
+    /// Waits for the end of a launch that was submitted to this queue. Returns how long it ran, if
+    /// it was timed.
+    pub(crate) fn finish(
+        &self,
+        launch: Submitted<BackendPending>,
+    ) -> (Result<(), LaunchError>, Option<Duration>) {
+        match launch {
+            Submitted::Ended => (Ok(()), None),
+            Submitted::Numbered(launch) => (self.wait(&launch), None),
+            Submitted::Pending(pending) => pending.finish(),
+        }
+    }
 }

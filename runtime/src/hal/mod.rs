@@ -26,6 +26,7 @@ mod recording;
 
 use std::alloc::Layout;
 use std::fmt::Debug;
+use std::ops::DerefMut;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,8 +36,10 @@ use schism_hcf::{KernelRef, RecordRef};
 use crate::code::aot::{AotCode, AotTarget};
 use crate::code::assumptions::FlattenedParameters;
 use crate::code::compiler::About;
+use crate::code::display_name::KernelName;
 use crate::code::imports::Linked;
 use crate::code::profile::Profiler;
+use crate::code::recent::RecentCode;
 use crate::code::requirements::LaunchRequirements;
 use crate::code::variant::Variant;
 use crate::error::{BufferError, DeviceError, ImageError, LaunchError};
@@ -117,15 +120,18 @@ pub(crate) trait DeviceOps: Clone + Debug + Send + Sync + 'static {
 
 /// An in-order queue of a device. Clones are the same queue.
 pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
+    /// The one loader of this queue's kernels.
     type Loader: CodeLoader;
     /// The code of a kernel that the device runs.
-    type Code;
+    type Code<'a>;
     type Memory: MemoryOps;
     type Pending: PendingOps;
     /// How a launch is divided; its requirements depend on it.
     type Plan;
-    /// Held by a thread while its launch runs in the queue.
-    type Guard<'a>;
+    /// What a submission changes in the queue.
+    type Order;
+    /// Held by a thread while its launch is submitted, or runs.
+    type Guard<'a>: DerefMut<Target = HeldOf<Self>>;
 
     /// Whether closures may contain window addresses, which the queue then replaces by the device's
     /// own.
@@ -141,17 +147,29 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     fn loader(&self) -> Option<&Self::Loader>;
 
     /// Wraps a kernel that was compiled for this device.
-    fn compiled(kernel: Arc<<Self::Loader as CodeLoader>::Kernel>) -> Self::Code;
+    fn compiled(kernel: &Arc<<Self::Loader as CodeLoader>::Kernel>) -> Self::Code<'_>;
 
     /// Wraps the host half's own body; `None` where that cannot run.
-    fn native(body: NativeBody) -> Option<Self::Code>;
+    fn native<'a>(body: NativeBody) -> Option<Self::Code<'a>>;
 
-    /// Waits until all earlier launches have ended and holds the queue, unless the device itself
-    /// keeps the order.
+    /// Waits until all earlier launches have ended, unless the device itself keeps the order, and
+    /// holds the queue.
     ///
     /// # Errors
     /// [`LaunchError::Forked`].
     fn lock(&self) -> Result<Self::Guard<'_>, LaunchError>;
+
+    /// As [`lock`](Self::lock), for a launch of a scope: the caller may hold the queue already.
+    ///
+    /// # Errors
+    /// [`LaunchError::Forked`].
+    ///
+    /// # Safety
+    /// Where the queue has [`tasks`](Self::tasks), the caller is one of them, and has no other
+    /// guard.
+    unsafe fn hold(&self) -> Result<Self::Guard<'_>, LaunchError> {
+        self.lock()
+    }
 
     /// The queue that runs launches of scopes in order; `None` if the device itself does.
     ///
@@ -180,11 +198,12 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`LaunchError::GroupTooLarge`]; the caller tries stricter requirements once.
-    fn admits(&self, _launch: &LaunchDesc<'_>, _code: &Self::Code) -> Result<(), LaunchError> {
+    fn admits(&self, _launch: &LaunchDesc<'_>, _code: &Self::Code<'_>) -> Result<(), LaunchError> {
         Ok(())
     }
 
-    /// Runs a launch, or has the device run it asynchronously; the caller holds the queue.
+    /// Runs a launch, or has the device run it asynchronously; the caller holds the queue, and
+    /// gives what of it a submission changes.
     ///
     /// # Errors
     /// [`LaunchError`].
@@ -194,10 +213,29 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     /// this range, which is not empty. What it refers to lives until the launch has ended.
     unsafe fn submit(
         &self,
+        order: &mut Self::Order,
         launch: &LaunchDesc<'_>,
-        code: Self::Code,
+        code: Self::Code<'_>,
         plan: Self::Plan,
-    ) -> Result<Option<Self::Pending>, LaunchError>;
+    ) -> Result<Submitted<Self::Pending>, LaunchError>;
+
+    /// Whether a [numbered](Submitted::Numbered) launch has ended, successfully or not.
+    fn is_over(&self, _launch: u64) -> bool {
+        true
+    }
+
+    /// Like [`is_over`](Self::is_over), without asking the device.
+    fn is_known_over(&self, _launch: u64) -> bool {
+        true
+    }
+
+    /// Waits for the end of a [numbered](Submitted::Numbered) launch.
+    ///
+    /// # Errors
+    /// [`LaunchError`].
+    fn wait(&self, _launch: &NumberedLaunch) -> Result<(), LaunchError> {
+        Ok(())
+    }
 
     /// Polls the device for completed launches.
     fn poll(&self) {}
@@ -266,6 +304,56 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     /// How many of a few pages of shared memory the host has: always the same ones of a range.
     fn pages_on_host(&self, _begin: usize, _size: usize) -> usize {
         0
+    }
+}
+
+/// What belongs to the thread that holds a queue.
+#[derive(Debug)]
+pub(crate) struct Held<K, O> {
+    /// The code that it looks for first.
+    pub(crate) recent: RecentCode<K>,
+    /// What a submission changes.
+    pub(crate) order: O,
+}
+
+/// What belongs to the thread that holds a queue of this type.
+pub(crate) type HeldOf<Q> =
+    Held<<<Q as QueueOps>::Loader as CodeLoader>::Kernel, <Q as QueueOps>::Order>;
+
+impl<K, O: Default> Default for Held<K, O> {
+    fn default() -> Self {
+        Self { recent: RecentCode::default(), order: O::default() }
+    }
+}
+
+/// What has become of a launch.
+#[derive(Debug)]
+pub(crate) enum Submitted<P> {
+    /// It has ended.
+    Ended,
+    /// The device runs it. Its queue says by the number when it has ended; there is nothing else to
+    /// know of it, and nothing to free.
+    Numbered(NumberedLaunch),
+    /// The device runs it.
+    Pending(P),
+}
+
+/// A launch that the device runs, or has run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NumberedLaunch {
+    /// From 1 on.
+    pub(crate) number: u64,
+    /// For errors.
+    pub(crate) kernel: KernelName,
+}
+
+impl<P> Submitted<P> {
+    pub(crate) fn map<T>(self, pending: impl FnOnce(P) -> T) -> Submitted<T> {
+        match self {
+            Self::Ended => Submitted::Ended,
+            Self::Numbered(launch) => Submitted::Numbered(launch),
+            Self::Pending(inner) => Submitted::Pending(pending(inner)),
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
 use crate::error::LaunchError;
+use crate::hal::Submitted;
 use crate::hal::dispatch::BackendPending;
 use crate::kernel::capture::Capture;
 use crate::kernel::element::Element;
@@ -18,7 +19,7 @@ use crate::kernel::group::nd_range::NdRange;
 #[derive(Debug)]
 pub(super) struct InOrder<'q> {
     queue: &'q Queue,
-    pending: Vec<BackendPending>,
+    pending: Vec<Submitted<BackendPending>>,
 }
 
 impl<'q> InOrder<'q> {
@@ -51,8 +52,17 @@ impl<'q> InOrder<'q> {
         F: for<'g> Fn(NdItem<'g, 1>, Local<'g, T>) + Send + Sync + Capture,
     {
         // SAFETY: the caller's promise; pending launches are waited for.
-        self.pending.extend(unsafe { self.queue.start_in(range, memory, kernel) }?);
+        self.pending.push(unsafe { self.queue.start_in(range, memory, kernel) }?);
         Ok(())
+    }
+
+    /// Waits for the launches that it has not waited for yet.
+    fn wait(&mut self) -> Result<(), LaunchError> {
+        let mut result = Ok(());
+        for launch in self.pending.drain(..) {
+            result = result.and(self.queue.backend().finish(launch).0);
+        }
+        result
     }
 
     /// Waits for all launches.
@@ -60,18 +70,14 @@ impl<'q> InOrder<'q> {
     /// # Errors
     /// The first error of a launch.
     pub(super) fn finish(mut self) -> Result<(), LaunchError> {
-        let mut result = Ok(());
-        for pending in self.pending.drain(..) {
-            result = result.and(pending.finish().0);
-        }
-        result
+        self.wait()
     }
 }
 
 impl Drop for InOrder<'_> {
     fn drop(&mut self) {
-        // Pending launches wait when they are dropped.
-        self.pending.clear();
+        // Who did not ask for errors has one already.
+        let _ = self.wait();
         self.queue.backend().wait_for_zeros();
     }
 }

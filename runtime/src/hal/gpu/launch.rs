@@ -16,14 +16,14 @@ use crate::code::captured::{self, CapturedAddress};
 use crate::code::display_name::KernelName;
 use crate::code::requirements::LaunchRequirements;
 use crate::error::{KernelPanic, LaunchError};
-use crate::hal::PendingOps;
 use crate::hal::address_window::{Windows, is_in_window};
 use crate::hal::gpu::api::symbol;
 use crate::hal::gpu::context::Context;
 use crate::hal::gpu::kernel::{FlattenedKind, FlattenedParameter, LARGEST_DANGLING, LoadedKernel};
 use crate::hal::gpu::memory;
-use crate::hal::gpu::stream::{Stream, Timer};
+use crate::hal::gpu::stream::{Order, Stream, Timer};
 use crate::hal::messages::{MessageBuffer, Messages, PRINT_BYTES};
+use crate::hal::{NumberedLaunch, PendingOps, Submitted};
 use crate::kernel::print;
 use crate::launch::adaptivity::Adaptivity;
 use crate::launch::desc::{HostAddresses, LaunchDesc};
@@ -186,13 +186,11 @@ impl Grid {
     }
 }
 
-/// A launch that is in its stream, or has ended.
+/// A launch that is in its stream, or has ended, and that has more to it than its end.
 #[derive(Debug)]
 pub(crate) struct GpuPending {
     stream: Arc<Stream>,
     number: u64,
-    /// Kept until it has ended.
-    kernel: Arc<LoadedKernel>,
     buffer: Option<MessageBuffer>,
     timer: Option<Timer>,
     /// The name of the user's closure.
@@ -207,17 +205,17 @@ pub(crate) struct GpuPending {
 /// The closure is of the type that the kernel is compiled for and allows this range, and what it
 /// refers to lives until the launch has ended. The closure itself may be dropped when this returns.
 pub(crate) unsafe fn launch(
-    stream: &Arc<Stream>,
-    kernel: Arc<LoadedKernel>,
-    raw: &RawKernel,
+    (stream, order): (&Arc<Stream>, &mut Order),
+    kernel: &Arc<LoadedKernel>,
+    desc: &LaunchDesc<'_>,
     shape: &Shape,
     grid: &Grid,
-    timed: bool,
-) -> Result<GpuPending, LaunchError> {
+) -> Result<Submitted<GpuPending>, LaunchError> {
+    let raw = desc.kernel;
     let context = &*stream.context;
     let failed = |error| context.launch_error(raw.name(), error);
     let block = grid.threads();
-    let shared = shared_memory(context, &kernel, raw, shape)?;
+    let shared = shared_memory(context, kernel, raw, shape)?;
     kernel.allow_shared_memory(shared).map_err(failed)?;
 
     // Everything that parameters point to lives until the driver has copied it, which is before
@@ -300,8 +298,8 @@ pub(crate) unsafe fn launch(
         };
         context.call(symbol::launch, launch)
     };
-    let timer = timed.then(|| stream.take_timer()).transpose().map_err(failed)?;
-    let submitted = stream.submit(timer.as_ref(), |stream| {
+    let timer = desc.timed.then(|| stream.take_timer(order)).transpose().map_err(failed)?;
+    let submitted = stream.submit(order, kernel, timer.as_ref(), |stream| {
         if !in_sub_grids {
             return launch_sub_grid(stream, grid.blocks);
         }
@@ -332,16 +330,18 @@ pub(crate) unsafe fn launch(
         kernel = raw.name(), device = context.name(), version = &*kernel.version,
         range = ?shape.slowest_first(), grid = ?grid.blocks, ?block, shared, "launched"
     );
-    Ok(GpuPending {
+    if buffer.is_none() && timer.is_none() {
+        return Ok(Submitted::Numbered(NumberedLaunch { number, kernel: raw.lazy_name() }));
+    }
+    Ok(Submitted::Pending(GpuPending {
         stream: Arc::clone(stream),
         number,
-        kernel,
         buffer,
         timer,
         name: raw.lazy_name(),
         dimensions: shape.dimensions,
         offset: shape.offset,
-    })
+    }))
 }
 
 /// The maximum number of hidden parameters: offset, range, base, message buffer.
@@ -603,11 +603,10 @@ impl Drop for GpuPending {
         if self.stream.context.forked().is_some() {
             return;
         }
-        // This waits only if the result was never requested; the code must stay until the launch
-        // has ended.
+        // This waits only if the result was never requested.
         let over = self.stream.wait(self.number).is_ok();
         if let Some(buffer) = self.buffer.take().filter(|_| over) {
-            self.kernel.context.message_buffers.give(buffer);
+            self.stream.context.message_buffers.give(buffer);
         }
     }
 }

@@ -13,11 +13,11 @@ use crate::hal::gpu::kernel::LoadedKernel;
 use crate::hal::gpu::launch::{self, GpuPending, Grid, Shape};
 use crate::hal::gpu::memory::GpuMemory;
 use crate::hal::gpu::page_table;
-use crate::hal::gpu::stream::Stream;
-use crate::hal::{QueueOps, SharedRange, TaskQueue};
+use crate::hal::gpu::stream::{Order, Stream, StreamGuard};
+use crate::hal::{NumberedLaunch, QueueOps, SharedRange, Submitted, TaskQueue};
 use crate::launch::desc::{HostAddresses, LaunchDesc};
 use crate::launch::erased::NativeBody;
-use crate::util::fork::NoForkGuard;
+use crate::util::fork;
 
 /// See the module's documentation.
 #[derive(Clone)]
@@ -30,8 +30,6 @@ pub(crate) struct GpuQueue {
 pub(crate) struct LaunchPlan {
     shape: Shape,
     grid: Grid,
-    #[expect(dead_code, reason = "it only keeps a fork waiting until the launch is submitted")]
-    no_fork: NoForkGuard,
 }
 
 impl GpuQueue {
@@ -55,11 +53,12 @@ impl GpuQueue {
 
 impl QueueOps for GpuQueue {
     type Loader = Arc<Context>;
-    type Code = Arc<LoadedKernel>;
+    type Code<'a> = &'a Arc<LoadedKernel>;
     type Memory = GpuMemory;
     type Pending = GpuPending;
     type Plan = LaunchPlan;
-    type Guard<'a> = ();
+    type Order = Order;
+    type Guard<'a> = StreamGuard<'a>;
 
     const TRANSLATES_ADDRESSES: bool = true;
 
@@ -75,17 +74,22 @@ impl QueueOps for GpuQueue {
         Some(&self.stream.context)
     }
 
-    fn compiled(kernel: Arc<LoadedKernel>) -> Arc<LoadedKernel> {
+    fn compiled(kernel: &Arc<LoadedKernel>) -> &Arc<LoadedKernel> {
         kernel
     }
 
     /// The data of a launch is in GPU memory, so only device code can run it.
-    fn native(_: NativeBody) -> Option<Arc<LoadedKernel>> {
+    fn native<'a>(_: NativeBody) -> Option<Self::Code<'a>> {
         None
     }
 
-    fn lock(&self) -> Result<(), LaunchError> {
-        Ok(())
+    #[inline]
+    fn lock(&self) -> Result<StreamGuard<'_>, LaunchError> {
+        match self.stream.context.forked() {
+            // The parent may have locked it for ever.
+            Some(reason) => Err(LaunchError::Forked { reason }),
+            None => Ok(self.stream.hold()),
+        }
     }
 
     fn tasks(&self) -> Result<Option<&dyn TaskQueue>, LaunchError> {
@@ -94,10 +98,6 @@ impl QueueOps for GpuQueue {
 
     fn plan(&self, launch: &LaunchDesc<'_>) -> Result<LaunchPlan, LaunchError> {
         let context = &self.stream.context;
-        if let Some(reason) = context.forked() {
-            return Err(LaunchError::Forked { reason });
-        }
-        let no_fork = NoForkGuard::enter();
         if let Some(lost) = context.lost() {
             let (kernel, device) = (launch.kernel.name(), self.device_name().to_owned());
             return Err(LaunchError::DeviceLost { kernel, device, source: Box::new(lost.clone()) });
@@ -107,7 +107,7 @@ impl QueueOps for GpuQueue {
             return Err(self.group_too_large(&shape, u32::MAX));
         }
         let grid = shape.grid(context);
-        Ok(LaunchPlan { shape, grid, no_fork })
+        Ok(LaunchPlan { shape, grid })
     }
 
     fn requirements<'a>(
@@ -119,7 +119,11 @@ impl QueueOps for GpuQueue {
         plan.shape.requirements(&self.stream.context, &plan.grid, launch, strict)
     }
 
-    fn admits(&self, launch: &LaunchDesc<'_>, code: &Arc<LoadedKernel>) -> Result<(), LaunchError> {
+    fn admits(
+        &self,
+        launch: &LaunchDesc<'_>,
+        code: &&Arc<LoadedKernel>,
+    ) -> Result<(), LaunchError> {
         let shape = Shape::of(launch);
         if shape.group_fits(&self.stream.context, code.max_block) {
             return Ok(());
@@ -129,11 +133,11 @@ impl QueueOps for GpuQueue {
 
     unsafe fn submit(
         &self,
+        order: &mut Order,
         desc: &LaunchDesc<'_>,
-        code: Arc<LoadedKernel>,
-        plan: LaunchPlan,
-    ) -> Result<Option<GpuPending>, LaunchError> {
-        let LaunchPlan { shape, grid, .. } = &plan;
+        code: &Arc<LoadedKernel>,
+        LaunchPlan { shape, grid }: LaunchPlan,
+    ) -> Result<Submitted<GpuPending>, LaunchError> {
         if desc.host_addresses == HostAddresses::Shared {
             let closure = desc.kernel.closure.cast();
             // SAFETY: the code is this kernel's.
@@ -142,8 +146,24 @@ impl QueueOps for GpuQueue {
             }
         }
         // SAFETY: the caller's promises; the code is this kernel's.
-        unsafe { launch::launch(&self.stream, code, desc.kernel, shape, grid, desc.timed) }
-            .map(Some)
+        unsafe { launch::launch((&self.stream, order), code, desc, &shape, &grid) }
+    }
+
+    fn is_over(&self, launch: u64) -> bool {
+        self.stream.is_over(launch)
+    }
+
+    fn is_known_over(&self, launch: u64) -> bool {
+        self.stream.is_known_over(launch)
+    }
+
+    fn wait(&self, launch: &NumberedLaunch) -> Result<(), LaunchError> {
+        let context = &*self.stream.context;
+        if !self.stream.is_done(launch.number) && context.forked().is_some() {
+            return Err(LaunchError::Forked { reason: fork::OF_PARENT.to_owned() });
+        }
+        let failed = |error| context.launch_error(launch.kernel.to_string(), error);
+        self.stream.wait(launch.number).map_err(failed)
     }
 
     fn poll(&self) {

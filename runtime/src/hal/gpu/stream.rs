@@ -1,13 +1,17 @@
 //! A queue's stream: launches are submitted one by one, and complete in the same order.
 
 use std::collections::VecDeque;
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::error::DriverError;
+use crate::hal::Held;
 use crate::hal::gpu::api::{RawEvent, RawStream, number, symbol};
 use crate::hal::gpu::context::Context;
+use crate::hal::gpu::kernel::LoadedKernel;
+use crate::util::fork::NoForkGuard;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -16,11 +20,12 @@ pub(crate) struct Stream {
     raw: RawStream,
     /// The number of launches that are known to have ended.
     done: AtomicU64,
-    state: Mutex<StreamState>,
+    held: Mutex<Held<LoadedKernel, Order>>,
 }
 
+/// What a launch changes.
 #[derive(Debug, Default)]
-struct StreamState {
+pub(crate) struct Order {
     /// The number of launches submitted.
     submitted: u64,
     /// The number of the last one that fills memory with zeros, which counts as a launch.
@@ -29,6 +34,36 @@ struct StreamState {
     events: VecDeque<(u64, RawEvent)>,
     spare: Vec<RawEvent>,
     timers: Vec<Timer>,
+    /// Kernels with the number of the last launch of each, which keeps its code loaded until then.
+    kernels: Vec<(Arc<LoadedKernel>, u64)>,
+}
+
+/// Kernels that are remembered at least, once launched. It saves a launch of such a kernel counting
+/// who has it.
+const REMEMBERED: usize = 8;
+
+/// Holds a stream for a launch.
+#[derive(Debug)]
+pub(crate) struct StreamGuard<'a> {
+    held: MutexGuard<'a, Held<LoadedKernel, Order>>,
+    #[expect(dead_code, reason = "it keeps a fork waiting until the launch is submitted")]
+    no_fork: NoForkGuard,
+}
+
+impl Deref for StreamGuard<'_> {
+    type Target = Held<LoadedKernel, Order>;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &self.held
+    }
+}
+
+impl DerefMut for StreamGuard<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.held
+    }
 }
 
 /// Two events around a launch.
@@ -41,23 +76,33 @@ pub(super) struct Timer {
 impl Stream {
     pub(crate) fn new(context: Arc<Context>) -> Result<Arc<Self>, DriverError> {
         let raw = context.create_stream()?;
-        Ok(Arc::new(Self { context, raw, done: AtomicU64::new(0), state: Mutex::default() }))
+        Ok(Arc::new(Self { context, raw, done: AtomicU64::new(0), held: Mutex::default() }))
     }
 
-    fn state(&self) -> MutexGuard<'_, StreamState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn held(&self) -> MutexGuard<'_, Held<LoadedKernel, Order>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Submits a launch by calling `launch`, between the events of a timer, and returns its number.
-    /// With a timer, the context must be current.
+    /// Holds the stream for a launch. The process is not a forked one.
+    #[inline]
+    pub(super) fn hold(&self) -> StreamGuard<'_> {
+        let no_fork = NoForkGuard::enter();
+        StreamGuard { held: self.held(), no_fork }
+    }
+
+    /// Submits a launch of a kernel by calling `launch`, between the events of a timer, and returns
+    /// its number. With a timer, the context must be current.
+    #[inline]
     pub(super) fn submit(
         &self,
+        order: &mut Order,
+        kernel: &Arc<LoadedKernel>,
         timer: Option<&Timer>,
         launch: impl FnOnce(RawStream) -> Result<(), DriverError>,
     ) -> Result<u64, DriverError> {
-        let mut state = self.state();
         // A part of a launch may be in the stream even if it fails.
-        state.submitted += 1;
+        order.submitted += 1;
+        self.keep(order, kernel);
         if let Some(timer) = timer {
             self.record(timer.begin)?;
         }
@@ -65,7 +110,41 @@ impl Stream {
         if let Some(timer) = timer {
             self.record(timer.end)?;
         }
-        Ok(state.submitted)
+        Ok(order.submitted)
+    }
+
+    /// Keeps the kernel of the last launch loaded until that has ended.
+    #[inline]
+    fn keep(&self, order: &mut Order, kernel: &Arc<LoadedKernel>) {
+        let last = order.submitted;
+        let known = order.kernels.iter_mut().find(|(known, _)| Arc::ptr_eq(known, kernel));
+        match known {
+            Some((_, launch)) => *launch = last,
+            None => self.keep_another(order, kernel),
+        }
+    }
+
+    #[cold]
+    fn keep_another(&self, order: &mut Order, kernel: &Arc<LoadedKernel>) {
+        if order.kernels.len() >= REMEMBERED {
+            let done = self.done.load(Ordering::Acquire);
+            order.kernels.retain(|(_, launch)| *launch > done);
+        }
+        order.kernels.push((Arc::clone(kernel), order.submitted));
+    }
+
+    /// Gives up kernels that nobody else has.
+    fn give_up_kernels(&self) {
+        let mut held = self.held();
+        held.recent.give_up_changed();
+        let done = self.done.load(Ordering::Acquire);
+        let is_over = |(kernel, launch): &mut (Arc<LoadedKernel>, u64)| {
+            *launch <= done && Arc::strong_count(kernel) == 1
+        };
+        let gone: Vec<_> = held.order.kernels.extract_if(.., is_over).collect();
+        drop(held);
+        // Without the lock: it calls the driver.
+        drop(gone);
     }
 
     /// Submits what fills memory with zeros by calling `zero`.
@@ -73,15 +152,15 @@ impl Stream {
         &self,
         zero: impl FnOnce(RawStream) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut state = self.state();
-        state.submitted += 1;
-        state.zeros = state.submitted;
+        let order = &mut self.held().order;
+        order.submitted += 1;
+        order.zeros = order.submitted;
         zero(self.raw)
     }
 
     /// Waits until all memory is filled that was to be.
     pub(super) fn wait_for_zeros(&self) -> Result<(), DriverError> {
-        let zeros = self.state().zeros;
+        let zeros = self.held().order.zeros;
         self.wait(zeros)
     }
 
@@ -92,9 +171,9 @@ impl Stream {
     }
 
     /// Takes an unused timer. Makes the context current.
-    pub(super) fn take_timer(&self) -> Result<Timer, DriverError> {
+    pub(super) fn take_timer(&self, order: &mut Order) -> Result<Timer, DriverError> {
         self.context.enter()?;
-        let kept = self.state().timers.pop();
+        let kept = order.timers.pop();
         kept.map_or_else(
             || {
                 let begin = self.context.create_timed_event()?;
@@ -112,30 +191,36 @@ impl Stream {
         let code = unsafe {
             (self.context.api().event_elapsed)(&raw mut milliseconds, timer.begin, timer.end)
         };
-        self.state().timers.push(timer);
+        self.held().order.timers.push(timer);
         let known = self.context.check(code, symbol::event_elapsed).is_ok();
         known.then(|| Duration::try_from_secs_f32(milliseconds / 1000.0).ok()).flatten()
     }
 
+    /// Whether the launch with that number is known to have ended, and the context was not lost
+    /// before.
+    #[inline]
+    pub(super) fn is_done(&self, launch: u64) -> bool {
+        self.done.load(Ordering::Acquire) >= launch
+    }
+
     /// Waits until the launch with that number has ended, and perhaps later ones.
     pub(super) fn wait(&self, launch: u64) -> Result<(), DriverError> {
-        if self.done.load(Ordering::Acquire) >= launch {
+        if self.is_done(launch) {
             return Ok(());
         }
-        let submitted = self.state().submitted;
+        let submitted = self.held().order.submitted;
         // SAFETY: the stream is this one's.
         let wait = || unsafe { (self.context.api().stream_synchronize)(self.raw) };
         self.context.call(symbol::stream_synchronize, wait)?;
         self.done.fetch_max(submitted, Ordering::AcqRel);
+        self.give_up_kernels();
         Ok(())
     }
 
     /// Whether the launch with that number is known to have ended, successfully or not, without
     /// asking the device.
     pub(super) fn is_known_over(&self, launch: u64) -> bool {
-        self.done.load(Ordering::Acquire) >= launch
-            || self.context.lost().is_some()
-            || self.context.forked().is_some()
+        self.is_done(launch) || self.context.lost().is_some() || self.context.forked().is_some()
     }
 
     /// Whether the launch with that number has ended, successfully or not. Repeated calls
@@ -144,11 +229,11 @@ impl Stream {
         if self.is_known_over(launch) {
             return true;
         }
-        let mut state = self.state();
-        if self.poll_events(&mut state).is_err() || self.is_known_over(launch) {
+        let order = &mut self.held().order;
+        if self.poll_events(order).is_err() || self.is_known_over(launch) {
             return true;
         }
-        self.ensure_event(&mut state, launch);
+        self.ensure_event(order, launch);
         false
     }
 
@@ -158,17 +243,16 @@ impl Stream {
         if self.context.forked().is_some() {
             return;
         }
-        let mut state = self.state();
-        if self.poll_events(&mut state).is_ok() {
-            let submitted = state.submitted;
-            self.ensure_event(&mut state, submitted);
+        let order = &mut self.held().order;
+        if self.poll_events(order).is_ok() {
+            self.ensure_event(order, order.submitted);
         }
     }
 
     /// Processes the events that the stream has completed.
-    fn poll_events(&self, state: &mut StreamState) -> Result<(), DriverError> {
+    fn poll_events(&self, order: &mut Order) -> Result<(), DriverError> {
         let api = self.context.api();
-        while let Some((behind, event)) = state.events.front().copied() {
+        while let Some((behind, event)) = order.events.front().copied() {
             // SAFETY: an event of this context.
             let code = self.context.call_for_code(|| unsafe { (api.event_query)(event) })?;
             if code == number::NOT_READY {
@@ -176,31 +260,31 @@ impl Stream {
             }
             self.context.check(code, symbol::event_query)?;
             self.done.fetch_max(behind, Ordering::AcqRel);
-            state.events.pop_front();
-            state.spare.push(event);
+            order.events.pop_front();
+            order.spare.push(event);
         }
         Ok(())
     }
 
     /// Records an event, unless the given launch has ended or an event follows it already.
-    fn ensure_event(&self, state: &mut StreamState, launch: u64) {
-        let behind = state.events.back().map_or(0, |(behind, _)| *behind);
+    fn ensure_event(&self, order: &mut Order, launch: u64) {
+        let behind = order.events.back().map_or(0, |(behind, _)| *behind);
         if behind.max(self.done.load(Ordering::Acquire)) >= launch {
             return;
         }
-        if let Err(error) = self.record_event(state) {
+        if let Err(error) = self.record_event(order) {
             tracing::warn!(%error, "no event");
         }
     }
 
     /// Records an event after all launches so far.
-    fn record_event(&self, state: &mut StreamState) -> Result<(), DriverError> {
+    fn record_event(&self, order: &mut Order) -> Result<(), DriverError> {
         self.context.enter()?;
-        let event = match state.spare.pop() {
+        let event = match order.spare.pop() {
             Some(event) => event,
             None => self.context.create_event()?,
         };
-        state.events.push_back((state.submitted, event));
+        order.events.push_back((order.submitted, event));
         self.record(event)
     }
 }
@@ -212,10 +296,17 @@ impl Drop for Stream {
             return;
         }
         let api = self.context.api();
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let events = state.events.drain(..).map(|(_, event)| event);
-        let timers = state.timers.drain(..).flat_map(|timer| [timer.begin, timer.end]);
-        for event in events.chain(state.spare.drain(..)).chain(timers) {
+        let held = self.held.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Order { events, spare, timers, kernels, .. } = &mut held.order;
+        let done = *self.done.get_mut();
+        if kernels.iter().any(|(_, launch)| *launch > done) {
+            // Their code is to stay until then.
+            // SAFETY: the stream is this one's.
+            unsafe { (api.stream_synchronize)(self.raw) };
+        }
+        let events = events.drain(..).map(|(_, event)| event);
+        let timers = timers.drain(..).flat_map(|timer| [timer.begin, timer.end]);
+        for event in events.chain(spare.drain(..)).chain(timers) {
             // SAFETY: an event of this context, which nobody uses any more.
             unsafe { (api.event_destroy)(event) };
         }

@@ -1,6 +1,8 @@
 //! In-order execution of the launches of a queue.
 
+use std::cell::UnsafeCell;
 use std::collections::VecDeque;
+use std::ops::{Deref, DerefMut};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
@@ -9,8 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rayon_core::ThreadPool;
 
 use crate::error::DeviceError;
+use crate::hal::host::kernel::CpuKernel;
 use crate::hal::host::pool::pool;
-use crate::hal::{Task, TaskQueue};
+use crate::hal::{Held, Task, TaskQueue};
 use crate::launch::failure;
 use crate::util::fork::PerProcess;
 use crate::util::monitor::Monitor;
@@ -50,17 +53,43 @@ pub(crate) struct InOrderQueue {
     /// What waits for the queue; empty unless the state is `SHARED`.
     waiting: Mutex<VecDeque<Next>>,
     pool: &'static ThreadPool,
+    /// The holder's.
+    held: UnsafeCell<Held<CpuKernel, ()>>,
 }
 
-/// Holds the queue for the calling thread; dropping it releases the queue.
+// SAFETY: only a guard reaches `held`, and there is one at a time.
+unsafe impl Sync for InOrderQueue {}
+
+/// Holds the queue for the calling thread; dropping it releases the queue, except that of a task.
 pub(crate) struct InOrderGuard<'a> {
     queue: &'a Arc<InOrderQueue>,
+    of_task: bool,
 }
 
 impl Drop for InOrderGuard<'_> {
     #[inline]
     fn drop(&mut self) {
-        InOrderQueue::unlock(self.queue);
+        if !self.of_task {
+            InOrderQueue::unlock(self.queue);
+        }
+    }
+}
+
+impl Deref for InOrderGuard<'_> {
+    type Target = Held<CpuKernel, ()>;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        // SAFETY: this thread holds the queue, and has this guard only.
+        unsafe { &*self.queue.held.get() }
+    }
+}
+
+impl DerefMut for InOrderGuard<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        // SAFETY: as above.
+        unsafe { &mut *self.queue.held.get() }
     }
 }
 
@@ -87,7 +116,7 @@ impl InOrderExecutor {
         let pool = pool()?;
         Ok(self.here.get(|| {
             let (state, waiting) = (AtomicU8::new(FREE), Mutex::default());
-            Arc::new(InOrderQueue { state, waiting, pool })
+            Arc::new(InOrderQueue { state, waiting, pool, held: UnsafeCell::default() })
         }))
     }
 }
@@ -129,7 +158,16 @@ impl InOrderQueue {
         if !this.change(FREE, ALONE) {
             this.wait_in_line();
         }
-        InOrderGuard { queue: this }
+        InOrderGuard { queue: this, of_task: false }
+    }
+
+    /// The guard of a task that the queue runs.
+    ///
+    /// # Safety
+    /// The caller is such a task, and has no other guard.
+    #[inline]
+    pub(crate) const unsafe fn of_task(this: &Arc<Self>) -> InOrderGuard<'_> {
+        InOrderGuard { queue: this, of_task: true }
     }
 
     /// Waits behind everything that waits already.
@@ -211,7 +249,6 @@ impl TaskQueue for Arc<InOrderQueue> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::UnsafeCell;
     use std::thread;
 
     use super::*;

@@ -14,7 +14,7 @@ use crate::hal::host::memory::HostMemory;
 use crate::hal::host::run::Work;
 use crate::hal::host::stack::{self, TooMuch};
 use crate::hal::host::work_sharing;
-use crate::hal::{PendingOps, QueueOps, TaskQueue};
+use crate::hal::{PendingOps, QueueOps, Submitted, TaskQueue};
 use crate::launch::adaptivity::Adaptivity;
 use crate::launch::desc::{GroupDesc, LaunchDesc};
 use crate::launch::erased::{NativeBody, RawKernel};
@@ -82,7 +82,7 @@ impl HostQueue {
         launch: &LaunchDesc<'_>,
         groups: &GroupDesc<'_>,
         body: Body,
-    ) -> Result<Option<NoPending>, LaunchError> {
+    ) -> Result<(), LaunchError> {
         let kernel = launch.kernel;
         let in_groups = GroupWork::new(launch.range, groups, &body)
             .map_err(|bytes| self.local_memory(kernel, bytes))?;
@@ -96,11 +96,7 @@ impl HostQueue {
     ///
     /// # Safety
     /// As for [`submit`](QueueOps::submit); the work is the launch's.
-    unsafe fn execute(
-        &self,
-        work: &Work,
-        launch: &LaunchDesc<'_>,
-    ) -> Result<Option<NoPending>, LaunchError> {
+    unsafe fn execute(&self, work: &Work, launch: &LaunchDesc<'_>) -> Result<(), LaunchError> {
         let (kernel, executor) = (launch.kernel, self.in_order_queue()?);
         if let Body::Cpu(code) = &work.body
             // SAFETY: the closure is of the kernel's type.
@@ -129,7 +125,7 @@ impl HostQueue {
                 intervals = dispatch.intervals, helpers = dispatch.helpers, micros = started.elapsed().as_micros() as u64, "launched"
             );
         }
-        Ok(None)
+        Ok(())
     }
 
     #[cold]
@@ -222,10 +218,11 @@ fn block_of(local: [usize; 3]) -> [u32; 3] {
 
 impl QueueOps for HostQueue {
     type Loader = CpuLoader;
-    type Code = Body;
+    type Code<'a> = Body;
     type Memory = HostMemory;
     type Pending = NoPending;
     type Plan = ();
+    type Order = ();
     type Guard<'a> = InOrderGuard<'a>;
 
     #[inline]
@@ -244,18 +241,24 @@ impl QueueOps for HostQueue {
     }
 
     #[inline]
-    fn compiled(kernel: Arc<CpuKernel>) -> Body {
-        Body::Cpu(kernel)
+    fn compiled(kernel: &Arc<CpuKernel>) -> Body {
+        Body::Cpu(Arc::clone(kernel))
     }
 
     #[inline]
-    fn native(body: NativeBody) -> Option<Body> {
+    fn native<'a>(body: NativeBody) -> Option<Self::Code<'a>> {
         Some(Body::Native(body))
     }
 
     #[inline]
     fn lock(&self) -> Result<InOrderGuard<'_>, LaunchError> {
         Ok(InOrderQueue::lock(self.in_order_queue()?))
+    }
+
+    #[inline]
+    unsafe fn hold(&self) -> Result<InOrderGuard<'_>, LaunchError> {
+        // SAFETY: the caller's promise.
+        Ok(unsafe { InOrderQueue::of_task(self.in_order_queue()?) })
     }
 
     fn tasks(&self) -> Result<Option<&dyn TaskQueue>, LaunchError> {
@@ -286,18 +289,21 @@ impl QueueOps for HostQueue {
     #[inline]
     unsafe fn submit(
         &self,
+        (): &mut (),
         launch: &LaunchDesc<'_>,
         body: Body,
         (): (),
-    ) -> Result<Option<NoPending>, LaunchError> {
+    ) -> Result<Submitted<NoPending>, LaunchError> {
         if let Some(groups) = &launch.groups {
             // SAFETY: the caller's promises.
-            return unsafe { self.submit_groups(launch, groups, body) };
+            unsafe { self.submit_groups(launch, groups, body) }?;
+            return Ok(Submitted::Ended);
         }
         // Work is large, so it is made where it stays.
         let work = Work::new(body, launch.kernel, launch.range, None, launch.options.cloned());
         // SAFETY: the caller's promises.
-        unsafe { self.execute(&work, launch) }
+        unsafe { self.execute(&work, launch) }?;
+        Ok(Submitted::Ended)
     }
 
     fn allocate(&self, layout: Layout) -> Result<HostMemory, BufferError> {

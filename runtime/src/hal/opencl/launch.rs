@@ -33,7 +33,7 @@ const MOST_GROUPS: [usize; 3] = [i32::MAX as usize, 65_535, 65_535];
 
 /// How a launch's range is divided, x first: work-items of a group, and groups.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grid {
+pub(crate) struct Grid {
     group: [usize; 3],
     groups: [usize; 3],
     /// The launch chose the groups.

@@ -1,7 +1,8 @@
 //! A queue of a device, which the driver keeps in order.
 
 use std::alloc::Layout;
-use std::sync::Arc;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::code::requirements::LaunchRequirements;
 use crate::error::{BufferError, DriverError, LaunchError};
@@ -10,7 +11,7 @@ use crate::hal::opencl::context::Context;
 use crate::hal::opencl::kernel::ClKernel;
 use crate::hal::opencl::launch::{self, ClPending, Grid};
 use crate::hal::opencl::memory::ClMemory;
-use crate::hal::{QueueOps, TaskQueue};
+use crate::hal::{Held, QueueOps, Submitted, TaskQueue};
 use crate::launch::desc::LaunchDesc;
 use crate::launch::erased::NativeBody;
 use crate::util::fork::NoForkGuard;
@@ -24,6 +25,28 @@ pub(crate) struct ClQueue {
 struct Shared {
     context: Arc<Context>,
     raw: RawQueue,
+    held: Mutex<Held<ClKernel, ()>>,
+}
+
+/// Holds the queue while a launch is submitted.
+pub(crate) struct ClGuard<'a> {
+    held: MutexGuard<'a, Held<ClKernel, ()>>,
+    #[expect(dead_code, reason = "it keeps a fork waiting until the launch is submitted")]
+    no_fork: NoForkGuard,
+}
+
+impl Deref for ClGuard<'_> {
+    type Target = Held<ClKernel, ()>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.held
+    }
+}
+
+impl DerefMut for ClGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.held
+    }
 }
 
 impl Drop for Shared {
@@ -33,18 +56,10 @@ impl Drop for Shared {
     }
 }
 
-/// How a launch is divided.
-#[derive(Debug)]
-pub(crate) struct LaunchPlan {
-    grid: Grid,
-    #[expect(dead_code, reason = "it only keeps a fork waiting until the launch is submitted")]
-    no_fork: NoForkGuard,
-}
-
 impl ClQueue {
     pub(super) fn new(context: Arc<Context>) -> Result<Self, DriverError> {
         let raw = context.create_queue()?;
-        Ok(Self { shared: Arc::new(Shared { context, raw }) })
+        Ok(Self { shared: Arc::new(Shared { context, raw, held: Mutex::default() }) })
     }
 
     #[cold]
@@ -61,11 +76,12 @@ impl ClQueue {
 
 impl QueueOps for ClQueue {
     type Loader = Arc<Context>;
-    type Code = Arc<ClKernel>;
+    type Code<'a> = &'a Arc<ClKernel>;
     type Memory = ClMemory;
     type Pending = ClPending;
-    type Plan = LaunchPlan;
-    type Guard<'a> = ();
+    type Plan = Grid;
+    type Order = ();
+    type Guard<'a> = ClGuard<'a>;
 
     fn device_name(&self) -> &str {
         self.shared.context.name()
@@ -79,50 +95,52 @@ impl QueueOps for ClQueue {
         Some(&self.shared.context)
     }
 
-    fn compiled(kernel: Arc<ClKernel>) -> Arc<ClKernel> {
+    fn compiled(kernel: &Arc<ClKernel>) -> &Arc<ClKernel> {
         kernel
     }
 
-    fn native(_: NativeBody) -> Option<Arc<ClKernel>> {
+    fn native<'a>(_: NativeBody) -> Option<Self::Code<'a>> {
         None
     }
 
-    fn lock(&self) -> Result<(), LaunchError> {
-        Ok(())
+    fn lock(&self) -> Result<ClGuard<'_>, LaunchError> {
+        if let Some(reason) = self.shared.context.forked() {
+            // The parent may have locked it for ever.
+            return Err(LaunchError::Forked { reason });
+        }
+        let no_fork = NoForkGuard::enter();
+        let held = self.shared.held.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(ClGuard { held, no_fork })
     }
 
     fn tasks(&self) -> Result<Option<&dyn TaskQueue>, LaunchError> {
         Ok(None)
     }
 
-    fn plan(&self, launch: &LaunchDesc<'_>) -> Result<LaunchPlan, LaunchError> {
+    fn plan(&self, launch: &LaunchDesc<'_>) -> Result<Grid, LaunchError> {
         let context = &*self.shared.context;
-        if let Some(reason) = context.forked() {
-            return Err(LaunchError::Forked { reason });
-        }
-        let no_fork = NoForkGuard::enter();
         let grid = Grid::of(launch, context.device);
         if !grid.group_fits() {
             return Err(self.group_too_large(launch, context.device.max_group));
         }
-        Ok(LaunchPlan { grid, no_fork })
+        Ok(grid)
     }
 
     fn requirements<'a>(
         &self,
         launch: &LaunchDesc<'a>,
-        plan: &LaunchPlan,
+        grid: &Grid,
         _strict: bool,
     ) -> LaunchRequirements<'a> {
         LaunchRequirements {
-            sub_grids: plan.grid.is_too_large(),
-            assumptions: plan.grid.assumptions(launch),
+            sub_grids: grid.is_too_large(),
+            assumptions: grid.assumptions(launch),
             groups: launch.groups.is_some(),
             ..LaunchRequirements::of(launch)
         }
     }
 
-    fn admits(&self, launch: &LaunchDesc<'_>, code: &Arc<ClKernel>) -> Result<(), LaunchError> {
+    fn admits(&self, launch: &LaunchDesc<'_>, code: &&Arc<ClKernel>) -> Result<(), LaunchError> {
         match &launch.groups {
             Some(groups) if groups.local.items > code.max_group => {
                 Err(self.group_too_large(launch, code.max_group))
@@ -133,13 +151,15 @@ impl QueueOps for ClQueue {
 
     unsafe fn submit(
         &self,
+        (): &mut (),
         desc: &LaunchDesc<'_>,
-        code: Arc<ClKernel>,
-        plan: LaunchPlan,
-    ) -> Result<Option<ClPending>, LaunchError> {
-        let Shared { context, raw } = &*self.shared;
+        code: &Arc<ClKernel>,
+        grid: Grid,
+    ) -> Result<Submitted<ClPending>, LaunchError> {
+        let Shared { context, raw, .. } = &*self.shared;
         // SAFETY: the caller's promises; the code is this kernel's.
-        unsafe { launch::launch(context, *raw, code, desc, plan.grid) }.map(Some)
+        unsafe { launch::launch(context, *raw, Arc::clone(code), desc, grid) }
+            .map(Submitted::Pending)
     }
 
     fn allocate(&self, layout: Layout) -> Result<ClMemory, BufferError> {

@@ -11,7 +11,7 @@ use crate::hal::host::body::Body;
 use crate::hal::host::kernel::{CpuKernel, CpuLoader};
 use crate::hal::host::memory::HostMemory;
 use crate::hal::host::queue::NoPending;
-use crate::hal::{Backend, DeviceOps, QueueOps, TaskQueue};
+use crate::hal::{Backend, DeviceOps, Held, QueueOps, Submitted, TaskQueue};
 use crate::launch::desc::LaunchDesc;
 use crate::launch::erased::NativeBody;
 
@@ -78,11 +78,12 @@ pub(crate) struct Queue;
 
 impl QueueOps for Queue {
     type Loader = CpuLoader;
-    type Code = Body;
+    type Code<'a> = Body;
     type Memory = HostMemory;
     type Pending = NoPending;
     type Plan = ();
-    type Guard<'a> = ();
+    type Order = ();
+    type Guard<'a> = Box<Held<CpuKernel, ()>>;
 
     fn device_name(&self) -> &str {
         Recording.name()
@@ -96,16 +97,16 @@ impl QueueOps for Queue {
         None
     }
 
-    fn compiled(kernel: Arc<CpuKernel>) -> Body {
-        Body::Cpu(kernel)
+    fn compiled(kernel: &Arc<CpuKernel>) -> Body {
+        Body::Cpu(Arc::clone(kernel))
     }
 
-    fn native(body: NativeBody) -> Option<Body> {
+    fn native<'a>(body: NativeBody) -> Option<Self::Code<'a>> {
         Some(Body::Native(body))
     }
 
-    fn lock(&self) -> Result<(), LaunchError> {
-        Ok(())
+    fn lock(&self) -> Result<Box<Held<CpuKernel, ()>>, LaunchError> {
+        Ok(Box::default())
     }
 
     fn tasks(&self) -> Result<Option<&dyn TaskQueue>, LaunchError> {
@@ -118,13 +119,14 @@ impl QueueOps for Queue {
 
     unsafe fn submit(
         &self,
+        (): &mut (),
         launch: &LaunchDesc<'_>,
         _: Body,
         (): (),
-    ) -> Result<Option<NoPending>, LaunchError> {
+    ) -> Result<Submitted<NoPending>, LaunchError> {
         let groups = launch.groups.map(|groups| groups.local.slowest_first());
         note(format!("launch {:?} {groups:?}", launch.range.slowest_first()));
-        Ok(None)
+        Ok(Submitted::Ended)
     }
 
     fn allocate(&self, layout: Layout) -> Result<HostMemory, BufferError> {
