@@ -1,48 +1,57 @@
 //! Events: completion of a launch that was submitted to a scope.
 
-use std::cell::UnsafeCell;
 use std::fmt;
-use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::code::display_name::KernelName;
 use crate::error::LaunchError;
+use crate::hal::NumberedLaunch;
 use crate::hal::dispatch::{BackendPending, BackendQueue};
-use crate::hal::{NumberedLaunch, Submitted};
 use crate::launch::failure;
 use crate::util::fork;
 
 /// A launch that was submitted to a [scope](crate::Queue::scope).
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Event {
-    batch: Arc<Batch>,
-    /// Its index in the batch.
-    index: usize,
+    launch: Launch,
+}
+
+#[derive(Clone)]
+enum Launch {
+    /// Its queue knows all of it.
+    Numbered(BackendQueue, NumberedLaunch),
+    /// The scope waits for it; with its index in the batch.
+    Listed(Arc<Batch>, usize),
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Event")
+            .field(match &self.launch {
+                Launch::Numbered(_, launch) => launch,
+                Launch::Listed(batch, index) => &batch.launches[*index],
+            })
+            .finish()
+    }
 }
 
 /// The completion states of several consecutive launches, in one allocation: allocating and freeing
 /// one for each would take as long as much of the rest of a launch.
+#[derive(Debug)]
 struct Batch {
     /// The process that submitted them.
     generation: u32,
-    queue: BackendQueue,
     launches: [Completion; BATCH],
 }
 
-impl fmt::Debug for Batch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(&self.launches).finish()
+impl Default for Batch {
+    fn default() -> Self {
+        Self { generation: fork::generation(), launches: Default::default() }
     }
 }
 
 impl Batch {
-    fn new(queue: &BackendQueue) -> Self {
-        let (generation, queue) = (fork::generation(), queue.clone());
-        Self { generation, queue, launches: Default::default() }
-    }
-
     /// Whether this process was forked from the one that submitted the launches. They have ended
     /// already or never will, and locks may be held forever.
     fn is_of_parent(&self) -> bool {
@@ -62,56 +71,12 @@ pub(crate) struct Events {
 
 #[derive(Debug, Default)]
 struct Completion {
-    /// Then there is nothing in the other fields.
-    numbered: NumberedCell,
     result: Mutex<Outcome>,
     changed: Condvar,
     complete: AtomicBool,
     duration: OnceLock<Duration>,
     /// Whether the user has received the result.
     observed: AtomicBool,
-}
-
-/// A launch that its queue has numbered, or none. It takes no lock.
-struct NumberedCell {
-    /// 0: there is none yet.
-    number: AtomicU64,
-    kernel: UnsafeCell<MaybeUninit<KernelName>>,
-}
-
-// SAFETY: the name is written once, before the number, which others look at first.
-unsafe impl Sync for NumberedCell {}
-
-impl Default for NumberedCell {
-    fn default() -> Self {
-        let kernel = UnsafeCell::new(MaybeUninit::uninit());
-        Self { number: AtomicU64::new(0), kernel }
-    }
-}
-
-impl NumberedCell {
-    /// # Safety
-    /// Nobody else calls this, now or later.
-    #[inline]
-    unsafe fn set(&self, launch: NumberedLaunch) {
-        // SAFETY: nobody else writes, and nobody reads before there is a number.
-        unsafe { (*self.kernel.get()).write(launch.kernel) };
-        self.number.store(launch.number, Ordering::Release);
-    }
-
-    #[inline]
-    fn get(&self) -> Option<NumberedLaunch> {
-        let number = self.number.load(Ordering::Acquire);
-        // SAFETY: where there is a number, the name was written before, and is not written again.
-        let kernel = || unsafe { (*self.kernel.get()).assume_init() };
-        (number != 0).then(|| NumberedLaunch { number, kernel: kernel() })
-    }
-}
-
-impl fmt::Debug for NumberedCell {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.get().fmt(f)
-    }
 }
 
 #[derive(Debug, Default)]
@@ -125,20 +90,20 @@ enum Outcome {
 }
 
 impl Events {
-    /// Adds a launch of the queue; the caller will [complete](Event::complete) it, or say that it is
-    /// [submitted](Event::submitted).
-    pub(crate) fn add(&mut self, queue: &BackendQueue) -> Event {
+    /// Adds a launch; the caller will [complete](Completing::complete) it, or say that it is
+    /// [pending](Completing::pending).
+    pub(crate) fn add(&mut self) -> Completing {
         let batch = match self.batches.last() {
             Some(batch) if self.used < BATCH && !batch.is_of_parent() => batch,
             _ => {
                 self.used = 0;
-                self.batches.push(Arc::new(Batch::new(queue)));
+                self.batches.push(Arc::default());
                 &self.batches[self.batches.len() - 1]
             }
         };
-        let event = Event { batch: Arc::clone(batch), index: self.used };
+        let added = Completing { batch: Arc::clone(batch), index: self.used };
         self.used += 1;
-        event
+        added
     }
 
     /// An upper bound for the number of launches.
@@ -179,9 +144,6 @@ impl Events {
 /// The result of a launch of a batch, when it has ended. Nothing is locked where nobody else has an
 /// event of the batch.
 fn batch_result(batch: &mut Arc<Batch>, index: usize) -> Result<(), LaunchError> {
-    if let Some(launch) = batch.launches[index].numbered.get() {
-        return batch.queue.wait(&launch);
-    }
     if !batch.is_of_parent()
         && let Some(alone) = Arc::get_mut(batch)
         && let Some(result) = alone.launches[index].end()
@@ -204,26 +166,26 @@ impl Completion {
     }
 }
 
-impl Event {
+/// The side of an event that submits the launch, and tells when it has ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Completing {
+    batch: Arc<Batch>,
+    index: usize,
+}
+
+impl Completing {
+    pub(crate) fn into_event(self) -> Event {
+        Event { launch: Launch::Listed(self.batch, self.index) }
+    }
+
     fn completion(&self) -> &Completion {
         &self.batch.launches[self.index]
     }
 
-    /// What has become of the launch.
-    ///
-    /// # Safety
-    /// This is called once, for an event of the queue that the launch was submitted to.
-    pub(crate) unsafe fn submitted(&self, started: Result<Submitted<BackendPending>, LaunchError>) {
-        match started {
-            Ok(Submitted::Ended) => self.complete(Ok(())),
-            // SAFETY: the caller's promise.
-            Ok(Submitted::Numbered(launch)) => unsafe { self.completion().numbered.set(launch) },
-            Ok(Submitted::Pending(pending)) => {
-                let result = &self.completion().result;
-                *result.lock().unwrap_or_else(PoisonError::into_inner) = Outcome::Pending(pending);
-            }
-            Err(error) => self.complete(Err(error)),
-        }
+    /// The device runs the launch asynchronously.
+    pub(crate) fn pending(&self, pending: BackendPending) {
+        let result = &self.completion().result;
+        *result.lock().unwrap_or_else(PoisonError::into_inner) = Outcome::Pending(pending);
     }
 
     /// The launch has ended; what it borrowed is no longer used.
@@ -237,11 +199,24 @@ impl Event {
         completion.changed.notify_all();
     }
 
+    pub(crate) fn took(&self, duration: Duration) {
+        self.completion().took(duration);
+    }
+}
+
+impl Event {
+    /// The event of a launch that was submitted to the queue.
+    pub(crate) const fn numbered(queue: BackendQueue, launch: NumberedLaunch) -> Self {
+        Self { launch: Launch::Numbered(queue, launch) }
+    }
+
     /// Whether the launch has ended, successfully or not.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        let queue = |queue: &BackendQueue, launch| queue.is_over(launch);
-        self.batch.is_complete_by(self.index, queue, BackendPending::is_over)
+        match &self.launch {
+            Launch::Numbered(queue, launch) => queue.is_over(launch.number),
+            Launch::Listed(batch, index) => batch.is_complete_by(*index, BackendPending::is_over),
+        }
     }
 
     /// How long the launch ran on its device: available once it has ended, if it was submitted
@@ -262,15 +237,18 @@ impl Event {
     /// ```
     #[must_use]
     pub fn duration(&self) -> Option<Duration> {
-        self.is_complete().then(|| self.completion().duration.get().copied()).flatten()
-    }
-
-    pub(crate) fn took(&self, duration: Duration) {
-        self.completion().took(duration);
+        match &self.launch {
+            // Timed ones are not.
+            Launch::Numbered(..) => None,
+            Launch::Listed(batch, index) => {
+                let known = || batch.launches[*index].duration.get().copied();
+                self.is_complete().then(known).flatten()
+            }
+        }
     }
 
     /// Waits for the end of the launch. Each call returns its error; the scope then no longer
-    /// returns it.
+    /// returns it, unless the device is lost.
     ///
     /// # Errors
     /// The error of the launch; [`LaunchError::InsideKernel`] if a kernel calls this;
@@ -279,28 +257,24 @@ impl Event {
         if failure::inside() && !self.is_complete() {
             return Err(LaunchError::InsideKernel);
         }
-        self.completion().observed.store(true, Ordering::Relaxed);
-        self.batch.result(self.index)
+        match &self.launch {
+            Launch::Numbered(queue, launch) => queue.wait(launch),
+            Launch::Listed(batch, index) => {
+                batch.launches[*index].observed.store(true, Ordering::Relaxed);
+                batch.result(*index)
+            }
+        }
     }
 }
 
 impl Batch {
     /// Like [`Event::is_complete`], but does not ask the device.
     fn is_known_complete(&self, index: usize) -> bool {
-        let queue = |queue: &BackendQueue, launch| queue.is_known_over(launch);
-        self.is_complete_by(index, queue, BackendPending::is_known_over)
+        self.is_complete_by(index, BackendPending::is_known_over)
     }
 
-    fn is_complete_by(
-        &self,
-        index: usize,
-        is_over_in: impl Fn(&BackendQueue, u64) -> bool,
-        is_over: impl Fn(&BackendPending) -> bool,
-    ) -> bool {
+    fn is_complete_by(&self, index: usize, is_over: impl Fn(&BackendPending) -> bool) -> bool {
         let completion = &self.launches[index];
-        if let Some(launch) = completion.numbered.get() {
-            return is_over_in(&self.queue, launch.number);
-        }
         if completion.complete.load(Ordering::Acquire) || self.is_of_parent() {
             return true;
         }
@@ -319,9 +293,6 @@ impl Batch {
     /// Waits for the end of the launch.
     fn result(&self, index: usize) -> Result<(), LaunchError> {
         let completion = &self.launches[index];
-        if let Some(launch) = completion.numbered.get() {
-            return self.queue.wait(&launch);
-        }
         if self.is_of_parent() {
             return completion.result_of_parent();
         }

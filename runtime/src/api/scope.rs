@@ -4,18 +4,21 @@ use std::any::{Any, type_name};
 use std::marker::PhantomData;
 use std::mem::needs_drop;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-use crate::api::event::{Event, Events};
+use crate::api::event::{Completing, Event, Events};
 use crate::api::queue::Queue;
+use crate::code::display_name::KernelName;
 use crate::data::buffer::Buffer;
 use crate::data::source::length::Lengths;
 use crate::data::source::lent::Lent;
 use crate::data::source::traits::{IntoSource, Scoped, Source};
 use crate::error::{Error, LaunchError};
 use crate::hal::dispatch::BackendPending;
-use crate::hal::{Submitted, Task};
+use crate::hal::{NumberedLaunch, Submitted, Task};
+use crate::kernel::abi::Kernel;
 use crate::kernel::capture::Capture;
 use crate::kernel::element::Element;
 use crate::kernel::group::local::Placement;
@@ -23,7 +26,7 @@ use crate::kernel::offset::At;
 use crate::launch::elementwise::{ForEach, ForEachIn, ParallelFor};
 use crate::launch::erased::RawKernel;
 use crate::launch::failure;
-use crate::launch::shape::LaunchRange;
+use crate::launch::shape::{LaunchRange, LaunchShape};
 use crate::util::fork::NoForkGuard;
 
 /// Submits launches that may borrow from outside the scope: see [`Queue::scope`].
@@ -32,8 +35,33 @@ pub struct Scope<'scope, 'env: 'scope> {
     queue: Queue,
     /// Launches that may still be running.
     launches: Mutex<Launches>,
+    numbered: Numbered,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
+}
+
+/// The launches that the queue has numbered.
+#[derive(Debug, Default)]
+struct Numbered {
+    /// The number of the last one that is not waited for; 0 if there is none.
+    last: AtomicU64,
+    /// The kernel of the first one, for errors.
+    kernel: OnceLock<KernelName>,
+}
+
+impl Numbered {
+    #[inline]
+    fn add(&self, launch: NumberedLaunch) {
+        self.kernel.get_or_init(|| launch.kernel);
+        self.last.fetch_max(launch.number, Ordering::AcqRel);
+    }
+
+    /// What stands for all of them; `None` if there is none.
+    fn take(&self) -> Option<NumberedLaunch> {
+        let number = self.last.swap(0, Ordering::AcqRel);
+        let kernel = *self.kernel.get()?;
+        (number != 0).then_some(NumberedLaunch { number, kernel })
+    }
 }
 
 #[derive(Debug)]
@@ -88,6 +116,7 @@ impl Queue {
         let scope = Scope {
             queue: self.clone(),
             launches: Mutex::new(Launches { events: Events::default(), many: MANY_EVENTS }),
+            numbered: Numbered::default(),
             scope: PhantomData,
             env: PhantomData,
         };
@@ -98,11 +127,13 @@ impl Queue {
         // nothing is left.
         loop {
             let events = std::mem::take(&mut scope.launches().events);
-            if events.len() == 0 {
+            let numbered = scope.numbered.take();
+            if events.len() == 0 && numbered.is_none() {
                 break;
             }
             let ended = events.wait();
-            launched = launched.and(ended);
+            let numbered = numbered.map_or(Ok(()), |launch| self.backend().wait(&launch));
+            launched = launched.and(ended).and(numbered);
         }
         match submitted {
             Err(payload) => panic::resume_unwind(payload),
@@ -137,13 +168,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     {
         self.queue.refuse_inside_kernels()?;
         let shape = range.shape()?;
-        Ok(self.submit(move |queue| {
-            // SAFETY: it runs over this range.
-            let kernel = At::<R::Origin, _>::new(unsafe { ParallelFor::<R, _>::new(kernel) });
-            let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
-            // SAFETY: the kernel lives in this frame, and is `Sync`.
-            unsafe { queue.submit(raw, &shape, 0) }
-        }))
+        // SAFETY: it runs over this range.
+        let start = || At::<R::Origin, _>::new(unsafe { ParallelFor::<R, _>::new(kernel) });
+        // SAFETY: as above, and it is `Sync`.
+        Ok(unsafe { self.submit::<D, _>(shape, 0, type_name::<F>, start) })
     }
 
     /// Submits what [`Queue::for_each`] runs.
@@ -164,13 +192,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let mut placement = Placement::new();
         let ready = sources.prepare(&mut placement);
         let dynamic = placement.bytes();
-        Ok(self.submit(move |queue| {
-            // SAFETY: the launch starts here; it runs once, over the sources' length.
-            let kernel = unsafe { ForEach::new(S::start(ready), kernel) };
-            let raw = RawKernel::new::<_, 1>(&raw const kernel, type_name::<F>);
-            // SAFETY: the kernel lives in this frame, and is `Sync`.
-            unsafe { queue.submit(raw, &shape, dynamic) }
-        }))
+        // SAFETY: the launch starts here; it runs once, over the sources' length.
+        let start = || unsafe { ForEach::new(S::start(ready), kernel) };
+        // SAFETY: as above, and it is `Sync`.
+        Ok(unsafe { self.submit::<1, _>(shape, dynamic, type_name::<F>, start) })
     }
 
     /// Submits what [`Queue::for_each_in`] runs.
@@ -202,52 +227,53 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let mut placement = Placement::new();
         let ready = sources.prepare(&mut placement);
         let dynamic = placement.bytes();
-        Ok(self.submit(move |queue| {
+        let start = || {
             // SAFETY: the launch starts here; it runs once, over a range of the sources' length,
             // with the memory that they have asked for.
-            let kernel = unsafe { ForEachIn::<R, _, _>::new(S::start(ready), kernel) };
-            let kernel = At::<R::Origin, _>::new(kernel);
-            let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
-            // SAFETY: the kernel lives in this frame, and is `Sync`.
-            unsafe { queue.submit(raw, &shape, dynamic) }
-        }))
+            At::<R::Origin, _>::new(unsafe { ForEachIn::<R, _, _>::new(S::start(ready), kernel) })
+        };
+        // SAFETY: as above, and it is `Sync`.
+        Ok(unsafe { self.submit::<D, _>(shape, dynamic, type_name::<F>, start) })
     }
 
     fn launches(&self) -> MutexGuard<'_, Launches> {
         self.launches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Submits a launch to the queue. `run` is called by a task of the queue where that has tasks,
-    /// and is dropped before the event completes.
-    fn submit<R>(&'scope self, run: R) -> Event
-    where
-        R: FnOnce(&Queue) -> Result<Submitted<BackendPending>, LaunchError> + Send + 'scope,
-    {
+    /// Submits a launch to the queue. `start` makes its kernel, which is dropped before the event
+    /// completes, in a task of the queue where that has tasks. `name` is that of the user's closure.
+    ///
+    /// # Safety
+    /// The kernel is `Sync`, and allows this shape, with `dynamic` bytes of local memory that the
+    /// launch adds for each group.
+    unsafe fn submit<const D: usize, K: Kernel<D>>(
+        &'scope self,
+        shape: LaunchShape,
+        dynamic: usize,
+        name: fn() -> &'static str,
+        start: impl FnOnce() -> K + Send + 'scope,
+    ) -> Event {
         let tasks = match self.queue.backend().tasks() {
             Ok(Some(tasks)) => tasks,
             Ok(None) => {
                 // Where captures run no code of the program when they are dropped, one guard is for
                 // the launch and its event.
-                let _no_fork = (!needs_drop::<R>()).then(NoForkGuard::enter);
-                let result = panic::catch_unwind(AssertUnwindSafe(|| run(&self.queue)));
-                let result =
-                    result.unwrap_or_else(|payload| Err(while_dropping(payload, &self.queue)));
-                // SAFETY: the event is this launch's, and of its queue.
-                return self.list(|event| unsafe { event.submitted(result) });
+                let _no_fork = (!needs_drop::<K>()).then(NoForkGuard::enter);
+                // SAFETY: the caller's promises.
+                return self
+                    .listed(unsafe { submit_to(&self.queue, &shape, dynamic, name, start) });
             }
-            Err(error) => return self.list(|event| event.complete(Err(error))),
+            Err(error) => return self.listed(Err(error)),
         };
-        let event = self.list(|_| ());
-        let (queue, completion) = (self.queue.clone(), event.clone());
+        let completion = self.list(|_| ());
+        let (queue, event) = (self.queue.clone(), completion.clone().into_event());
         let task: Box<dyn FnOnce() + Send + 'scope> = Box::new(move || {
-            // The kernel's captures are dropped here too; in a program for the native device only,
-            // their destructors may do anything.
             let started = queue.is_timed().then(Instant::now);
-            let result = panic::catch_unwind(AssertUnwindSafe(|| run(&queue)));
+            // SAFETY: the caller's promises.
+            let result = unsafe { submit_to(&queue, &shape, dynamic, name, start) };
             if let Some(started) = started {
                 completion.took(started.elapsed());
             }
-            let result = result.unwrap_or_else(|payload| Err(while_dropping(payload, &queue)));
             completion.complete(result.and_then(|launch| queue.backend().finish(launch).0));
         });
         // SAFETY: only the lifetime changes. The task is called or dropped before its event
@@ -257,20 +283,55 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         event
     }
 
-    /// Adds a launch to those that the scope waits for; `begin` gets its event before anybody else
-    /// does.
-    fn list(&self, begin: impl FnOnce(&Event)) -> Event {
+    /// Adds a launch that was submitted to those that the scope waits for.
+    fn listed(&self, result: Result<Submitted<BackendPending>, LaunchError>) -> Event {
+        let listed = match result {
+            Ok(Submitted::Numbered(launch)) => {
+                self.numbered.add(launch);
+                return Event::numbered(self.queue.backend().clone(), launch);
+            }
+            Ok(Submitted::Pending(pending)) => self.list(|listed| listed.pending(pending)),
+            Ok(Submitted::Ended) => self.list(|listed| listed.complete(Ok(()))),
+            Err(error) => self.list(|listed| listed.complete(Err(error))),
+        };
+        listed.into_event()
+    }
+
+    /// Adds a launch to those that the scope waits for; `begin` gets it before anybody else does.
+    fn list(&self, begin: impl FnOnce(&Completing)) -> Completing {
         let _no_fork = NoForkGuard::enter();
         let mut launches = self.launches();
-        let event = launches.events.add(self.queue.backend());
-        begin(&event);
+        let added = launches.events.add();
+        begin(&added);
         if launches.events.len() > launches.many {
             self.queue.backend().poll();
             launches.events.forget_complete();
             launches.many = MANY_EVENTS.max(2 * launches.events.len());
         }
-        event
+        added
     }
+}
+
+/// Makes a kernel and submits it. What it captures is dropped here too: in a program for the native
+/// device only, destructors may do anything.
+///
+/// # Safety
+/// As for [`Scope::submit`]; if the queue has tasks, the caller is one.
+unsafe fn submit_to<const D: usize, K: Kernel<D>>(
+    queue: &Queue,
+    shape: &LaunchShape,
+    dynamic: usize,
+    name: fn() -> &'static str,
+    start: impl FnOnce() -> K,
+) -> Result<Submitted<BackendPending>, LaunchError> {
+    let run = || {
+        let kernel = start();
+        let raw = RawKernel::new::<_, D>(&raw const kernel, name);
+        // SAFETY: the kernel lives in this frame; the caller's promises.
+        unsafe { queue.submit(raw, shape, dynamic) }
+    };
+    panic::catch_unwind(AssertUnwindSafe(run))
+        .unwrap_or_else(|payload| Err(while_dropping(payload, queue)))
 }
 
 /// The error of a launch whose captures panicked when they were dropped.

@@ -163,11 +163,6 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.is_over(launch),)* }
             }
 
-            /// See [`QueueOps::is_known_over`].
-            pub(crate) fn is_known_over(&self, launch: u64) -> bool {
-                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.is_known_over(launch),)* }
-            }
-
             /// See [`QueueOps::wait`].
             pub(crate) fn wait(&self, launch: &NumberedLaunch) -> Result<(), LaunchError> {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.wait(launch),)* }

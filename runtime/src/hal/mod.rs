@@ -224,11 +224,6 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
         true
     }
 
-    /// Like [`is_over`](Self::is_over), without asking the device.
-    fn is_known_over(&self, _launch: u64) -> bool {
-        true
-    }
-
     /// Waits for the end of a [numbered](Submitted::Numbered) launch.
     ///
     /// # Errors

@@ -63,6 +63,7 @@ const BLOCK: usize = GPU_BLOCKS[0][0] as usize;
 const MOST_PARAMETERS: usize = 48;
 
 impl Shape {
+    #[inline]
     pub(super) fn of(launch: &LaunchDesc<'_>) -> Self {
         let Extent { dimensions, xyz: range, offset, .. } = *launch.range;
         let group = launch.groups.as_ref().map(|groups| groups.local.xyz);
@@ -79,6 +80,7 @@ impl Shape {
     }
 
     /// Whether a block can be a group, for a kernel whose blocks have at most `most` threads.
+    #[inline]
     pub(crate) fn group_fits(&self, context: &Context, most: u32) -> bool {
         let gpu = context.gpu;
         self.group.is_none_or(|group| {
@@ -89,6 +91,7 @@ impl Shape {
 
     /// What the code must support, and what it can assume. A `strict` launch has groups that are
     /// too large for code that is compiled for all sizes.
+    #[inline]
     pub(super) fn requirements<'a>(
         &self,
         context: &Context,
@@ -121,6 +124,7 @@ impl Shape {
     }
 
     /// Threads of a block and blocks of the grid, in each dimension.
+    #[inline]
     pub(crate) fn grid(&self, context: &Context) -> Grid {
         let gpu = context.gpu;
         let chosen = || self.block(gpu.max_block as usize, gpu.multiprocessors as usize);
@@ -166,6 +170,7 @@ impl Shape {
 
 /// Quotient and remainder. Almost all blocks are powers of two, for which this takes a tenth of the
 /// time of a division.
+#[inline]
 fn divide(items: usize, block: usize) -> (usize, usize) {
     if block.is_power_of_two() {
         (items >> block.trailing_zeros(), items & (block - 1))
@@ -181,6 +186,7 @@ impl Grid {
     }
 
     /// Whether it needs several sub-grids.
+    #[inline]
     fn is_too_large(&self, context: &Context) -> bool {
         (0..3).any(|axis| self.blocks[axis] > context.gpu.max_grid_xyz[axis] as usize)
     }

@@ -62,18 +62,22 @@ impl QueueOps for GpuQueue {
 
     const TRANSLATES_ADDRESSES: bool = true;
 
+    #[inline]
     fn device_name(&self) -> &str {
         self.stream.context.name()
     }
 
+    #[inline]
     fn max_group_size(&self) -> usize {
         self.stream.context.gpu.max_block as usize
     }
 
+    #[inline]
     fn loader(&self) -> Option<&Arc<Context>> {
         Some(&self.stream.context)
     }
 
+    #[inline]
     fn compiled(kernel: &Arc<LoadedKernel>) -> &Arc<LoadedKernel> {
         kernel
     }
@@ -96,6 +100,7 @@ impl QueueOps for GpuQueue {
         Ok(None)
     }
 
+    #[inline]
     fn plan(&self, launch: &LaunchDesc<'_>) -> Result<LaunchPlan, LaunchError> {
         let context = &self.stream.context;
         if let Some(lost) = context.lost() {
@@ -110,6 +115,7 @@ impl QueueOps for GpuQueue {
         Ok(LaunchPlan { shape, grid })
     }
 
+    #[inline]
     fn requirements<'a>(
         &self,
         launch: &LaunchDesc<'a>,
@@ -119,6 +125,7 @@ impl QueueOps for GpuQueue {
         plan.shape.requirements(&self.stream.context, &plan.grid, launch, strict)
     }
 
+    #[inline]
     fn admits(
         &self,
         launch: &LaunchDesc<'_>,
@@ -151,10 +158,6 @@ impl QueueOps for GpuQueue {
 
     fn is_over(&self, launch: u64) -> bool {
         self.stream.is_over(launch)
-    }
-
-    fn is_known_over(&self, launch: u64) -> bool {
-        self.stream.is_known_over(launch)
     }
 
     fn wait(&self, launch: &NumberedLaunch) -> Result<(), LaunchError> {

@@ -1,5 +1,6 @@
 //! The code of a kernel on the host's cores.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use schism_jit_abi::{CpuChunk, PanicRecord, RUN_DIVERGED, RUN_NO_MEMORY, RUN_OK};
@@ -12,14 +13,22 @@ use crate::launch::failure::{Failure, Panic};
 
 /// Code that runs a box of work-items.
 #[derive(Clone, Debug)]
-pub(crate) enum Body {
+pub(crate) enum Body<'a> {
     /// The host half's own body.
     Native(NativeBody),
-    /// Compiled from the device half by stage 2.
-    Cpu(Arc<CpuKernel>),
+    /// Compiled from the device half by stage 2. A launch that nobody helps with borrows it.
+    Cpu(Cow<'a, Arc<CpuKernel>>),
 }
 
-impl Body {
+impl Body<'_> {
+    /// The same, for threads that may have it for longer than the launch runs.
+    pub(super) fn shared(&self) -> Body<'static> {
+        match self {
+            Self::Native(body) => Body::Native(*body),
+            Self::Cpu(kernel) => Body::Cpu(Cow::Owned(Arc::clone(kernel))),
+        }
+    }
+
     /// The stack that a work-item needs in bytes, if that is known.
     pub(super) fn stack(&self) -> Option<usize> {
         match self {

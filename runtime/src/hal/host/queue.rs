@@ -1,6 +1,7 @@
 //! A queue of a host device: launches run on all cores, one after the other.
 
 use std::alloc::Layout;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,7 +82,7 @@ impl HostQueue {
         &self,
         launch: &LaunchDesc<'_>,
         groups: &GroupDesc<'_>,
-        body: Body,
+        body: Body<'_>,
     ) -> Result<(), LaunchError> {
         let kernel = launch.kernel;
         let in_groups = GroupWork::new(launch.range, groups, &body)
@@ -218,7 +219,7 @@ fn block_of(local: [usize; 3]) -> [u32; 3] {
 
 impl QueueOps for HostQueue {
     type Loader = CpuLoader;
-    type Code<'a> = Body;
+    type Code<'a> = Body<'a>;
     type Memory = HostMemory;
     type Pending = NoPending;
     type Plan = ();
@@ -241,8 +242,8 @@ impl QueueOps for HostQueue {
     }
 
     #[inline]
-    fn compiled(kernel: &Arc<CpuKernel>) -> Body {
-        Body::Cpu(Arc::clone(kernel))
+    fn compiled(kernel: &Arc<CpuKernel>) -> Body<'_> {
+        Body::Cpu(Cow::Borrowed(kernel))
     }
 
     #[inline]
@@ -291,7 +292,7 @@ impl QueueOps for HostQueue {
         &self,
         (): &mut (),
         launch: &LaunchDesc<'_>,
-        body: Body,
+        body: Body<'_>,
         (): (),
     ) -> Result<Submitted<NoPending>, LaunchError> {
         if let Some(groups) = &launch.groups {

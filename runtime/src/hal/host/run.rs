@@ -18,8 +18,8 @@ use crate::launch::range::Extent;
 /// It is large, and most launches need it in one place only: it is passed by reference, and copied
 /// where helpers need it.
 #[derive(Clone, Debug)]
-pub(crate) struct Work {
-    pub(crate) body: Body,
+pub(crate) struct Work<'a> {
+    pub(crate) body: Body<'a>,
     pub(crate) closure: *const (),
     /// What is distributed over the threads: work-items, or groups of them.
     pub(crate) extent: Extent,
@@ -34,14 +34,14 @@ pub(crate) struct Work {
 }
 
 // SAFETY: `closure` is a kernel that work-items on several threads share: launches require `Sync`.
-unsafe impl Send for Work {}
+unsafe impl Send for Work<'_> {}
 // SAFETY: as above.
-unsafe impl Sync for Work {}
+unsafe impl Sync for Work<'_> {}
 
-impl Work {
+impl<'a> Work<'a> {
     #[inline]
     pub(crate) fn new(
-        body: Body,
+        body: Body<'a>,
         kernel: &RawKernel,
         extent: &Extent,
         groups: Option<GroupWork>,
@@ -51,6 +51,11 @@ impl Work {
             (kernel.closure, body.runs(kernel), Need::of_item(body.stack()));
         let waits = groups.is_some() && GroupWork::waits(&body);
         Self { body, closure, extent: *extent, groups, options, runs, item, waits }
+    }
+
+    /// The same, for helpers.
+    pub(super) fn shared(&self) -> Work<'static> {
+        Work { body: self.body.shared(), ..self.clone() }
     }
 
     /// Whether it needs more stack than is available.

@@ -61,7 +61,7 @@ pub(crate) struct Dispatch {
 /// `work.closure` is alive until this returns, and of the type that the body expects. There is at
 /// least one work-item.
 pub(crate) unsafe fn run(
-    work: &Work,
+    work: &Work<'_>,
     pool: &'static ThreadPool,
     host_threads: HostThreads,
 ) -> Result<Dispatch, Failure> {
@@ -79,7 +79,7 @@ pub(crate) unsafe fn run(
     }
     let job = Arc::new(Job {
         grain: AtomicUsize::new(pace.items_in(GRAIN).max(1)),
-        work: work.clone(),
+        work: work.shared(),
         next: AtomicUsize::new(begun),
         left: AtomicUsize::new(items - begun),
         intervals: AtomicUsize::new(intervals),
@@ -103,7 +103,7 @@ pub(crate) unsafe fn run(
 }
 
 /// The pace to begin with, if all threads are to begin at once.
-fn together(work: &Work, threads: usize, at_once: bool) -> Option<Pace> {
+fn together(work: &Work<'_>, threads: usize, at_once: bool) -> Option<Pace> {
     if threads == 1 || work.extent.items == 1 {
         return None;
     }
@@ -118,7 +118,7 @@ fn together(work: &Work, threads: usize, at_once: bool) -> Option<Pace> {
 ///
 /// # Safety
 /// As for [`run`].
-unsafe fn alone(work: &Work, threads: usize) -> Result<(usize, usize, Pace), Failure> {
+unsafe fn alone(work: &Work<'_>, threads: usize) -> Result<(usize, usize, Pace), Failure> {
     let items = work.extent.items;
     // Reading the clock takes a good part of a small launch, so it is read only where it decides
     // something.
@@ -157,7 +157,7 @@ unsafe fn alone(work: &Work, threads: usize) -> Result<(usize, usize, Pace), Fai
 /// The rest of a launch after the caller's start.
 #[derive(Debug)]
 struct Job {
-    work: Work,
+    work: Work<'static>,
     /// The first work-item that is not taken.
     next: AtomicUsize,
     /// Work-items that have not ended.

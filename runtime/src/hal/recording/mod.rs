@@ -3,6 +3,7 @@
 //! It is a folder here and a line in `dispatch`; tests choose it by name.
 
 use std::alloc::Layout;
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::code::compiler::About;
@@ -78,7 +79,7 @@ pub(crate) struct Queue;
 
 impl QueueOps for Queue {
     type Loader = CpuLoader;
-    type Code<'a> = Body;
+    type Code<'a> = Body<'a>;
     type Memory = HostMemory;
     type Pending = NoPending;
     type Plan = ();
@@ -97,8 +98,8 @@ impl QueueOps for Queue {
         None
     }
 
-    fn compiled(kernel: &Arc<CpuKernel>) -> Body {
-        Body::Cpu(Arc::clone(kernel))
+    fn compiled(kernel: &Arc<CpuKernel>) -> Body<'_> {
+        Body::Cpu(Cow::Borrowed(kernel))
     }
 
     fn native<'a>(body: NativeBody) -> Option<Self::Code<'a>> {
@@ -121,7 +122,7 @@ impl QueueOps for Queue {
         &self,
         (): &mut (),
         launch: &LaunchDesc<'_>,
-        _: Body,
+        _: Body<'_>,
         (): (),
     ) -> Result<Submitted<NoPending>, LaunchError> {
         let groups = launch.groups.map(|groups| groups.local.slowest_first());

@@ -57,7 +57,7 @@ pub(crate) struct GroupWork {
 /// The code of the groups.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GroupLaunch<'a> {
-    pub(crate) body: &'a Body,
+    pub(crate) body: &'a Body<'a>,
     pub(crate) closure: *const (),
     pub(crate) options: Option<&'a Options>,
     pub(crate) runs: &'a Runs,
@@ -70,7 +70,11 @@ impl GroupWork {
     ///
     /// # Errors
     /// The bytes that the groups need, if that is more than available.
-    pub(crate) fn new(range: &Extent, groups: &GroupDesc<'_>, body: &Body) -> Result<Self, usize> {
+    pub(crate) fn new(
+        range: &Extent,
+        groups: &GroupDesc<'_>,
+        body: &Body<'_>,
+    ) -> Result<Self, usize> {
         let GroupDesc { local, count, dynamic } = *groups;
         let range = NdExtent { global: *range, local: *local, groups: *count };
         let (size, align) = match body {
@@ -99,7 +103,7 @@ impl GroupWork {
 
     /// Whether work-items may wait for others: they then run on stacks of their own.
     #[inline]
-    pub(crate) fn waits(body: &Body) -> bool {
+    pub(crate) fn waits(body: &Body<'_>) -> bool {
         match body {
             Body::Native(_) => true,
             Body::Cpu(kernel) => kernel.flags() & CPU_BARRIER != 0,
