@@ -69,10 +69,16 @@ pub(crate) unsafe fn run(
     let threads = pool.current_num_threads().min(host_threads.most);
     let generation = fork::generation();
     let inside = Inside::enter();
-    let (begun, intervals, pace) = match together(work, threads, host_threads.at_once) {
+    if threads == 1 || items == 1 {
+        // Reading the clock takes a good part of a small launch, and decides nothing here.
+        // SAFETY: the caller's promises.
+        unsafe { work.run(0, items)? };
+        return Ok(Dispatch { intervals: 1, helpers: 0 });
+    }
+    let (begun, intervals, pace) = match together(work, host_threads.at_once) {
         Some(pace) => (0, 0, pace),
         // SAFETY: the caller's promises; `alone` runs each work-item at most once.
-        None => unsafe { alone(work, threads)? },
+        None => unsafe { alone(work)? },
     };
     if begun == items {
         return Ok(Dispatch { intervals, helpers: 0 });
@@ -103,10 +109,7 @@ pub(crate) unsafe fn run(
 }
 
 /// The pace to begin with, if all threads are to begin at once.
-fn together(work: &Work<'_>, threads: usize, at_once: bool) -> Option<Pace> {
-    if threads == 1 || work.extent.items == 1 {
-        return None;
-    }
+fn together(work: &Work<'_>, at_once: bool) -> Option<Pace> {
     let latest = work.body.latest_pace().and_then(LatestPace::get);
     let known = latest.filter(|pace| pace.time_of(work.extent.items) >= WORTH_HELP);
     // Intervals of one work-item, as long as nothing is known of them.
@@ -118,16 +121,9 @@ fn together(work: &Work<'_>, threads: usize, at_once: bool) -> Option<Pace> {
 ///
 /// # Safety
 /// As for [`run`].
-unsafe fn alone(work: &Work<'_>, threads: usize) -> Result<(usize, usize, Pace), Failure> {
+unsafe fn alone(work: &Work<'_>) -> Result<(usize, usize, Pace), Failure> {
     let items = work.extent.items;
-    // Reading the clock takes a good part of a small launch, so it is read only where it decides
-    // something.
     let done = |intervals| (items, intervals, Pace { items, time: ALONE });
-    if threads == 1 || items == 1 {
-        // SAFETY: the caller's promises.
-        unsafe { work.run(0, items)? };
-        return Ok(done(1));
-    }
     let start = Instant::now();
     let (mut begun, mut intervals, mut size) = (0_usize, 0, 1);
     let mut elapsed = Duration::ZERO;
