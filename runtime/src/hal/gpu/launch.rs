@@ -27,25 +27,8 @@ use crate::hal::{NumberedLaunch, PendingOps, Submitted};
 use crate::kernel::print;
 use crate::launch::adaptivity::Adaptivity;
 use crate::launch::desc::{HostAddresses, LaunchDesc};
-use crate::launch::erased::RawKernel;
 use crate::launch::range::Extent;
 use crate::util::warn_once;
-
-/// A launch's range, x first.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape {
-    pub(crate) dimensions: u32,
-    pub(crate) range: [usize; 3],
-    pub(crate) offset: [usize; 3],
-    /// Work-items of a group, in a launch with groups.
-    pub(crate) group: Option<[usize; 3]>,
-    /// Threads of a block that a launch without groups requests.
-    pub(crate) block_size: Option<usize>,
-    /// Bytes of local memory that the launch adds.
-    pub(crate) dynamic: usize,
-    /// Addresses of the host's are passed as they are.
-    pub(crate) host_addresses: bool,
-}
 
 /// How a launch's range is divided: the threads of a block, and the blocks of the grid, x first.
 #[derive(Clone, Copy, Debug)]
@@ -62,110 +45,51 @@ const BLOCK: usize = GPU_BLOCKS[0][0] as usize;
 /// Most kernels have fewer parameters, which then need no allocation.
 const MOST_PARAMETERS: usize = 48;
 
-impl Shape {
-    #[inline]
-    pub(super) fn of(launch: &LaunchDesc<'_>) -> Self {
-        let Extent { dimensions, xyz: range, offset, .. } = *launch.range;
-        let group = launch.groups.as_ref().map(|groups| groups.local.xyz);
-        let dynamic = launch.groups.as_ref().map_or(0, |groups| groups.dynamic);
-        Self {
-            dimensions,
-            range,
-            offset,
-            group,
-            block_size: launch.block_size,
-            dynamic,
-            host_addresses: launch.host_addresses != HostAddresses::None,
-        }
-    }
+/// Whether a block can be a group of the launch, for a kernel whose blocks have at most `most`
+/// threads.
+#[inline]
+pub(super) fn group_fits(launch: &LaunchDesc<'_>, context: &Context, most: u32) -> bool {
+    let gpu = context.gpu;
+    launch.groups.as_ref().is_none_or(|groups| {
+        let Extent { items, xyz, .. } = *groups.local;
+        items <= gpu.max_block.min(most) as usize
+            && (0..3).all(|axis| xyz[axis] <= gpu.max_block_xyz[axis] as usize)
+    })
+}
 
-    /// Whether a block can be a group, for a kernel whose blocks have at most `most` threads.
-    #[inline]
-    pub(crate) fn group_fits(&self, context: &Context, most: u32) -> bool {
-        let gpu = context.gpu;
-        self.group.is_none_or(|group| {
-            group.iter().product::<usize>() <= gpu.max_block.min(most) as usize
-                && (0..3).all(|axis| group[axis] <= gpu.max_block_xyz[axis] as usize)
-        })
+/// The threads of a block of a launch without groups, on a device with blocks of so many threads at
+/// most, and so many multiprocessors. It may request a number.
+#[inline]
+fn block(
+    range: &Extent,
+    block_size: Option<usize>,
+    max_block: usize,
+    multiprocessors: usize,
+) -> [usize; 3] {
+    let Extent { dimensions, xyz: [nx, ny, nz], .. } = *range;
+    // At most what the device allows; at least 1.
+    let asked = block_size.map(|asked| asked.min(max_block));
+    if let (1, Some(threads)) = (dimensions, asked) {
+        return [threads, 1, 1];
     }
-
-    /// What the code must support, and what it can assume. A `strict` launch has groups that are
-    /// too large for code that is compiled for all sizes.
-    #[inline]
-    pub(super) fn requirements<'a>(
-        &self,
-        context: &Context,
-        grid: &Grid,
-        launch: &LaunchDesc<'a>,
-        strict: bool,
-    ) -> LaunchRequirements<'a> {
-        let small = (0..3)
-            .all(|axis| self.range[axis].saturating_add(self.offset[axis]) <= i32::MAX as usize);
-        let mut assumptions = Assumptions { small, ..Assumptions::default() };
-        if launch.adaptivity != Adaptivity::Off {
-            assumptions.divisible = grid.divisible;
-            assumptions.block = grid.threads();
+    if dimensions == 1 {
+        // A small range is distributed over all multiprocessors: at least one block for each, if
+        // possible.
+        let others = multiprocessors.saturating_sub(1);
+        let mut block = BLOCK;
+        while block > 32 && nx <= block * others {
+            block /= 2;
         }
-        if strict {
-            assumptions.block = grid.threads();
-        }
-        LaunchRequirements {
-            sub_grids: grid.is_too_large(context),
-            assumptions,
-            groups: self.group.is_some(),
-            demands_block: strict,
-            ..LaunchRequirements::of(launch)
-        }
+        return [block, 1, 1];
     }
-
-    /// The range as users write it.
-    fn slowest_first(&self) -> Vec<usize> {
-        self.range[..self.dimensions as usize].iter().rev().copied().collect()
-    }
-
-    /// Threads of a block and blocks of the grid, in each dimension.
-    #[inline]
-    pub(crate) fn grid(&self, context: &Context) -> Grid {
-        let gpu = context.gpu;
-        let chosen = || self.block(gpu.max_block as usize, gpu.multiprocessors as usize);
-        let block = self.group.unwrap_or_else(chosen);
-        let mut grid = Grid { block, blocks: [0; 3], divisible: true };
-        for (axis, items) in block.into_iter().enumerate() {
-            let (blocks, rest) = divide(self.range[axis], items);
-            grid.blocks[axis] = blocks + usize::from(rest != 0);
-            grid.divisible &= rest == 0;
-        }
-        grid
-    }
-
-    /// The threads of a block of a launch without groups, on a device with blocks of so many
-    /// threads at most, and so many multiprocessors.
-    fn block(&self, max_block: usize, multiprocessors: usize) -> [usize; 3] {
-        let [nx, ny, nz] = self.range;
-        // At most what the device allows; at least 1.
-        let asked = self.block_size.map(|asked| asked.min(max_block));
-        if let (1, Some(threads)) = (self.dimensions, asked) {
-            return [threads, 1, 1];
-        }
-        if self.dimensions == 1 {
-            // A small range is distributed over all multiprocessors: at least one block for each,
-            // if possible.
-            let others = multiprocessors.saturating_sub(1);
-            let mut block = BLOCK;
-            while block > 32 && nx <= block * others {
-                block /= 2;
-            }
-            return [block, 1, 1];
-        }
-        // Rows as wide as a warp, unless the range is narrower. All of these are powers of two.
-        let x = nx.min(32).next_power_of_two();
-        let threads = asked.map_or(BLOCK, |asked| 1 << asked.ilog2());
-        let x = x.min(threads);
-        let y = ny.min(if self.dimensions == 2 { threads / x } else { 4.min(threads / x) });
-        let y = y.next_power_of_two();
-        let z = nz.min(threads / x / y).min(64).next_power_of_two();
-        [x, y, z]
-    }
+    // Rows as wide as a warp, unless the range is narrower. All of these are powers of two.
+    let x = nx.min(32).next_power_of_two();
+    let threads = asked.map_or(BLOCK, |asked| 1 << asked.ilog2());
+    let x = x.min(threads);
+    let y = ny.min(if dimensions == 2 { threads / x } else { 4.min(threads / x) });
+    let y = y.next_power_of_two();
+    let z = nz.min(threads / x / y).min(64).next_power_of_two();
+    [x, y, z]
 }
 
 /// Quotient and remainder. Almost all blocks are powers of two, for which this takes a tenth of the
@@ -180,6 +104,56 @@ fn divide(items: usize, block: usize) -> (usize, usize) {
 }
 
 impl Grid {
+    /// The grid of a launch.
+    #[inline]
+    pub(super) fn of(launch: &LaunchDesc<'_>, context: &Context) -> Self {
+        let gpu = context.gpu;
+        let block = match &launch.groups {
+            Some(groups) => groups.local.xyz,
+            None => block(
+                launch.range,
+                launch.block_size,
+                gpu.max_block as usize,
+                gpu.multiprocessors as usize,
+            ),
+        };
+        let mut grid = Self { block, blocks: [0; 3], divisible: true };
+        for (axis, items) in block.into_iter().enumerate() {
+            let (blocks, rest) = divide(launch.range.xyz[axis], items);
+            grid.blocks[axis] = blocks + usize::from(rest != 0);
+            grid.divisible &= rest == 0;
+        }
+        grid
+    }
+
+    /// What the code must support, and what it can assume. A `strict` launch has groups that are
+    /// too large for code that is compiled for all sizes.
+    #[inline]
+    pub(super) fn requirements<'a>(
+        &self,
+        context: &Context,
+        launch: &LaunchDesc<'a>,
+        strict: bool,
+    ) -> LaunchRequirements<'a> {
+        let Extent { xyz, offset, .. } = *launch.range;
+        let small = (0..3).all(|axis| xyz[axis].saturating_add(offset[axis]) <= i32::MAX as usize);
+        let mut assumptions = Assumptions { small, ..Assumptions::default() };
+        if launch.adaptivity != Adaptivity::Off {
+            assumptions.divisible = self.divisible;
+            assumptions.block = self.threads();
+        }
+        if strict {
+            assumptions.block = self.threads();
+        }
+        LaunchRequirements {
+            sub_grids: self.is_too_large(context),
+            assumptions,
+            groups: launch.groups.is_some(),
+            demands_block: strict,
+            ..LaunchRequirements::of(launch)
+        }
+    }
+
     /// The threads of a block, as the driver takes them: no block has more than fit in this type.
     fn threads(&self) -> [u32; 3] {
         self.block.map(|items| items as u32)
@@ -214,14 +188,14 @@ pub(crate) unsafe fn launch(
     (stream, order): (&Arc<Stream>, &mut Order),
     kernel: &Arc<LoadedKernel>,
     desc: &LaunchDesc<'_>,
-    shape: &Shape,
     grid: &Grid,
 ) -> Result<Submitted<GpuPending>, LaunchError> {
-    let raw = desc.kernel;
+    let (raw, range) = (desc.kernel, desc.range);
+    let host_addresses = desc.host_addresses != HostAddresses::None;
     let context = &*stream.context;
     let failed = |error| context.launch_error(raw.name(), error);
     let block = grid.threads();
-    let shared = shared_memory(context, kernel, raw, shape)?;
+    let shared = shared_memory(context, kernel, desc)?;
     kernel.allow_shared_memory(shared).map_err(failed)?;
 
     // Everything that parameters point to lives until the driver has copied it, which is before
@@ -244,7 +218,7 @@ pub(crate) unsafe fn launch(
             let place = unsafe { raw.closure.cast::<u8>().add(parameter.offset) };
             // SAFETY: as above.
             let value = unsafe {
-                if shape.host_addresses {
+                if host_addresses {
                     Ok(place.cast())
                 } else {
                     value(&windows, context, parameter, place, word, &mut copies)
@@ -258,12 +232,12 @@ pub(crate) unsafe fn launch(
     let mut hidden_base = [0_u64; 3];
     let hidden_base = &raw mut hidden_base;
     if kernel.offset {
-        for word in &shape.offset {
+        for word in &range.offset {
             parameters.push(std::ptr::from_ref(word).cast());
         }
     }
     if kernel.takes_range() {
-        for word in &shape.range[..shape.dimensions as usize] {
+        for word in &range.xyz[..range.dimensions as usize] {
             parameters.push(std::ptr::from_ref(word).cast());
         }
     }
@@ -334,7 +308,7 @@ pub(crate) unsafe fn launch(
     };
     tracing::debug!(
         kernel = raw.name(), device = context.name(), version = &*kernel.version,
-        range = ?shape.slowest_first(), grid = ?grid.blocks, ?block, shared, "launched"
+        range = ?range.slowest_first(), grid = ?grid.blocks, ?block, shared, "launched"
     );
     if buffer.is_none() && timer.is_none() {
         return Ok(Submitted::Numbered(NumberedLaunch { number, kernel: raw.lazy_name() }));
@@ -345,8 +319,8 @@ pub(crate) unsafe fn launch(
         buffer,
         timer,
         name: raw.lazy_name(),
-        dimensions: shape.dimensions,
-        offset: shape.offset,
+        dimensions: range.dimensions,
+        offset: range.offset,
     }))
 }
 
@@ -496,16 +470,13 @@ fn foreign_buffer(
 fn shared_memory(
     context: &Context,
     kernel: &LoadedKernel,
-    raw: &RawKernel,
-    shape: &Shape,
+    launch: &LaunchDesc<'_>,
 ) -> Result<u32, LaunchError> {
-    if shape.group.is_none() {
-        return Ok(0);
-    }
-    let bytes = kernel.local_memory.saturating_add(shape.dynamic);
+    let Some(groups) = &launch.groups else { return Ok(0) };
+    let bytes = kernel.local_memory.saturating_add(groups.dynamic);
     u32::try_from(bytes).ok().filter(|bytes| *bytes <= context.gpu.shared_memory).ok_or_else(|| {
         LaunchError::LocalMemory {
-            kernel: raw.name(),
+            kernel: launch.kernel.name(),
             bytes,
             limit: context.gpu.shared_memory as usize,
             device: context.gpu.name.clone(),

@@ -124,12 +124,16 @@ impl Properties {
     /// Why this process cannot use it, if it was forked from one that did.
     #[inline]
     pub(crate) fn forked(&self) -> Option<String> {
-        (self.driver.generation != fork::generation()).then(|| {
-            format!(
-                "`{}` is its parent's: {} cannot be used on both sides of a fork",
-                self.name, self.driver.vendor.interface
-            )
-        })
+        (self.driver.generation != fork::generation()).then(|| self.of_parent())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn of_parent(&self) -> String {
+        format!(
+            "`{}` is its parent's: {} cannot be used on both sides of a fork",
+            self.name, self.driver.vendor.interface
+        )
     }
 
     /// A description for people.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use crate::code::requirements::LaunchRequirements;
 use crate::data::shared_heap;
-use crate::error::{BufferError, LaunchError};
+use crate::error::{BufferError, DriverError, LaunchError};
 use crate::hal::gpu::api::DevicePtr;
 use crate::hal::gpu::context::Context;
 use crate::hal::gpu::host_memory;
 use crate::hal::gpu::kernel::LoadedKernel;
-use crate::hal::gpu::launch::{self, GpuPending, Grid, Shape};
+use crate::hal::gpu::launch::{self, GpuPending, Grid};
 use crate::hal::gpu::memory::GpuMemory;
 use crate::hal::gpu::page_table;
 use crate::hal::gpu::stream::{Order, Stream, StreamGuard};
@@ -25,23 +25,22 @@ pub(crate) struct GpuQueue {
     pub(super) stream: Arc<Stream>,
 }
 
-/// How a launch is divided.
-#[derive(Debug)]
-pub(crate) struct LaunchPlan {
-    shape: Shape,
-    grid: Grid,
-}
-
 impl GpuQueue {
     #[cold]
-    fn group_too_large(&self, shape: &Shape, most: u32) -> LaunchError {
-        let group = shape.group.unwrap_or([1; 3]);
+    fn group_too_large(&self, launch: &LaunchDesc<'_>, most: u32) -> LaunchError {
+        let local = launch.groups.as_ref().map(|groups| groups.local);
         LaunchError::GroupTooLarge {
-            local: group[..shape.dimensions as usize].iter().rev().copied().collect(),
-            items: group.iter().product(),
+            local: local.map_or_else(Vec::new, |local| local.slowest_first()),
+            items: local.map_or(1, |local| local.items),
             limit: self.max_group_size().min(most as usize),
             device: self.device_name().to_owned(),
         }
+    }
+
+    #[cold]
+    fn device_lost(&self, launch: &LaunchDesc<'_>, lost: &DriverError) -> LaunchError {
+        let (kernel, device) = (launch.kernel.name(), self.device_name().to_owned());
+        LaunchError::DeviceLost { kernel, device, source: Box::new(lost.clone()) }
     }
 
     #[cold]
@@ -56,7 +55,7 @@ impl QueueOps for GpuQueue {
     type Code<'a> = &'a Arc<LoadedKernel>;
     type Memory = GpuMemory;
     type Pending = GpuPending;
-    type Plan = LaunchPlan;
+    type Plan = Grid;
     type Order = Order;
     type Guard<'a> = StreamGuard<'a>;
 
@@ -101,28 +100,25 @@ impl QueueOps for GpuQueue {
     }
 
     #[inline]
-    fn plan(&self, launch: &LaunchDesc<'_>) -> Result<LaunchPlan, LaunchError> {
+    fn plan(&self, launch: &LaunchDesc<'_>) -> Result<Grid, LaunchError> {
         let context = &self.stream.context;
         if let Some(lost) = context.lost() {
-            let (kernel, device) = (launch.kernel.name(), self.device_name().to_owned());
-            return Err(LaunchError::DeviceLost { kernel, device, source: Box::new(lost.clone()) });
+            return Err(self.device_lost(launch, lost));
         }
-        let shape = Shape::of(launch);
-        if !shape.group_fits(context, u32::MAX) {
-            return Err(self.group_too_large(&shape, u32::MAX));
+        if !launch::group_fits(launch, context, u32::MAX) {
+            return Err(self.group_too_large(launch, u32::MAX));
         }
-        let grid = shape.grid(context);
-        Ok(LaunchPlan { shape, grid })
+        Ok(Grid::of(launch, context))
     }
 
     #[inline]
     fn requirements<'a>(
         &self,
         launch: &LaunchDesc<'a>,
-        plan: &LaunchPlan,
+        grid: &Grid,
         strict: bool,
     ) -> LaunchRequirements<'a> {
-        plan.shape.requirements(&self.stream.context, &plan.grid, launch, strict)
+        grid.requirements(&self.stream.context, launch, strict)
     }
 
     #[inline]
@@ -131,11 +127,10 @@ impl QueueOps for GpuQueue {
         launch: &LaunchDesc<'_>,
         code: &&Arc<LoadedKernel>,
     ) -> Result<(), LaunchError> {
-        let shape = Shape::of(launch);
-        if shape.group_fits(&self.stream.context, code.max_block) {
+        if launch::group_fits(launch, &self.stream.context, code.max_block) {
             return Ok(());
         }
-        Err(self.group_too_large(&shape, code.max_block))
+        Err(self.group_too_large(launch, code.max_block))
     }
 
     unsafe fn submit(
@@ -143,7 +138,7 @@ impl QueueOps for GpuQueue {
         order: &mut Order,
         desc: &LaunchDesc<'_>,
         code: &Arc<LoadedKernel>,
-        LaunchPlan { shape, grid }: LaunchPlan,
+        grid: Grid,
     ) -> Result<Submitted<GpuPending>, LaunchError> {
         if desc.host_addresses == HostAddresses::Shared {
             let closure = desc.kernel.closure.cast();
@@ -153,7 +148,7 @@ impl QueueOps for GpuQueue {
             }
         }
         // SAFETY: the caller's promises; the code is this kernel's.
-        unsafe { launch::launch((&self.stream, order), code, desc, &shape, &grid) }
+        unsafe { launch::launch((&self.stream, order), code, desc, &grid) }
     }
 
     fn is_over(&self, launch: u64) -> bool {
