@@ -443,7 +443,7 @@ impl Queue {
         self.launch_in(range, sources, kernel, |raw, shape, bytes| {
             // SAFETY: the kernel lives until this returns, is `Sync`, and allows the shape; the
             // caller's promise.
-            unsafe { self.submit(raw, shape, bytes) }
+            unsafe { self.submit(&raw, shape, bytes) }
         })
     }
 
@@ -517,14 +517,15 @@ impl Queue {
     /// The kernel's data lives until this returns, is `Sync`, and allows this shape, with `dynamic`
     /// bytes of local memory that the launch adds for each group. What it refers to lives until the
     /// launch has ended.
+    #[inline(never)]
     pub(crate) unsafe fn submit(
         &self,
-        kernel: RawKernel,
+        kernel: &RawKernel,
         shape: &LaunchShape,
         dynamic: usize,
     ) -> Result<Submitted<BackendPending>, LaunchError> {
         // SAFETY: the caller's promises.
-        unsafe { self.queue.submit(&self.describe(&kernel, shape, dynamic)) }
+        unsafe { self.queue.submit(&self.describe(kernel, shape, dynamic)) }
     }
 
     /// Has the code of a kernel made in the background, for launches that begin at zero, in groups

@@ -259,9 +259,16 @@ impl<'scope, 'env> Scope<'scope, 'env> {
                 // Where captures run no code of the program when they are dropped, one guard is for
                 // the launch and its event.
                 let _no_fork = (!needs_drop::<K>()).then(NoForkGuard::enter);
-                // SAFETY: the caller's promises.
-                return self
-                    .listed(unsafe { submit_to(&self.queue, &shape, dynamic, name, start) });
+                let run = || {
+                    let kernel = start();
+                    let raw = RawKernel::new::<_, D>(&raw const kernel, name);
+                    // SAFETY: the kernel lives in this frame; the caller's promises.
+                    self.listed(unsafe { self.queue.submit(&raw, &shape, dynamic) })
+                };
+                let event = panic::catch_unwind(AssertUnwindSafe(run));
+                return event.unwrap_or_else(|payload| {
+                    self.listed(Err(while_dropping(payload, &self.queue)))
+                });
             }
             Err(error) => return self.listed(Err(error)),
         };
@@ -284,6 +291,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Adds a launch that was submitted to those that the scope waits for.
+    #[inline(never)]
     fn listed(&self, result: Result<Submitted<BackendPending>, LaunchError>) -> Event {
         let listed = match result {
             Ok(Submitted::Numbered(launch)) => {
@@ -328,7 +336,7 @@ unsafe fn submit_to<const D: usize, K: Kernel<D>>(
         let kernel = start();
         let raw = RawKernel::new::<_, D>(&raw const kernel, name);
         // SAFETY: the kernel lives in this frame; the caller's promises.
-        unsafe { queue.submit(raw, shape, dynamic) }
+        unsafe { queue.submit(&raw, shape, dynamic) }
     };
     panic::catch_unwind(AssertUnwindSafe(run))
         .unwrap_or_else(|payload| Err(while_dropping(payload, queue)))

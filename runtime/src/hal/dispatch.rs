@@ -137,13 +137,14 @@ macro_rules! backends {
                 unsafe { match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => submit::prepare(queue, launch),)* } }
             }
 
-            /// Runs a launch, or has the device run it asynchronously; the caller holds the queue.
+            /// Runs a launch of a scope, or has the device run it asynchronously.
             ///
             /// # Errors
             /// [`LaunchError`].
             ///
             /// # Safety
-            /// As for [`QueueOps::submit`]; the range may be empty.
+            /// As for [`submit::submit`].
+            #[inline]
             pub(crate) unsafe fn submit(
                 &self,
                 launch: &LaunchDesc<'_>,
@@ -168,6 +169,7 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.wait(launch),)* }
             }
 
+            #[inline]
             pub(crate) fn tasks(&self) -> Result<Option<&dyn TaskQueue>, LaunchError> {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.tasks(),)* }
             }

@@ -71,15 +71,18 @@ impl Handle {
     }
 
     /// The error for a call that is refused for that reason.
+    #[inline]
     fn refuse_if_forked(&self, call: Symbol) -> Result<(), DriverError> {
-        match self.forked() {
-            None => Ok(()),
-            Some(text) => Err(DriverError {
-                call: call(&self.gpu.driver.vendor.symbols),
-                code: number::NOT_INITIALIZED,
-                name: "forked".to_owned(),
-                text: format!("this process was forked, and {text}"),
-            }),
+        self.forked().map_or(Ok(()), |text| Err(self.refusal(call, &text)))
+    }
+
+    #[cold]
+    fn refusal(&self, call: Symbol, text: &str) -> DriverError {
+        DriverError {
+            call: call(&self.gpu.driver.vendor.symbols),
+            code: number::NOT_INITIALIZED,
+            name: "forked".to_owned(),
+            text: format!("this process was forked, and {text}"),
         }
     }
 

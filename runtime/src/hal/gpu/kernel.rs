@@ -272,11 +272,17 @@ impl LoadedKernel {
     }
 
     /// Allows a block to have that much shared memory.
+    #[inline]
     pub(super) fn allow_shared_memory(&self, bytes: u32) -> Result<(), DriverError> {
-        let allowed = self.shared_memory.load(Ordering::Relaxed);
-        if bytes <= allowed.max(self.context.gpu.shared_memory_unasked) {
+        let allowed = || self.shared_memory.load(Ordering::Relaxed);
+        if bytes == 0 || bytes <= allowed().max(self.context.gpu.shared_memory_unasked) {
             return Ok(());
         }
+        self.ask_for_shared_memory(bytes)
+    }
+
+    #[cold]
+    fn ask_for_shared_memory(&self, bytes: u32) -> Result<(), DriverError> {
         self.context.enter()?;
         // SAFETY: a function of this context, which is current.
         let code = unsafe {

@@ -37,6 +37,8 @@ pub(crate) struct Grid {
     blocks: [usize; 3],
     /// The range is a multiple of the block in each dimension.
     divisible: bool,
+    /// It needs several sub-grids.
+    is_too_large: bool,
 }
 
 /// Work-items of a block, where the launch does not choose.
@@ -117,11 +119,14 @@ impl Grid {
                 gpu.multiprocessors as usize,
             ),
         };
-        let mut grid = Self { block, blocks: [0; 3], divisible: true };
-        for (axis, items) in block.into_iter().enumerate() {
+        let mut grid = Self { block, blocks: [1; 3], divisible: true, is_too_large: false };
+        // In the other dimensions there is one item, in one block.
+        for (axis, items) in block.into_iter().enumerate().take(launch.range.dimensions as usize) {
             let (blocks, rest) = divide(launch.range.xyz[axis], items);
-            grid.blocks[axis] = blocks + usize::from(rest != 0);
+            let blocks = blocks + usize::from(rest != 0);
+            grid.blocks[axis] = blocks;
             grid.divisible &= rest == 0;
+            grid.is_too_large |= blocks > gpu.max_grid_xyz[axis] as usize;
         }
         grid
     }
@@ -131,7 +136,6 @@ impl Grid {
     #[inline]
     pub(super) fn requirements<'a>(
         &self,
-        context: &Context,
         launch: &LaunchDesc<'a>,
         strict: bool,
     ) -> LaunchRequirements<'a> {
@@ -146,7 +150,7 @@ impl Grid {
             assumptions.block = self.threads();
         }
         LaunchRequirements {
-            sub_grids: self.is_too_large(context),
+            sub_grids: self.is_too_large,
             assumptions,
             groups: launch.groups.is_some(),
             demands_block: strict,
@@ -157,12 +161,6 @@ impl Grid {
     /// The threads of a block, as the driver takes them: no block has more than fit in this type.
     fn threads(&self) -> [u32; 3] {
         self.block.map(|items| items as u32)
-    }
-
-    /// Whether it needs several sub-grids.
-    #[inline]
-    fn is_too_large(&self, context: &Context) -> bool {
-        (0..3).any(|axis| self.blocks[axis] > context.gpu.max_grid_xyz[axis] as usize)
     }
 }
 
@@ -241,7 +239,7 @@ pub(crate) unsafe fn launch(
             parameters.push(std::ptr::from_ref(word).cast());
         }
     }
-    let in_sub_grids = grid.is_too_large(context);
+    let in_sub_grids = grid.is_too_large;
     if kernel.base {
         for axis in 0..3 {
             parameters.push(hidden_base.cast::<u64>().wrapping_add(axis).cast());

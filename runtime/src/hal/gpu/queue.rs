@@ -118,7 +118,7 @@ impl QueueOps for GpuQueue {
         grid: &Grid,
         strict: bool,
     ) -> LaunchRequirements<'a> {
-        grid.requirements(&self.stream.context, launch, strict)
+        grid.requirements(launch, strict)
     }
 
     #[inline]
