@@ -273,8 +273,14 @@ pub static SPIRV: &[Step] = &[
     OPTIMIZE,
     // For SPIR-V.
     Step::Target("drop-own-fences"),
-    Step::IfPanics(&[Step::Pass("segment-checks"), Step::Pass("join-bailouts")]),
+    Step::IfPanics(&[
+        Step::Pass("segment-checks"),
+        Step::Pass("join-bailouts"),
+        Step::Pass("join-guards"),
+    ]),
+    Step::Pass("narrow-counters"),
     Step::Pass("narrow-comparisons"),
+    Step::Pass("narrow-indices"),
     Step::Pass("demote-private-atomics"),
     Step::Pass("expand-mem-intrinsics"),
     Step::Target("trim-parameters"),
