@@ -62,37 +62,45 @@ impl<'m> Facts<'m> {
         let operand = |index| condition.operand(index);
         let is = |value: Value<'m>, number| value.as_unsigned() == Some(number);
         match condition.opcode() {
-            Some(Opcode::And) if holds => [0, 1].map(|it| self.add(operand(it), true, depth)),
-            Some(Opcode::Or) if !holds => [0, 1].map(|it| self.add(operand(it), false, depth)),
+            Some(Opcode::And) if holds => {
+                self.add(operand(0), true, depth);
+                self.add(operand(1), true, depth);
+            }
+            Some(Opcode::Or) if !holds => {
+                self.add(operand(0), false, depth);
+                self.add(operand(1), false, depth);
+            }
             Some(Opcode::Select) if holds && is(operand(2), 0) => {
-                [0, 1].map(|it| self.add(operand(it), true, depth))
+                self.add(operand(0), true, depth);
+                self.add(operand(1), true, depth);
             }
             Some(Opcode::Select) if !holds && is(operand(1), 1) => {
-                [0, 2].map(|it| self.add(operand(it), false, depth))
+                self.add(operand(0), false, depth);
+                self.add(operand(2), false, depth);
             }
             Some(Opcode::Select) if holds && is(operand(1), 0) => {
                 self.add(operand(0), false, depth);
-                return self.add(operand(2), true, depth);
+                self.add(operand(2), true, depth);
             }
-            Some(Opcode::Xor) if is(operand(1), 1) => {
-                return self.add(operand(0), !holds, depth);
+            Some(Opcode::Xor) if is(operand(1), 1) => self.add(operand(0), !holds, depth),
+            Some(Opcode::ICmp) => self.compare(condition, holds),
+            _ => {}
+        }
+    }
+
+    /// Adds what a comparison says that holds, or does not.
+    fn compare(&mut self, comparison: Value<'m>, holds: bool) {
+        let [a, b] = [0, 1].map(|index| without_extension(comparison.operand(index)));
+        match (comparison.icmp_predicate(), holds) {
+            (IntPredicate::UGE | IntPredicate::UGT, true)
+            | (IntPredicate::ULT | IntPredicate::ULE, false) => self.not_less.push((a, b)),
+            (IntPredicate::ULE | IntPredicate::ULT, true)
+            | (IntPredicate::UGT | IntPredicate::UGE, false) => self.not_less.push((b, a)),
+            (IntPredicate::EQ, true) | (IntPredicate::NE, false) => {
+                self.not_less.extend([(a, b), (b, a)]);
             }
-            Some(Opcode::ICmp) => {
-                let [a, b] = [0, 1].map(|it| without_extension(operand(it)));
-                match (condition.icmp_predicate(), holds) {
-                    (IntPredicate::UGE | IntPredicate::UGT, true)
-                    | (IntPredicate::ULT | IntPredicate::ULE, false) => self.not_less.push((a, b)),
-                    (IntPredicate::ULE | IntPredicate::ULT, true)
-                    | (IntPredicate::UGT | IntPredicate::UGE, false) => self.not_less.push((b, a)),
-                    (IntPredicate::EQ, true) | (IntPredicate::NE, false) => {
-                        self.not_less.extend([(a, b), (b, a)]);
-                    }
-                    _ => {}
-                }
-                return;
-            }
-            _ => return,
-        };
+            _ => {}
+        }
     }
 
     /// Whether a number is not less than another one.
@@ -200,10 +208,10 @@ impl<'m> LowerHalves<'m> {
 
     /// The lower half of a number of 64 bits, computed right behind it.
     pub fn of(&mut self, value: Value<'m>) -> Value<'m> {
-        self.to_depth(value, DEPTH)
+        self.made_of(value, DEPTH)
     }
 
-    fn to_depth(&mut self, value: Value<'m>, depth: usize) -> Value<'m> {
+    fn made_of(&mut self, value: Value<'m>, depth: usize) -> Value<'m> {
         let ty = value.context().int_type(32);
         if value.is_constant_int() {
             return ty.const_int(value.zext_value() & SHORT, false);
@@ -214,7 +222,7 @@ impl<'m> LowerHalves<'m> {
         let builder = Builder::before(behind(value));
         let new = match value.opcode() {
             Some(opcode) if depth > 0 && is_modular(value) => {
-                let mut half = |index| self.to_depth(value.operand(index), depth - 1);
+                let mut half = |index| self.made_of(value.operand(index), depth - 1);
                 match opcode {
                     Opcode::ZExt | Opcode::SExt => {
                         let is_signed = opcode == Opcode::SExt;
