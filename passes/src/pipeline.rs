@@ -293,6 +293,7 @@ pub static SPIRV: &[Step] = &[
     Step::Target("expand-fills"),
     Step::Target("separate-sides"),
     Step::Target("skip-rare-blocks"),
+    Step::Target("split-phis"),
     Step::Target("compare-addresses"),
     Step::Target("dump-optimized"),
 ];
