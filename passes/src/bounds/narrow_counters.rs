@@ -25,7 +25,7 @@
 //! A vector has half as many lanes of 64 bits. LLVM makes counters as wide as addresses, which costs
 //! nothing where one counter serves all.
 //!
-//! **Which.** Counters that begin with an [irregular](super::irregular) number, or go up to one.
+//! **Which.** Counters that begin with an irregular (`irregular.rs`) number, or go up to one.
 //! Neighbouring elements stay that: of a counter that begins with a work-item's place a driver knows
 //! that it goes up by one from work-item to work-item, and of one that may wrap it does not.
 //!

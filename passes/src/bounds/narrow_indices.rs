@@ -23,7 +23,7 @@
 //! not made may have any address. Other accesses need an index that is below 2³² by what it is
 //! computed of.
 //!
-//! **What is left alone.** Indices that are not certainly [irregular](super::irregular): elements that
+//! **What is left alone.** Indices that are not certainly irregular (`irregular.rs`): elements that
 //! follow each other are loaded at once, and of a sum of 32 bits, which may wrap, a driver does not
 //! know that they do.
 

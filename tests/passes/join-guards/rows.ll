@@ -53,15 +53,15 @@ meet:
   ret void
 }
 ; CHECK: @row
-; CHECK: %n = sub nuw i64 %end, %begin
-; CHECK-NEXT: %some = icmp ne i64 %n, 0
-; CHECK-NEXT: %0 = select i1 %fails, i1 false, i1 %some
-; CHECK-NEXT: br i1 %0, label %loop, label %1
-; CHECK: %doubled = fadd float %all, %all
-; CHECK-NEXT: %3 = xor i1 %inside, true
-; CHECK-NEXT: br label %1
-; CHECK: phi i1 [ %fails, %entry ], [ %3, %end.of.all ]
-; CHECK-NEXT: phi float [ 0.000000e+00, %entry ], [ %doubled, %end.of.all ]
-; CHECK-NEXT: br i1 %{{...}}, label %failed, label %join
+; CHECK: %0 = sub nuw i64 %end, %begin
+; CHECK-NEXT: %1 = icmp ne i64 %0, 0
+; CHECK-NEXT: %2 = select i1 %fails, i1 false, i1 %1
+; CHECK-NEXT: br i1 %2, label %loop, label %6
+; CHECK: %4 = fadd float %all, %all
+; CHECK-NEXT: %5 = xor i1 %inside, true
+; CHECK-NEXT: br label %6
+; CHECK: %7 = phi i1 [ %fails, %entry ], [ %5, %end.of.all ]
+; CHECK-NEXT: %8 = phi float [ 0.000000e+00, %entry ], [ %4, %end.of.all ]
+; CHECK-NEXT: br i1 %7, label %failed, label %join
 ; CHECK: @loads
 ; CHECK: br i1 %fails, label %failed, label %second
