@@ -86,7 +86,10 @@
 //! | `segment-checks` | [`bounds::segment_checks`]: removes checks of a place in a group that a branch on the place in a part of the group has decided (OpenCL) |
 //! | `narrow-checks` | [`bounds::narrow_checks`]: compares indices with lengths below 2^31 in 32 bits, and clamps them there (GPUs) |
 //! | `join-bailouts` | [`bounds::join_bailouts`]: makes one branch of successive checks whose failures are noted (OpenCL) |
+//! | `join-guards` | [`bounds::join_guards`]: looks at checks whose failures are noted behind the code that they guard (OpenCL) |
+//! | `narrow-counters` | [`bounds::narrow_counters`]: counts in 32 bits what stays below 2³², where work-items count different numbers (OpenCL) |
 //! | `narrow-comparisons` | [`bounds::narrow_comparisons`]: compares numbers that were extended from 32 bits in 32 bits (OpenCL) |
+//! | `narrow-indices` | [`bounds::narrow_indices`]: computes in 32 bits the indices of elements that do not follow each other from work-item to work-item (OpenCL) |
 //! | `infer-alignment` | [`gpu::infer_alignment`]: raises the alignment of accesses at addresses that advance by constant steps |
 //! | `no-return-atomics` | [`nvptx::no_return_atomics`]: makes no-return atomics of updates of global memory whose previous value nobody uses |
 //! | `hoist-loads` | [`nvptx::hoist_loads`]: requests global memory before the roots and quotients of a block |

@@ -273,8 +273,14 @@ pub static SPIRV: &[Step] = &[
     OPTIMIZE,
     // For SPIR-V.
     Step::Target("drop-own-fences"),
-    Step::IfPanics(&[Step::Pass("segment-checks"), Step::Pass("join-bailouts")]),
+    Step::IfPanics(&[
+        Step::Pass("segment-checks"),
+        Step::Pass("join-bailouts"),
+        Step::Pass("join-guards"),
+    ]),
+    Step::Pass("narrow-counters"),
     Step::Pass("narrow-comparisons"),
+    Step::Pass("narrow-indices"),
     Step::Pass("demote-private-atomics"),
     Step::Pass("expand-mem-intrinsics"),
     Step::Target("trim-parameters"),
@@ -287,6 +293,7 @@ pub static SPIRV: &[Step] = &[
     Step::Target("expand-fills"),
     Step::Target("separate-sides"),
     Step::Target("skip-rare-blocks"),
+    Step::Target("split-phis"),
     Step::Target("compare-addresses"),
     Step::Target("dump-optimized"),
 ];

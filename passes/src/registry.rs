@@ -17,8 +17,9 @@ use thiserror::Error;
 
 use crate::analysis::call_sites;
 use crate::bounds::{
-    clamped_checks, group_bailouts, group_versioning, join_bailouts, late_checks, loop_versioning,
-    merge_checks, narrow_checks, narrow_comparisons, segment_checks, strip_mine,
+    clamped_checks, group_bailouts, group_versioning, join_bailouts, join_guards, late_checks,
+    loop_versioning, merge_checks, narrow_checks, narrow_comparisons, narrow_counters,
+    narrow_indices, segment_checks, strip_mine,
 };
 use crate::check::{capabilities, device_check, exports, performance_lints, recursion};
 use crate::cpu::{forward_group_memory, lower_group_updates, split_at_barriers, unique_backedges};
@@ -97,7 +98,10 @@ pub static PASSES: &[Pass] = &[
     optional("segment-checks", "removes checks of a place in a group that a branch on the place in a part of the group has decided (OpenCL)", |module, _| Ok(segment_checks::run(module)?)),
     optional("narrow-checks", "compares indices with lengths below 2^31 in 32 bits, and clamps them there (GPUs)", |module, _| Ok(narrow_checks::run(module))),
     optional("join-bailouts", "makes one branch of successive checks whose failures are noted (OpenCL)", |module, _| { join_bailouts::run(module); Ok(()) }),
+    optional("join-guards", "looks at checks whose failures are noted behind the code that they guard (OpenCL)", |module, _| { join_guards::run(module); Ok(()) }),
+    optional("narrow-counters", "counts in 32 bits what stays below 2^32, where work-items count different numbers (OpenCL)", |module, _| { narrow_counters::run(module); Ok(()) }),
     optional("narrow-comparisons", "compares numbers that were extended from 32 bits in 32 bits (OpenCL)", |module, _| { narrow_comparisons::run(module); Ok(()) }),
+    optional("narrow-indices", "computes in 32 bits the indices of elements that do not follow each other from work-item to work-item (OpenCL)", |module, _| Ok(narrow_indices::run(module)?)),
     // cpu
     optional("split-at-barriers", "cuts kernels at barriers into loops over a group's work-items", |module, _| split_at_barriers::run(module)),
     optional("unique-backedges", "gives each loop one edge back to its header (CPU)", |module, _| { unique_backedges::run(module); Ok(()) }),

@@ -314,6 +314,62 @@ fn join_bailouts(
     })
 }
 
+/// The same: the check of the parts guards the loop over them.
+fn join_guards(
+    queue: &Queue,
+    ends: &Buffer<u32>,
+    from: &Buffer<f32>,
+    to: &mut Buffer<f32>,
+) -> Outcome {
+    let range = NdRange::new(GROUP, GROUP)?;
+    let all = (whole(ends), whole(from), whole(from), to);
+    queue.for_each_in(range, all, |item, (ends, from, others, to)| {
+        let shared = local_array!(item, f32; GROUP);
+        let (place, row) = (item.local_x(), item.x() / 32);
+        let (begin, end) = (ends[row] as usize, ends[row + 1] as usize);
+        let (from, others) = (&from[begin..end], &others[begin..end]);
+        let (mut sum, mut k) = (0.0, place % 32);
+        while k < from.len() {
+            sum += from[k] * others[k];
+            k += 32;
+        }
+        shared.set(place, sum);
+        item.barrier();
+        *to = shared.get(GROUP - 1 - place);
+    })
+}
+
+/// The same: rows are of different lengths.
+fn narrow_counters(
+    queue: &Queue,
+    ends: &Buffer<u32>,
+    from: &Buffer<f32>,
+    to: &mut Buffer<f32>,
+) -> Outcome {
+    let range = NdRange::new(GROUP, GROUP)?;
+    let all = (whole(ends), whole(from), whole(from), to);
+    queue.for_each_in(range, all, |item, (ends, from, others, to)| {
+        let shared = local_array!(item, f32; GROUP);
+        let (place, row) = (item.local_x(), item.x() / 32);
+        let (begin, end) = (ends[row] as usize, ends[row + 1] as usize);
+        let (from, others) = (&from[begin..end], &others[begin..end]);
+        let (mut sum, mut k) = (0.0, place % 32);
+        while k < from.len() {
+            sum += from[k] * others[k];
+            k += 32;
+        }
+        shared.set(place, sum);
+        item.barrier();
+        *to = shared.get(GROUP - 1 - place);
+    })
+}
+
+/// An element that several work-items have in common.
+fn narrow_indices(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
+    let range = NdRange::new(GROUP, GROUP)?;
+    queue.for_each_in(range, (whole(from), to), |item, (from, to)| *to = from[item.x() / 32])
+}
+
 /// The sums of rows of 32 work-items, halves by halves.
 fn narrow_comparisons(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
     let range = NdRange::new(GROUP, GROUP)?;
@@ -366,6 +422,9 @@ fn main() -> Result<(), schism::Error> {
     let places = Buffer::filled(&queue, GROUP, 5)?;
     group_bailouts(&queue, &places, &from, &mut to)?;
     join_bailouts(&queue, &numbers, &from, &mut to)?;
+    join_guards(&queue, &numbers, &from, &mut to)?;
+    narrow_counters(&queue, &numbers, &from, &mut to)?;
+    narrow_indices(&queue, &from, &mut to)?;
     narrow_comparisons(&queue, &from, &mut to)?;
     loop_versioning(&queue, &from, &mut row, side).map_err(Into::into)
 }

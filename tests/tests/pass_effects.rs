@@ -57,8 +57,12 @@ const EFFECTS: &[(&str, &[Effect])] = &[
 /// The same of passes for OpenCL's devices, whose SPIR-V has a line for each instruction ([`spirv`]).
 const OPENCL_EFFECTS: &[(&str, &[Effect])] = &[
     ("group-bailouts", &[Appears("__schism_bailout")]),
-    // Of conditional branches.
+    // Of conditional branches, and phis.
     ("join-bailouts", &[Fewer("op 250 ")]),
+    ("join-guards", &[More("op 245 ")]),
+    // Numbers are extended and cut.
+    ("narrow-counters", &[Fewer("op 113 ")]),
+    ("narrow-indices", &[More("op 113 ")]),
     // More bits are masked: in 32 bits, for the comparison.
     ("narrow-comparisons", &[More("op 199 ")]),
 ];

@@ -5,7 +5,7 @@ use std::error::Error;
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const USAGE: &str = "\
-usage: gpu_schism [--small|--medium] [--suite S] [--elements N] [--runs N] [--only KERNEL,…] [--clock device|host] [--precise] [--check]
+usage: gpu_schism [--small|--medium] [--suite S] [--elements N] [--runs N] [--only KERNEL,…] [--clock device|host|processor] [--precise] [--check]
   --small       sizes for a look at whether everything works
   --medium      sizes for a processor (not an option of CUDA's baseline)
   --suite S     tuned, the default: kernels that passes were measured with; breadth: kernels that none was made for;
@@ -14,7 +14,7 @@ usage: gpu_schism [--small|--medium] [--suite S] [--elements N] [--runs N] [--on
   --runs N      how often each kernel is timed
   --only K,…    these kernels only
   --clock C     device, the default: how long each launch took, as the device says; host: from before a launch to
-                after the wait for it
+                after the wait for it; processor: what all threads of the program computed meanwhile
   --precise     each kernel as it is by default, and not in other variants (this and the next are not the baseline's options:
                 they are about schism)
   --check       compare all results with the host's";
@@ -26,6 +26,21 @@ pub enum Clock {
     Device,
     /// From before submission of a launch to after waiting.
     Host,
+    /// The processor time of all threads of the program meanwhile: what else the machine does adds
+    /// little to it.
+    Processor,
+}
+
+impl Clock {
+    /// Its name, on the command line and in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Host => "host",
+            Self::Processor => "processor",
+        }
+    }
 }
 
 /// Which kernels run.
@@ -88,6 +103,7 @@ impl Settings {
                     clock = match value()?.as_str() {
                         "device" => Clock::Device,
                         "host" => Clock::Host,
+                        "processor" => Clock::Processor,
                         other => return Err(format!("there is no clock `{other}`").into()),
                     };
                 }

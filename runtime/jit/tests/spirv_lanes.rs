@@ -11,6 +11,8 @@ const EXECUTION_MODE: u16 = 16;
 const DECORATE: u16 = 71;
 const OR: u16 = 197;
 const STORE: u16 = 62;
+const TYPE_STRUCT: u16 = 30;
+const PHI: u16 = 245;
 
 /// The code for devices where one thread computes a group.
 fn on_thread(source: Source) -> Spirv {
@@ -168,6 +170,35 @@ fn a_level_of_a_tree_over_parts_of_a_group_has_no_check() {
     // One of the 17 may be the work-item 240.
     assert!(needs(17, [256, 1, 1]));
     assert!(needs(16, [0; 3]));
+}
+
+#[test]
+fn no_phi_is_a_structure() {
+    let code = on_thread(kernel(
+        "declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)",
+        "br label %begin
+       begin:
+         %own = load i64, ptr %to, align 8
+         %is.own = icmp ugt i64 %own, %x
+         br i1 %is.own, label %then, label %meet
+       then:
+         %product = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %own, i64 %n)
+         store volatile i64 7, ptr %to, align 8
+         br label %meet
+       meet:
+         %both = phi { i64, i1 } [ %product, %then ], [ { i64 13, i1 false }, %begin ]
+         %low = extractvalue { i64, i1 } %both, 0
+         %over = extractvalue { i64, i1 } %both, 1
+         %chosen = select i1 %over, i64 3, i64 %low
+         store volatile i64 %chosen, ptr %to, align 8",
+    ));
+    let all = instructions(&code);
+    let structures: Vec<u32> =
+        all.iter().filter(|(op, _)| *op == TYPE_STRUCT).map(|(_, operands)| operands[0]).collect();
+    let phis: Vec<u32> =
+        all.iter().filter(|(op, _)| *op == PHI).map(|(_, operands)| operands[0]).collect();
+    assert!(phis.len() > 1 && !structures.is_empty(), "{}", code.text());
+    assert!(!phis.iter().any(|ty| structures.contains(ty)), "{}", code.text());
 }
 
 #[test]

@@ -39,3 +39,22 @@ define i1 @long(i64 %k, i32 %n.32) {
 ; CHECK: icmp ult i64 %n, 100
 ; CHECK: @long
 ; CHECK: icmp ult i64 %k, %n
+; With what branches say: the end is not in front of the begin, and not behind the slice's.
+define i1 @branches(i64 "schism.narrow" %len, i32 %begin.32, i32 %end.32) {
+entry:
+  %begin = zext i32 %begin.32 to i64
+  %end = zext i32 %end.32 to i64
+  %in.order = icmp uge i32 %end.32, %begin.32
+  %inside = icmp uge i64 %len, %end
+  %all = select i1 %in.order, i1 %inside, i1 false
+  br i1 %all, label %well, label %ill
+well:
+  %n = sub nsw i64 %end, %begin
+  %is.small = icmp ult i64 %n, %len
+  ret i1 %is.small
+ill:
+  ret i1 false
+}
+; CHECK: @branches
+; CHECK: icmp uge i32 %0, %end.32
+; CHECK: icmp ult i32 %2, %0

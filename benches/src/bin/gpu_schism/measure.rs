@@ -7,7 +7,7 @@
 //! | `kernel`, `type`, `size` | the measurement |
 //! | `variant` | `precise`, `relaxed`, `specialised` (precise, and sizes are constants); the baselines say `nofma`, `fma`, `opencl` |
 //! | `bytes` | the minimum that a run must read and write; 0 if memory is not the limit |
-//! | `clock` | `device` or `host` |
+//! | `clock` | `device`, `host` or `processor` |
 //! | `median`, `min`, `p95` | seconds of a run, over `runs` timed ones after [`WARM_UP`] others |
 //! | `first` | seconds of the very first run on the host's clock, in which the kernel is compiled or loaded |
 //! | `bits` | checksum of a sample of the result, bit by bit |
@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use schism::prelude::*;
 use schism::{Error, Math, Specialized};
+use schism_bench::cpu::processor_time;
 
 use crate::Outcome;
 use crate::breadth;
@@ -167,7 +168,7 @@ impl Bench {
         // A timed queue times each launch.
         let queue = match self.settings.clock {
             Clock::Device => self.queue.with_timing(),
-            Clock::Host => self.queue.clone(),
+            Clock::Host | Clock::Processor => self.queue.clone(),
         };
         let one = self.settings.precise;
         let wanted = move |variant: &&Variant| wanted && (!one || **variant == Variant::Precise);
@@ -219,18 +220,19 @@ impl Run<'_> {
         let clock = self.bench.settings.clock;
         // The first on the host's clock, whatever the others use.
         let mut once = |clock| -> Outcome<f64> {
-            let start = Instant::now();
+            let (start, used) = (Instant::now(), processor_time());
             let launches = run()?;
-            let host = start.elapsed();
-            let time = match clock {
-                Clock::Host => host,
+            let (host, used) = (start.elapsed(), processor_time() - used);
+            Ok(match clock {
+                Clock::Host => host.as_secs_f64(),
+                Clock::Processor => used,
                 Clock::Device => launches
                     .iter()
                     .map(Event::duration)
                     .sum::<Option<Duration>>()
-                    .ok_or("the device does not tell how long a launch took")?,
-            };
-            Ok(time.as_secs_f64())
+                    .ok_or("the device does not tell how long a launch took")?
+                    .as_secs_f64(),
+            })
         };
         let first = once(Clock::Host)?;
         for _ in 1..WARM_UP {
@@ -260,7 +262,7 @@ impl Run<'_> {
             Variant::Relaxed => "relaxed",
             Variant::Specialised => "specialised",
         };
-        let clock = if times.clock == Clock::Device { "device" } else { "host" };
+        let clock = times.clock.name();
         let (median, min, p95) = (times.at(0.5), times.at(0.0), times.at(0.95));
         let (first, runs) = (times.first, times.sorted.len());
         println!(

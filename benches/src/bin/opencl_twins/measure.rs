@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use schism_bench::cpu::processor_time;
 use schism_bench::gpu::settings::{Clock, Settings};
 use schism_bench::opencl::{Buffer, Device, Kernel};
 
@@ -131,13 +132,14 @@ impl Bench {
             return Ok(());
         }
         let once = |clock| -> Outcome<f64> {
-            let start = Instant::now();
+            let (start, used) = (Instant::now(), processor_time());
             let launch =
                 |stage: &Stage| self.device.launch(&stage.kernel, stage.global, stage.local);
             let launches: Vec<_> = stages.iter().map(launch).collect::<Outcome<_>>()?;
             self.device.finish()?;
             match clock {
                 Clock::Host => Ok(start.elapsed().as_secs_f64()),
+                Clock::Processor => Ok(processor_time() - used),
                 Clock::Device => launches.iter().map(|launch| launch.seconds()).sum(),
             }
         };
@@ -161,7 +163,7 @@ impl Bench {
             sum += value;
         }
         let Case { kernel, element, size, bytes } = case;
-        let clock = if self.settings.clock == Clock::Device { "device" } else { "host" };
+        let clock = self.settings.clock.name();
         let (median, min, p95) = (at(0.5), at(0.0), at(0.95));
         println!(
             "result kernel={kernel} variant=opencl type={} size={size} bytes={bytes} clock={clock} \

@@ -30,7 +30,7 @@ use crate::setup;
 
 /// How it is used.
 const USAGE: &str = "\
-usage: cargo schism bench opencl [PAIRS] [--small] [--full] [--elements N] [--runs N] [--only KERNEL,…] [--clock device|host]
+usage: cargo schism bench opencl [PAIRS] [--small] [--full] [--elements N] [--runs N] [--only KERNEL,…] [--clock device|host|processor]
        cargo schism bench opencl --lowering [KERNEL]   only how long stage 2 takes to make SPIR-V and PTX, for each kernel
 
 Sizes are for a processor; --full takes those of `bench gpu`. The driver is the one that SCHISM_OPENCL names, or Intel's, which

@@ -21,6 +21,7 @@ mod group_memory;
 mod lower;
 mod rare_blocks;
 mod sides;
+mod split_phis;
 mod wide;
 
 use std::ffi::{CStr, CString};
@@ -142,6 +143,7 @@ impl Target for Spirv {
                     sides::separate(module, &state.entry()?.name);
                 }
             }
+            "split-phis" => split_phis::split(module),
             "expand-fills" => fills::expand(context, module)?,
             "expand-panics" => {
                 let groups = state.entry()?.flags & GPU_GROUPS != 0;
