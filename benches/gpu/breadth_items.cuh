@@ -231,6 +231,25 @@ __global__ void chunks_kernel(const float* __restrict__ matrix, const float* __r
     to[i] = sum;
 }
 
+__global__ void until_kernel(const float* __restrict__ matrix, const float* __restrict__ weights, float* __restrict__ to, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const float* row = matrix + size_t(i) * ROW;
+    float sum = -0.0f;
+    for (int k = 0; k < ROW && row[k] < 0.95f; k++) sum += row[k] * weights[k];
+    to[i] = sum;
+}
+
+__global__ void pieces_kernel(const float* __restrict__ matrix, const float* __restrict__ weights, float* __restrict__ to, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const float* row = matrix + size_t(i) * ROW;
+    float sum = -0.0f;
+    for (int k = 0; k < ROW / 8; k++)
+        for (int j = 0; j < 3; j++) sum += row[8 * k + 7 - j] * weights[3 * k + j];
+    to[i] = sum;
+}
+
 // ---- Random numbers, and loops of unknown length
 
 __global__ void monte_carlo_kernel(uint32_t* __restrict__ to, uint32_t points, int n) {
@@ -259,6 +278,59 @@ __global__ void collatz_kernel(uint32_t* __restrict__ to, int n) {
         count++;
     }
     to[i] = count;
+}
+
+__global__ void quotients_kernel(uint32_t* __restrict__ to, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    using Wide = unsigned __int128;
+    uint64_t state = (uint64_t(i) + 1) * 0x9e3779b97f4a7c15ull;
+    auto next = [&] {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        return Wide(state);
+    };
+    Wide sum = 0;
+    for (int round = 0; round < 16; round++) {
+        Wide number = next() << 64;
+        number |= next();
+        Wide divisor = next() << 64;
+        divisor |= next();
+        divisor = divisor >> (8 * round) | 1;
+        sum ^= number / divisor ^ number % divisor;
+    }
+    to[i] = uint32_t(sum ^ sum >> 32 ^ sum >> 64 ^ sum >> 96);
+}
+
+struct Crc {
+    uint32_t of[256];
+};
+
+constexpr Crc make_crc() {
+    Crc table{};
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t rest = byte;
+        for (int bit = 0; bit < 8; bit++) rest = rest >> 1 ^ (rest & 1 ? 0xedb88320u : 0u);
+        table.of[byte] = rest;
+    }
+    return table;
+}
+
+// Threads look at different places, so it is no `__constant__`.
+__device__ const Crc CRC = make_crc();
+
+__global__ void crc_kernel(uint32_t* __restrict__ to, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    uint32_t state = uint32_t(i) | 1, rest = ~0u;
+    for (int word = 0; word < 64; word++) {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        for (int byte = 0; byte < 4; byte++) rest = rest >> 8 ^ CRC.of[(rest ^ state >> (8 * byte)) & 0xff];
+    }
+    to[i] = ~rest;
 }
 
 // ---- Graphs and words
@@ -448,7 +520,8 @@ inline void filters(Bench& bench) {
 
 inline void chains(Bench& bench) {
     const std::pair<const char*, void (*)(const float*, const float*, float*, int)> all[] = {
-        {"chain", chain_kernel}, {"windows", windows_kernel}, {"chunks", chunks_kernel}};
+        {"chain", chain_kernel}, {"windows", windows_kernel}, {"chunks", chunks_kernel},
+        {"until", until_kernel}, {"pieces", pieces_kernel}};
     const size_t n = bench.settings.size(1 << 20, 1 << 10);
     for (auto [name, kernel] : all) {
         if (!bench.settings.wants(name)) continue;
@@ -470,6 +543,14 @@ inline void random(Bench& bench) {
         const size_t n = bench.settings.size(1 << 22, 1 << 10);
         Buffer<uint32_t> to(n);
         measure(bench, "collatz", "u32", n, 0, to, [&] { collatz_kernel<<<blocks(n), GROUP>>>(to.data, int(n)); });
+    }
+    const std::pair<const char*, void (*)(uint32_t*, int)> all[] = {{"quotients", quotients_kernel}, {"crc", crc_kernel}};
+    for (auto [name, kernel] : all) {
+        if (!bench.settings.wants(name)) continue;
+        const size_t n = bench.settings.size(1 << 20, 1 << 10);
+        Buffer<uint32_t> to(n);
+        auto of = kernel;
+        measure(bench, name, "u32", n, 0, to, [&] { of<<<blocks(n), GROUP>>>(to.data, int(n)); });
     }
 }
 

@@ -25,11 +25,24 @@ fn chunks(row: &[f32], weights: &[f32]) -> f32 {
     pairs.map(|(a, b)| a.iter().product::<f32>() * b.iter().sum::<f32>()).sum()
 }
 
-/// Measures `chain`, `windows` and `chunks`.
+/// The dot product with the weights, up to the first large element.
+fn until(row: &[f32], weights: &[f32]) -> f32 {
+    row.iter().take_while(|a| **a < 0.95).zip(weights).map(|(a, b)| a * b).sum()
+}
+
+/// The dot product of the last three of each eight elements, the last one first, with the weights.
+fn pieces(row: &[f32], weights: &[f32]) -> f32 {
+    let last = row.chunks_exact(8).flat_map(|piece| piece.iter().rev().take(3));
+    last.zip(weights).map(|(a, b)| a * b).sum()
+}
+
+/// Measures `chain`, `windows`, `chunks`, `until` and `pieces`.
 pub fn run(bench: &Bench) -> Outcome {
     measure(bench, "chain", chain)?;
     measure(bench, "windows", windows)?;
-    measure(bench, "chunks", chunks)
+    measure(bench, "chunks", chunks)?;
+    measure(bench, "until", until)?;
+    measure(bench, "pieces", pieces)
 }
 
 fn measure<F>(bench: &Bench, kernel: &'static str, of_row: F) -> Outcome
