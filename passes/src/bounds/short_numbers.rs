@@ -134,8 +134,8 @@ impl<'m> Facts<'m> {
     fn computed(&self, value: Value<'m>, depth: usize) -> Option<u64> {
         let of = |index| self.most_to(value.operand(index), depth);
         let constant = |index: u32| value.operand(index).as_unsigned();
-        let bits =
-            |most: u64| most.checked_add(1).map_or(u64::MAX, |it| it.next_power_of_two() - 1);
+        // All bits that a number may have.
+        let bits = |most: u64| u64::MAX.checked_shr(most.leading_zeros()).unwrap_or(0);
         if is_marked(value) {
             return Some(NARROW_MOST);
         }

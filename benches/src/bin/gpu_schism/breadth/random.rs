@@ -48,7 +48,7 @@ fn quotients(seed: usize) -> u32 {
     for round in 0..16 {
         let number = next() << 64 | next();
         let divisor = (next() << 64 | next()) >> (8 * round) | 1;
-        sum ^= number / divisor ^ number % divisor;
+        sum ^= (number / divisor) ^ (number % divisor);
     }
     (sum ^ sum >> 32 ^ sum >> 64 ^ sum >> 96) as u32
 }
