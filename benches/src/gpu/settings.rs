@@ -104,7 +104,7 @@ impl Settings {
                         "device" => Clock::Device,
                         "host" => Clock::Host,
                         "processor" => Clock::Processor,
-                        other => return Err(format!("there is no clock `{other}`").into()),
+                        other => return Err(format!("there is no clock `{other}`: device, host or processor").into()),
                     };
                 }
                 "--suite" => {

@@ -95,6 +95,18 @@ impl<'m> Block<'m> {
         self.first().expect("internal error: an empty block")
     }
 
+    /// The first instruction that is no phi, of a block that ends.
+    ///
+    /// # Panics
+    /// If it has phis only.
+    #[track_caller]
+    pub fn first_non_phi(self) -> Value<'m> {
+        let mut first = self.instructions().into_iter();
+        first
+            .find(|instruction| instruction.opcode() != Some(Opcode::Phi))
+            .expect("internal error: a block without an end")
+    }
+
     /// The instructions, as they are now.
     pub fn instructions(self) -> Vec<Value<'m>> {
         // SAFETY: the block is live, and nothing changes it during the walk.

@@ -348,8 +348,7 @@ fn sink<'m>(cfg: &Cfg<'m>, block: Block<'m>, ahead: usize) {
         let uses = instruction.use_blocks();
         if is_arithmetic(instruction) && !uses.is_empty() && uses.iter().all(is_ahead) {
             instruction.remove_from_block();
-            let first = go.instructions().into_iter().find(|one| one.opcode() != Some(Opcode::Phi));
-            Builder::before(first.expect("a block has an end")).insert(instruction);
+            Builder::before(go.first_non_phi()).insert(instruction);
         }
     }
 }

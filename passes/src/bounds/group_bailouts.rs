@@ -65,7 +65,13 @@ use crate::ir::cfg::Cfg;
 use crate::spec::target::{GROUP_BARRIER, SPIRV};
 
 /// What the names of notes begin with.
-pub(crate) const NOTE: &str = "__schism_bailout.";
+const NOTE: &str = "__schism_bailout.";
+
+/// Whether failed checks are noted in the function's module.
+pub(crate) fn has_notes(function: Value<'_>) -> bool {
+    let globals = function.module().globals();
+    globals.iter().any(|global| global.is_used() && global.name().starts_with(NOTE))
+}
 
 /// The address space of a group's memory, and that of a work-item.
 const GROUP_SPACE: u32 = SPIRV.local;

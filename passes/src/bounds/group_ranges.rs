@@ -23,9 +23,7 @@ use schism_llvm::{
 use crate::analysis::scev::Emit;
 use crate::ir::cfg::{Cfg, Loop};
 use crate::nvptx::launch_bounds::BLOCK;
-
-/// A work-item's place in the grid, where the device has it as a value.
-const THREAD_ID: &str = "llvm.spv.thread.id.i64";
+use crate::spec::target::THREAD_ID;
 
 /// The size of a group along an axis. The register of NVIDIA's promises at most 1024.
 const GROUP_SIZE: &str = "llvm.spv.workgroup.size";

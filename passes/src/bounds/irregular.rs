@@ -7,9 +7,10 @@ use std::collections::HashMap;
 
 use schism_llvm::{Opcode, Value};
 
-/// A work-item's place in its group, and in its range.
+use crate::spec::target::THREAD_ID;
+
+/// A work-item's place in its group.
 const TID: &str = "llvm.nvvm.read.ptx.sreg.tid.x";
-const PLACE: &str = "llvm.spv.thread.id.i64";
 
 /// What was found out of a function's values.
 #[derive(Default)]
@@ -79,7 +80,7 @@ impl<'m> Irregular<'m> {
                 let axis = value.args().first().and_then(|axis| axis.as_unsigned());
                 value.callee().is_some_and(|callee| match &*callee.name() {
                     TID => true,
-                    PLACE => axis == Some(0),
+                    THREAD_ID => axis == Some(0),
                     _ => value.args().into_iter().any(|it| self.varies(it)),
                 })
             }

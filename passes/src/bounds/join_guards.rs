@@ -40,7 +40,7 @@ use inkwell::module::Module;
 use schism_llvm::{AsModule, Block, Builder, Opcode, Value};
 
 use crate::analysis::effects::is_computed;
-use crate::bounds::group_bailouts::{NOTE, bailout};
+use crate::bounds::group_bailouts::{bailout, has_notes};
 use crate::ir::cfg::Cfg;
 
 /// Runs the pass over a module.
@@ -50,9 +50,7 @@ pub fn run(module: &Module<'_>) {
 
 /// Runs the pass over one function.
 fn run_on(function: Value<'_>) {
-    let notes = function.module().globals();
-    let has_notes = notes.iter().any(|note| note.is_used() && note.name().starts_with(NOTE));
-    if function.is_declaration() || !has_notes {
+    if function.is_declaration() || !has_notes(function) {
         return;
     }
     while join_one(&Cfg::of(function)) {}

@@ -122,10 +122,7 @@ impl<'m> Counter<'m> {
         let builder = Builder::before(next);
         let new_next = builder.add(new, ty.const_int(step, false));
         let wide_next = builder.zext(new_next, phi.ty());
-        let first =
-            phi.block().instructions().into_iter().find(|it| it.opcode() != Some(Opcode::Phi));
-        let wide =
-            Builder::before(first.expect("a block ends in a terminator")).zext(new, phi.ty());
+        let wide = Builder::before(phi.block().first_non_phi()).zext(new, phi.ty());
         for (start, from) in phi.incoming_edges() {
             let start = if start == next { new_next } else { halves.of(start) };
             new.add_incoming(start, from);

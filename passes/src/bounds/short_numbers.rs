@@ -288,9 +288,8 @@ fn behind(value: Value<'_>) -> Value<'_> {
         let first = front.into_iter().find(|one| one.opcode() != Some(Opcode::Alloca));
         return first.expect("a block ends in a terminator");
     }
-    let mut next = value.next().expect("a block ends in a terminator");
-    while next.opcode() == Some(Opcode::Phi) {
-        next = next.next().expect("a block ends in a terminator");
+    if value.opcode() == Some(Opcode::Phi) {
+        return value.block().first_non_phi();
     }
-    next
+    value.next().expect("a block ends in a terminator")
 }

@@ -84,6 +84,9 @@ pub struct AddressSpaces {
 /// LLVM's number of the calling convention of a kernel in PTX.
 pub(crate) const PTX_KERNEL: u32 = 71;
 
+/// LLVM's place of a work-item in the grid along an axis, where the device has it as a value.
+pub const THREAD_ID: &str = "llvm.spv.thread.id.i64";
+
 /// LLVM's barrier of a whole group on [`NVPTX`], which [`SPIRV`] has from there.
 pub const GROUP_BARRIER: &str = "llvm.nvvm.barrier.cta.sync.aligned.all";
 

@@ -466,8 +466,7 @@ fn apply<'m>(cfg: &Cfg<'m>, found: &Found<'m>) {
     let stays = exit(cfg, of, of.latch).is_some_and(|(_, _, stays)| stays);
     let predicate = if stays { IntPredicate::NE } else { IntPredicate::EQ };
     last.set_operand(0, builder.icmp(predicate, next, count));
-    let behind = header.instructions().into_iter().find(|one| one.opcode() != Some(Opcode::Phi));
-    builder.position_before(behind.unwrap_or(last));
+    builder.position_before(header.first_non_phi());
     for (phi, value) in &found.phis {
         let start = phi.incoming(preheader).expect("a loop's phi has an edge from before");
         let new = nth(&builder, start, &value.step, iteration).with_name(&phi.name());

@@ -9,6 +9,7 @@ use schism_jit_abi::{
     GPU_RANGE, NARROW, PARAM_BYTES, PARAM_INTEGER, PARAM_POINTER, Param,
 };
 use schism_passes::nvptx::launch_bounds::BLOCK;
+use schism_passes::spec::target::THREAD_ID;
 
 use super::{PtxOptions, message, sub_group};
 use crate::cpu::work_loop::{
@@ -22,9 +23,6 @@ use crate::kinds::{TypeKind, param_kinds};
 use crate::module::Module;
 use crate::{JitError, Request};
 use schism_llvm::{Context, Opcode, Value};
-
-/// LLVM's intrinsic for a work-item's place in the grid, where the device has it as a value.
-pub const THREAD_ID: &str = "llvm.spv.thread.id.i64";
 
 /// Passes values known in the entry only to functions that are not inlined into it.
 const KEEP: &str = "schism.keep";

@@ -50,9 +50,7 @@ fn split_one<'m>(phi: Value<'m>) {
         }
     }
     if phi.is_used() {
-        let mut rest = phi.block().instructions().into_iter();
-        let first = rest.find(|it| it.opcode() != Some(Opcode::Phi));
-        let builder = Builder::before(first.expect("a block ends in a terminator"));
+        let builder = Builder::before(phi.block().first_non_phi());
         let mut whole = phi.ty().poison();
         for (index, field) in (0..).zip(&fields) {
             whole = builder.insert_value(whole, *field, index);

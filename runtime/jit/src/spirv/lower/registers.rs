@@ -20,9 +20,8 @@ use rspirv::spirv::{
 };
 use schism_llvm::{TypeKind, Value};
 
-use crate::ptx::entry::THREAD_ID;
-
 pub use schism_passes::spec::target::GROUP_BARRIER as BARRIER;
+use schism_passes::spec::target::THREAD_ID;
 
 use super::{Lowered, Lowering, refuse};
 
