@@ -104,7 +104,12 @@ impl Settings {
                         "device" => Clock::Device,
                         "host" => Clock::Host,
                         "processor" => Clock::Processor,
-                        other => return Err(format!("there is no clock `{other}`: device, host or processor").into()),
+                        other => {
+                            return Err(format!(
+                                "there is no clock `{other}`: device, host or processor"
+                            )
+                            .into());
+                        }
                     };
                 }
                 "--suite" => {
