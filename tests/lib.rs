@@ -63,6 +63,7 @@ pub mod random_ir;
 pub mod random_lanes;
 pub mod random_loops;
 pub mod random_rows;
+pub mod random_states;
 pub mod skip;
 pub mod spirv;
 pub mod sub_groups;

@@ -119,11 +119,13 @@ const LANE_BOUNDS: Step = Step::IfPanics(&[
     Step::Pass("merge-checks"),
 ]);
 
-/// The form in which checks are seen.
+/// The form in which checks are seen. `correlated-propagation` for loops over `a..=b`: only the last
+/// iteration does not count up, and no other one comes behind it.
 const CANONICALIZE_LOOPS: Step = llvm_for_machine(
     "llvm-canonicalize-loops",
     "function<eager-inv>(lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,constraint-elimination,\
-     simplifycfg,loop-mssa(loop-instsimplify,licm,loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>)",
+     simplifycfg,loop-mssa(loop-instsimplify,licm,loop-rotate,licm),correlated-propagation,simplifycfg,\
+     instcombine<no-verify-fixpoint>)",
 );
 
 /// Checks out of whole kernels, before [`BOUNDS`] clones the loops of what stays checked.
@@ -200,6 +202,7 @@ pub static PTX: &[Step] = &[
     // condition was decided before. So it is done once, early and without the target.
     // `convergent` calls are not cloned by it.
     THREAD_JUMPS,
+    Step::Pass("thread-headers"),
     Step::Target("compare-addresses"),
     Step::Target("name-kernel"),
     Step::Pass("address-spaces"),

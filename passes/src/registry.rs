@@ -33,7 +33,7 @@ use crate::frontend::{
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
     infer_alignment, lower_local_memory, merge_panic_exits, narrow_division, panic_sites,
-    select_elements, superblocks, unroll_hints, unroll_private_arrays,
+    select_elements, superblocks, thread_headers, unroll_hints, unroll_private_arrays,
 };
 use crate::nvptx::{
     circular_statics, hoist_loads, launch_bounds, no_return_atomics, separate_bytes,
@@ -113,6 +113,7 @@ pub static PASSES: &[Pass] = &[
     pass("lower-local-memory", "places the local memory of a work-group in one symbol, with offsets for pointers (CUDA)", |module, cx| { Ok(lower_local_memory::run(module, &cx.kernels(), cx.local_align())?) }),
     pass("panic-sites", "turns panics that show plain values into static descriptors and scalars", |module, _| Ok(panic_sites::run(module))),
     pass("merge-panic-exits", "lets all panics of a function leave by one block", |module, _| Ok(merge_panic_exits::run(module))),
+    optional("thread-headers", "threads jumps across loop headers, where the state of an iterator is known (GPUs)", |module, _| Ok(thread_headers::run(module)?)),
     optional("superblocks", "speculates the fast paths of several rare-case operations in one straight-line block", |module, _| Ok(superblocks::run(module))),
     optional("infer-alignment", "raises the alignment of accesses at addresses that advance by constant steps", |module, _| Ok(infer_alignment::run(module)?)),
     optional("narrow-division", "divides trip counts that fit into 32 bits in 32 bits", |module, _| Ok(narrow_division::run(module))),

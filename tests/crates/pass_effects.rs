@@ -262,6 +262,15 @@ fn clamped_checks(
     })
 }
 
+/// A chain whose `next` finds out each time which piece it is in.
+fn thread_headers(queue: &Queue, from: &Buffer<f32>, by: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
+    queue.for_each((0.., to, whole(from), whole(by)), |(row, to, from, by)| {
+        let pieces = from[row * 64..][..64].chunks_exact(8);
+        let last = pieces.flat_map(|piece| piece.iter().rev().take(3));
+        *to = last.zip(by).map(|(a, b)| a * b).sum();
+    })
+}
+
 /// Updates whose previous values nobody uses, in a loop with a check.
 fn no_return_atomics(queue: &Queue, places: &Buffer<u32>, counts: &mut Buffer<u32>) -> Outcome {
     let counts = counts.atomic_view();
@@ -416,6 +425,7 @@ fn main() -> Result<(), schism::Error> {
     let texts = Buffer::filled(&queue, side, [7; 16])?;
     separate_bytes(&queue, &texts, &mut Buffer::filled(&queue, side, 0)?)?;
     clamped_checks(&queue, &from, &mut to, side)?;
+    thread_headers(&queue, &from, &from, &mut row)?;
     let mut words = Buffer::filled(&queue, side + 1, 0)?;
     unroll_private_arrays(&queue, &numbers, &mut words)?;
     no_return_atomics(&queue, &numbers, &mut words)?;

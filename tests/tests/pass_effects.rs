@@ -51,6 +51,7 @@ const EFFECTS: &[(&str, &[Effect])] = &[
     ("launch-bounds", &[Appears(".minnctapersm")]),
     ("separate-bytes", &[More("ld.global.nc.b8")]),
     ("clamped-checks", &[More("bra")]),
+    ("thread-headers", &[More("ld.global.nc")]),
     ("no-return-atomics", &[Appears("red.global.min.u32"), Disappears("atom.global.min.u32")]),
 ];
 

@@ -1,7 +1,9 @@
 //! Random loops with checks, before and after the passes that move checks: the same results, and
 //! the same panics at the same time. And random work-items in lanes, and random private arrays in registers.
 
-use schism_tests::{random_elements, random_gathers, random_lanes, random_loops, random_rows};
+use schism_tests::{
+    random_elements, random_gathers, random_lanes, random_loops, random_rows, random_states,
+};
 
 #[test]
 fn loops_do_after_the_passes_what_they_did_before() {
@@ -55,6 +57,21 @@ fn loops_whose_checks_are_looked_at_late_do_the_same() {
     }
     // Otherwise nothing was tested.
     assert!(late >= 60, "{late} of 80");
+}
+
+#[test]
+fn state_machines_do_the_same_with_their_jumps_threaded() {
+    let count = std::env::var("SCHISM_TEST_STATES").ok().and_then(|count| count.parse().ok());
+    let (mut threaded, count) = (0, count.unwrap_or(300));
+    for seed in 0..count {
+        match random_states::check(seed) {
+            Ok(is_threaded) => threaded += usize::from(is_threaded),
+            Err(failure) => panic!("{failure}"),
+        }
+    }
+    println!("{threaded} of {count} threaded");
+    // Otherwise nothing was tested.
+    assert!(10 * threaded >= count as usize, "{threaded} of {count}");
 }
 
 #[test]

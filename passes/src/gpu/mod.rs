@@ -11,5 +11,6 @@ pub mod narrow_division;
 pub mod panic_sites;
 pub mod select_elements;
 pub mod superblocks;
+pub mod thread_headers;
 pub mod unroll_hints;
 pub mod unroll_private_arrays;
