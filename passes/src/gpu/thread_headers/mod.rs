@@ -83,6 +83,9 @@ const BLOCKS: usize = 6;
 /// How many instructions are copied for an edge.
 const INSTRUCTIONS: usize = 40;
 
+/// How many blocks a nest has.
+const NEST: usize = 256;
+
 /// How many instructions the edges of a nest lead through.
 const GROWTH: usize = 300;
 
@@ -164,36 +167,34 @@ fn plan<'m>(cfg: &Cfg<'m>) -> Vec<Thread<'m>> {
         let headers = loops.iter().map(|one| one.header).filter(|it| outer.blocks.contains(it));
         let nest = Nest { cfg, outer, headers: headers.collect() };
         // What leads to a header, or what leads to it through blocks where edges meet before.
-        let to_headers = nest.threads(&nest.headers);
-        let to_others = || {
-            let meet = |block: &usize| cfg.predecessors[*block].len() > 1;
-            nest.threads(&outer.blocks.iter().copied().filter(meet).collect::<Vec<_>>())
-        };
-        for threads in [to_headers, to_others()] {
-            if threads.iter().any(|it| nest.is_back(it)) && stays_reducible(cfg, &found, &threads) {
-                found.extend(threads);
-                break;
-            }
-        }
+        let meet = |block: &usize| cfg.predecessors[*block].len() > 1;
+        let meetings: Vec<usize> = outer.blocks.iter().copied().filter(meet).collect();
+        let threads = [&nest.headers, &meetings].into_iter().find_map(|to| {
+            let threads = nest.threads(to);
+            let changes = threads.iter().any(|it| nest.is_back(it));
+            (changes && stays_reducible(cfg, &found, &threads)).then_some(threads)
+        });
+        found.extend(threads.into_iter().flatten());
     }
     found
 }
 
 /// Whether a nest may get other loops.
 fn may_change(cfg: &Cfg<'_>, nest: &NaturalLoop) -> bool {
-    nest.blocks.iter().all(|&number| {
-        let block = cfg.blocks[number];
-        let end = block.end();
-        let is_told = [metadata::UNROLL_DISABLE, metadata::UNROLL_FULL, metadata::UNROLL_COUNT]
-            .into_iter()
-            .any(|property| metadata::has(end, property));
-        let is_convergent = |one: Value<'_>| {
-            one.opcode() == Some(Opcode::Call)
-                && (one.has_call_attribute("convergent")
-                    || one.callee().is_none_or(|it| it.has_function_attribute("convergent")))
-        };
-        !is_told && !block.instructions().into_iter().any(is_convergent)
-    })
+    nest.blocks.len() <= NEST
+        && nest.blocks.iter().all(|&number| {
+            let block = cfg.blocks[number];
+            let end = block.end();
+            let is_told = [metadata::UNROLL_DISABLE, metadata::UNROLL_FULL, metadata::UNROLL_COUNT]
+                .into_iter()
+                .any(|property| metadata::has(end, property));
+            let is_convergent = |one: Value<'_>| {
+                one.opcode() == Some(Opcode::Call)
+                    && (one.has_call_attribute("convergent")
+                        || one.callee().is_none_or(|it| it.has_function_attribute("convergent")))
+            };
+            !is_told && !block.instructions().into_iter().any(is_convergent)
+        })
 }
 
 impl<'m> Nest<'_, 'm> {
