@@ -68,11 +68,10 @@ impl<'m> State<'m> {
                     self.facts.push(Fact { predicate, sides: [a, b], holds });
                 }
             }
-            Some(Opcode::And | Opcode::Or) => {
-                if (condition.opcode() == Some(Opcode::And)) == holds {
-                    self.learn(operand(0), holds);
-                    self.learn(operand(1), holds);
-                }
+            // All of an `and` that holds hold, and none of an `or` that does not.
+            Some(opcode @ (Opcode::And | Opcode::Or)) if (opcode == Opcode::And) == holds => {
+                self.learn(operand(0), holds);
+                self.learn(operand(1), holds);
             }
             Some(Opcode::Select) => {
                 let [first, yes, no] = [0, 1, 2].map(operand);
@@ -189,14 +188,11 @@ impl<'m> State<'m> {
             return Some(holds(predicate, a.distance, b.distance));
         }
         for fact in &self.facts {
-            let is_same = fact.sides == [a, b];
-            if !is_same && !(is_equality && fact.sides == [b, a]) {
-                continue;
-            }
-            if fact.predicate == predicate {
+            let is_same = fact.sides == [a, b] || is_equality && fact.sides == [b, a];
+            if is_same && fact.predicate == predicate {
                 return Some(fact.holds);
             }
-            if inverse(fact.predicate) == predicate {
+            if is_same && inverse(fact.predicate) == predicate {
                 return Some(!fact.holds);
             }
         }
