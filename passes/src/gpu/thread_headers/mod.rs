@@ -129,13 +129,15 @@ struct Thread<'m> {
     path: Vec<Block<'m>>,
     /// Where it goes on behind each of them.
     next: Vec<Next<'m>>,
+    /// The headers of the loops whose state decides that.
+    decided_by: Vec<Block<'m>>,
 }
 
 /// Where an edge goes on behind a block.
 #[derive(Clone, Copy)]
 struct Next<'m> {
     block: Block<'m>,
-    /// Whether the block decides there whether the nest ends.
+    /// Whether the nest may end there.
     may_end: bool,
 }
 
@@ -171,8 +173,7 @@ fn plan<'m>(cfg: &Cfg<'m>) -> Vec<Thread<'m>> {
         let meetings: Vec<usize> = outer.blocks.iter().copied().filter(meet).collect();
         let threads = [&nest.headers, &meetings].into_iter().find_map(|to| {
             let threads = nest.threads(to);
-            let changes = threads.iter().any(|it| nest.is_back(it));
-            (changes && stays_reducible(cfg, &found, &threads)).then_some(threads)
+            (!threads.is_empty() && stays_reducible(cfg, &found, &threads)).then_some(threads)
         });
         found.extend(threads.into_iter().flatten());
     }
@@ -198,7 +199,7 @@ fn may_change(cfg: &Cfg<'_>, nest: &NaturalLoop) -> bool {
 }
 
 impl<'m> Nest<'_, 'm> {
-    /// The edges to some blocks that can be threaded.
+    /// The edges to some blocks that can be threaded: those of headers of which a back edge can.
     fn threads(&self, to: &[usize]) -> Vec<Thread<'m>> {
         let mut found = Vec::new();
         let mut growth = 0;
@@ -214,12 +215,22 @@ impl<'m> Nest<'_, 'm> {
                 }
             }
         }
+        // A loop of which only the entry is decided is any loop that runs at all.
+        let again: Vec<_> = found.iter().flat_map(|thread| self.again(thread)).collect();
+        found.retain(|thread| thread.decided_by.iter().any(|header| again.contains(header)));
         found
     }
 
-    /// Whether an edge leads back to a header from inside of the nest.
-    fn is_back(&self, thread: &Thread<'m>) -> bool {
-        self.outer.blocks.contains(&self.cfg.index[&thread.from])
+    /// The headers of the loops whose state decides where an edge leads, and of which it is a back
+    /// edge, or leads through one.
+    fn again(&self, thread: &Thread<'m>) -> Vec<Block<'m>> {
+        let from = [thread.from].into_iter().chain(thread.path.iter().copied());
+        let edges = from.zip(thread.path.iter().copied());
+        let is_back = |&(from, to): &(Block<'m>, Block<'m>)| {
+            self.cfg.dominates(self.cfg.index[&to], self.cfg.index[&from])
+        };
+        let headers = edges.filter(is_back).map(|(_, to)| to);
+        headers.filter(|header| thread.decided_by.contains(header)).collect()
     }
 
     /// Follows an edge for as long as branches are decided, or end the nest.
@@ -229,7 +240,7 @@ impl<'m> Nest<'_, 'm> {
         let mut state = State::in_front_of(cfg, from, to);
         let (mut path, mut ways) = (Vec::new(), Vec::new());
         let mut copied = 0;
-        let mut has_header = false;
+        let mut decided_by = Vec::new();
         let mut decided = 0;
         let (mut before, mut at) = (cfg.blocks[from], cfg.blocks[to]);
         while path.len() < BLOCKS && !path.contains(&at) && is_inside(&at) {
@@ -240,20 +251,22 @@ impl<'m> Nest<'_, 'm> {
                 break;
             }
             state.enter(at, before);
-            has_header |= self.headers.contains(&cfg.index[&at]);
             let next = match end.opcode() {
                 Some(Opcode::Br) if end.is_conditional() => {
                     let [yes, no] = [0, 1].map(|index| end.successor(index));
+                    let mut by = self.headers_of(end.condition());
+                    by.retain(|header| *header == at || path.contains(header));
                     match state.condition(end.condition()) {
-                        Some(holds) if has_header && self.is_steady(end.condition()) => {
+                        // A check, or where the nest ends; whether that is known does not matter.
+                        _ if is_inside(&yes) != is_inside(&no) => {
+                            Next { block: if is_inside(&yes) { yes } else { no }, may_end: true }
+                        }
+                        Some(holds) if !by.is_empty() && self.is_steady(end.condition()) => {
+                            decided_by.extend(by);
                             decided = path.len() + 1;
                             Next { block: if holds { yes } else { no }, may_end: false }
                         }
-                        Some(_) => break,
-                        None if is_inside(&yes) != is_inside(&no) => {
-                            Next { block: if is_inside(&yes) { yes } else { no }, may_end: true }
-                        }
-                        None => break,
+                        _ => break,
                     }
                 }
                 Some(Opcode::Br) => Next { block: end.successor(0), may_end: false },
@@ -265,10 +278,30 @@ impl<'m> Nest<'_, 'm> {
         }
         path.truncate(decided);
         ways.truncate(decided);
-        let thread = Thread { from: cfg.blocks[from], path, next: ways };
+        let thread = Thread { from: cfg.blocks[from], path, next: ways, decided_by };
         let ends_well = decided > 0 && !thread.path.contains(&thread.target());
         let branches = thread.from.end().opcode() == Some(Opcode::Br);
         (ends_well && branches).then_some(thread)
+    }
+
+    /// The headers of the nest's loops of whose phis a condition is made.
+    fn headers_of(&self, condition: Value<'m>) -> Vec<Block<'m>> {
+        let cfg = self.cfg;
+        let (mut open, mut seen) = (vec![condition], HashSet::new());
+        let mut found = Vec::new();
+        while let Some(value) = open.pop() {
+            if value.opcode().is_none() || seen.len() > VALUES || !seen.insert(value) {
+                continue;
+            }
+            let block = cfg.block_of(value);
+            let is_phi = value.opcode() == Some(Opcode::Phi);
+            if is_phi && self.headers.contains(&block) {
+                found.push(cfg.blocks[block]);
+            } else if self.outer.blocks.contains(&block) {
+                open.extend(value.operands());
+            }
+        }
+        found
     }
 
     /// Whether a condition of the nest holds or not whatever is in memory: then work-items change
