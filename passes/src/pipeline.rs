@@ -284,6 +284,7 @@ pub static SPIRV: &[Step] = &[
     Step::Pass("narrow-counters"),
     Step::Pass("narrow-comparisons"),
     Step::Pass("narrow-indices"),
+    Step::Pass("hint-scalar"),
     Step::Pass("demote-private-atomics"),
     Step::Pass("expand-mem-intrinsics"),
     Step::Target("trim-parameters"),

@@ -373,6 +373,23 @@ fn narrow_counters(
     })
 }
 
+/// A histogram: loops that mostly update the group's memory atomically.
+fn hint_scalar(queue: &Queue, words: &Buffer<u32>, counts: &mut Buffer<u32>) -> Outcome {
+    let (words, counts) = (words.view(), counts.atomic_view());
+    queue.parallel_for(NdRange::new(GROUP, GROUP)?, move |item| {
+        let bins = local_array!(item, u32; GROUP).as_atomics();
+        bins[item.local_x()].store(0, Relaxed);
+        item.barrier();
+        let mut k = item.x();
+        while k < words.len() {
+            bins[words[k] as usize % GROUP].fetch_add(1, Relaxed);
+            k += GROUP;
+        }
+        item.barrier();
+        counts[item.local_x()].fetch_add(bins[item.local_x()].load(Relaxed), Relaxed);
+    })
+}
+
 /// An element that several work-items have in common.
 fn narrow_indices(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
     let range = NdRange::new(GROUP, GROUP)?;
@@ -436,5 +453,6 @@ fn main() -> Result<(), schism::Error> {
     narrow_counters(&queue, &numbers, &from, &mut to)?;
     narrow_indices(&queue, &from, &mut to)?;
     narrow_comparisons(&queue, &from, &mut to)?;
+    hint_scalar(&queue, &numbers, &mut Buffer::filled(&queue, GROUP, 0)?)?;
     loop_versioning(&queue, &from, &mut row, side).map_err(Into::into)
 }

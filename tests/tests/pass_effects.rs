@@ -66,6 +66,8 @@ const OPENCL_EFFECTS: &[(&str, &[Effect])] = &[
     ("narrow-indices", &[More("op 113 ")]),
     // More bits are masked: in 32 bits, for the comparison.
     ("narrow-comparisons", &[More("op 199 ")]),
+    // Of execution modes.
+    ("hint-scalar", &[More("op 16 ")]),
 ];
 
 /// Compiles a kernel without a pass, to text.

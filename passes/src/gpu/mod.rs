@@ -4,6 +4,7 @@ pub mod address_spaces;
 pub mod demote_private_atomics;
 pub mod demote_shared_loads;
 pub mod expand_mem_intrinsics;
+pub mod hint_scalar;
 pub mod infer_alignment;
 pub mod lower_local_memory;
 pub mod merge_panic_exits;

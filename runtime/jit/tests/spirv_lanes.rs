@@ -86,6 +86,33 @@ fn code_for_one_size_of_groups_says_so() {
 }
 
 #[test]
+fn loops_of_atomic_updates_ask_for_no_vectors() {
+    let hints = |update: &str| {
+        let code = on_thread(kernel(
+            "",
+            &format!(
+                "br label %loop
+               loop:
+                 %k = phi i64 [ %x, %0 ], [ %next, %loop ]
+                 %from.at = getelementptr inbounds i64, ptr %from, i64 %k
+                 %value = load i64, ptr %from.at, align 8
+                 %to.at = getelementptr inbounds i64, ptr %to, i64 %value
+                 {update}
+                 %next = add nuw nsw i64 %k, 1024
+                 %more = icmp ult i64 %next, %n
+                 br i1 %more, label %loop, label %end
+               end:"
+            ),
+        ));
+        let modes = instructions(&code).into_iter().filter(|(op, _)| *op == EXECUTION_MODE);
+        // `VecTypeHint`
+        modes.filter(|(_, operands)| operands[1] == 30).count()
+    };
+    assert_eq!(hints("%old = atomicrmw add ptr %to.at, i64 1 monotonic"), 1);
+    assert_eq!(hints("store i64 1, ptr %to.at, align 8"), 0);
+}
+
+#[test]
 fn a_groups_checks_are_decided_at_its_begin() {
     let source = kernel(
         "",

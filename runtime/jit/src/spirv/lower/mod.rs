@@ -70,7 +70,8 @@ use rspirv::spirv::{
     AddressingModel, BuiltIn, Capability, ExecutionMode, ExecutionModel, MemoryModel, Op,
     OpenclStd100Op as OpenCl, SourceLanguage, Word,
 };
-use schism_llvm::{AsModule, Block, DataLayout, ModuleRef, Value};
+use schism_llvm::{AsModule, Block, DataLayout, FUNCTION_INDEX, ModuleRef, Value};
+use schism_passes::spec::target::SCALAR;
 
 use crate::ptx::PtxOptions;
 use assembler::Assembler;
@@ -249,15 +250,18 @@ impl<'m> Lowering<'m> {
         Ok(self.local.is_some())
     }
 
-    /// Says of a kernel that calls code which is not to be optimised, such as that which copies the
-    /// values of messages, that it has vectors of its own. Drivers for processors then compute one
-    /// work-item after the other. Otherwise they make all of that code for all lanes of a vector,
-    /// which takes some 9 seconds for each kernel.
+    /// Says of some kernels that they have vectors of their own. Drivers for processors then compute
+    /// one work-item after the other. These are the kernels that lose by vectors, as `hint-scalar`
+    /// has found, and those that call code which is not to be optimised, such as that which copies
+    /// the values of messages: drivers make all of that for all lanes of a vector, which takes some
+    /// 9 seconds for each kernel. Sub-groups are the lanes of vectors.
     fn hint_scalar(&mut self, kernel: Word) {
         /// Vectors of 4 integers of 32 bits.
         const HINT: u32 = 4 << 16 | 2;
+        let loses =
+            !self.sub_groups && self.entry.string_attribute(FUNCTION_INDEX, SCALAR).is_some();
         let mut functions = self.functions.keys();
-        if functions.any(|function| function.has_function_attribute("optnone")) {
+        if loses || functions.any(|function| function.has_function_attribute("optnone")) {
             let mode = vec![
                 Operand::IdRef(kernel),
                 Operand::ExecutionMode(ExecutionMode::VecTypeHint),
