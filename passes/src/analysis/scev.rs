@@ -568,10 +568,10 @@ impl<'m> Emit<'m> {
         self.builder.zext(value, self.int(64))
     }
 
-    /// Calls an intrinsic of two numbers of 64 bits.
+    /// Calls an intrinsic of two numbers of one type.
     pub fn intrinsic(&self, intrinsic: &str, a: Value<'m>, b: Value<'m>) -> Value<'m> {
         let id = intrinsic_id(intrinsic);
-        let types = [self.int(64)];
+        let types = [a.ty()];
         let function = self.module.intrinsic(id, &types);
         let ty = self.context.intrinsic_type(id, &types);
         self.builder.call(ty, function, &[a, b])

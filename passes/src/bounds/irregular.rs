@@ -12,6 +12,9 @@ use crate::spec::target::THREAD_ID;
 /// A work-item's place in its group.
 const TID: &str = "llvm.nvvm.read.ptx.sreg.tid.x";
 
+/// What limits a number to another one.
+const LIMITS: [&str; 2] = ["llvm.umin.", "llvm.umax."];
+
 /// What was found out of a function's values.
 #[derive(Default)]
 pub(super) struct Irregular<'m> {
@@ -46,6 +49,14 @@ impl<'m> Irregular<'m> {
             ) => operands.into_iter().any(|it| self.varies(it)),
             Some(Opcode::Select) => {
                 self.varies(operands[0]) || operands.into_iter().any(|it| self.is_irregular(it))
+            }
+            Some(Opcode::Call) => {
+                let limits = |callee: Value<'m>| {
+                    let name = callee.name();
+                    LIMITS.iter().any(|intrinsic| name.starts_with(intrinsic))
+                };
+                value.callee().is_some_and(limits)
+                    && operands.into_iter().any(|it| self.is_irregular(it))
             }
             Some(
                 Opcode::Add

@@ -25,19 +25,21 @@
 //! ```llvm
 //! before:
 //!   %all = ...                                   ; %x.len is not 0, and columns 0 to %n - 1 are in %columns
+//!   %x.last = ...                                ; %x.len - 1, in 32 bits the most there is
 //!   br i1 %all, label %loop, label %checked.loop
 //! loop:
 //!   %k = phi i64 [ 0, %before ], [ %k.next, %loop ]
-//!   %ok = phi i1 [ true, %before ], [ %ok.next, %loop ]
+//!   %most = phi i32 [ 0, %before ], [ %most.next, %loop ]
 //!   ...
-//!   %is.inside = icmp ult i64 %index, %x.len
-//!   %ok.next = and i1 %ok, %is.inside
-//!   %here = select i1 %is.inside, i64 %index, i64 0
-//!   %x.at = getelementptr float, ptr %x, i64 %here
+//!   %most.next = call i32 @llvm.umax.i32(i32 %most, i32 %column)
+//!   %here = call i32 @llvm.umin.i32(i32 %column, i32 %x.last)
+//!   %here.64 = zext i32 %here to i64
+//!   %x.at = getelementptr float, ptr %x, i64 %here.64
 //!   ...
 //!   br i1 %is.last, label %decide, label %loop
 //! decide:
-//!   br i1 %ok.next, label %done, label %checked.loop
+//!   %ok = icmp ult i64 %most.next.64, %x.len
+//!   br i1 %ok, label %done, label %checked.loop
 //! checked.loop:                                  ; the original loop, from its begin
 //!   ...
 //! ```
@@ -45,6 +47,9 @@
 //! In the original, which lanes take part in an iteration depends on what the one before has loaded,
 //! so no two iterations overlap. A processor that computes one work-item at a time has no such
 //! dependence: it predicts the branch.
+//!
+//! Masks are not what is kept of a check: they are merged with those of the lanes that have left the
+//! loop, and between the loads of an index and of its element lies no more than a minimum.
 //!
 //! **Nothing else changes.** The loop only loads and computes, so if a check has failed, all is as
 //! it was in front of it, and the original loop runs to the first panic in order. What the new loop
@@ -72,7 +77,7 @@
 
 use inkwell::module::Module;
 use schism_llvm::{
-    AtomicOrdering, Block, Builder, IntPredicate, IntoValue, Opcode, Value, enum_kind,
+    AtomicOrdering, Block, Builder, IntPredicate, IntoValue, Opcode, Type, Value, enum_kind,
 };
 
 use crate::analysis::cold_paths::panics;
@@ -147,8 +152,7 @@ struct Check<'m> {
     block: usize,
     /// Where the loop goes on.
     inside: usize,
-    /// What is compared, and what that is an extension of, by zeros.
-    index: Value<'m>,
+    /// What the number that is compared is an extension of, by zeros.
     root: Value<'m>,
     limit: Expr<'m>,
 }
@@ -288,7 +292,7 @@ impl<'m> Check<'m> {
             return None;
         }
         let limit = values.add_rec(limit).filter(AddRec::is_fixed)?.base;
-        Some(Check { block, inside, index, root: root(index), limit })
+        Some(Check { block, inside, root: root(index), limit })
     }
 }
 
@@ -435,11 +439,11 @@ fn apply<'m>(cfg: &Cfg<'m>, plan: &Plan<'m>) -> Vec<Block<'m>> {
     let starts: Vec<(Value<'m>, Option<Value<'m>>)> =
         header.phis().into_iter().map(|phi| (phi, phi.incoming(preheader))).collect();
     forget_promises(&blocks);
-    let ok = collect(cfg, plan, &limits);
-
-    // What the loop leaves is used if all was well.
     let decide = header.function().append_block("");
     decide.move_after(last);
+    let ok = collect(cfg, plan, &limits, decide);
+
+    // What the loop leaves is used if all was well.
     for phi in out.phis() {
         phi.add_incoming(phi.incoming(last).expect("the loop ends there"), decide);
     }
@@ -485,33 +489,36 @@ fn forget_promises(blocks: &[Block<'_>]) {
     }
 }
 
-/// Has checks note whether they failed instead of leaving the loop, and loads behind them choose an
-/// element that there is. Returns whether none has failed, in the last iteration.
-fn collect<'m>(cfg: &Cfg<'m>, plan: &Plan<'m>, limits: &[Value<'m>]) -> Value<'m> {
-    let of = &plan.of;
-    let header = cfg.blocks[of.header];
-    let context = header.function().ty().context();
-    let (bit, wide) = (context.int_type(1), context.int_type(64));
-    let before = Builder::before(header.begin()).phi(bit);
-    before.add_incoming(bit.const_int(1, false), cfg.blocks[of.preheader]);
-    let mut ok = before;
+/// Has checks note the largest index instead of leaving the loop, and loads behind them choose an
+/// element that there is. Returns whether none has failed, as a value at the end of `decide`.
+fn collect<'m>(
+    cfg: &Cfg<'m>,
+    plan: &Plan<'m>,
+    limits: &[Value<'m>],
+    decide: Block<'m>,
+) -> Value<'m> {
+    let block = |number: usize| cfg.blocks[number];
+    let (preheader, latch) = (block(plan.of.preheader), block(plan.of.latch));
+    let wide = preheader.function().ty().context().int_type(64);
+    let after = Builder::at_end(decide);
+    let mut ok: Option<Value<'m>> = None;
     let mut here = Vec::new();
     for (check, &limit) in plan.checks.iter().zip(limits) {
-        let block = cfg.blocks[check.block];
-        let builder = Builder::before(block.end());
-        let root = builder.freeze(check.root);
-        let index = match check.index == check.root {
-            true => root,
-            false => builder.zext(root, check.index.ty()),
-        };
-        let is_inside = builder.icmp(IntPredicate::ULT, index, limit);
-        ok = builder.and(ok, is_inside);
-        let none = root.ty().const_int(0, false);
-        let chosen = builder.select(is_inside, root, none);
-        here.push(builder.int_cast(chosen, wide, false));
-        block.always_go_to(cfg.blocks[check.inside]);
+        let ty = check.root.ty();
+        let most = Builder::before(block(plan.of.header).begin()).phi(ty);
+        let emit = Emit::before(block(check.block).end());
+        let root = emit.builder().freeze(check.root);
+        let next = emit.intrinsic("llvm.umax", most, root);
+        most.add_incoming(ty.const_int(0, false), preheader);
+        most.add_incoming(next, latch);
+        let last = last(preheader.end(), limit, ty);
+        let chosen = emit.intrinsic("llvm.umin", root, last);
+        here.push(emit.builder().int_cast(chosen, wide, false));
+        block(check.block).always_go_to(block(check.inside));
+        let next = after.int_cast(next, limit.ty(), false);
+        let is_inside = after.icmp(IntPredicate::ULT, next, limit);
+        ok = Some(ok.map_or(is_inside, |ok| after.and(ok, is_inside)));
     }
-    before.add_incoming(ok, cfg.blocks[of.latch]);
     for gathered in &plan.gathered {
         let builder = Builder::before(gathered.load);
         let mut index = Some(here[gathered.check]);
@@ -529,7 +536,19 @@ fn collect<'m>(cfg: &Cfg<'m>, plan: &Plan<'m>, limits: &[Value<'m>]) -> Value<'m
         }
         gathered.load.set_operand(0, address.expect("an address has an index"));
     }
-    ok
+    ok.expect("a loop has a check")
+}
+
+/// The last number below a limit, computed in front of an instruction, or the largest of a type if
+/// that is less.
+fn last<'m>(front: Value<'m>, limit: Value<'m>, ty: Type<'m>) -> Value<'m> {
+    let emit = Emit::before(front);
+    let mut last = emit.builder().sub(limit, limit.ty().const_int(1, false));
+    if ty != limit.ty() {
+        let largest = u64::MAX >> (64 - ty.int_width());
+        last = emit.intrinsic("llvm.umin", last, limit.ty().const_int(largest, false));
+    }
+    emit.builder().int_cast(last, ty, false)
 }
 
 /// Makes the condition under which all that the loop may load is there.

@@ -11,12 +11,13 @@
 //! After:
 //! ```llvm
 //!   %index.32 = add i32 %begin.32, %k.32
-//!   %index = zext i32 %index.32 to i64
+//!   %index = sext i32 %index.32 to i64
 //!   %at = getelementptr i32, ptr addrspace(1) %columns, i64 %index
 //!   %column = load i32, ptr addrspace(1) %at
 //! ```
 //! A driver for processors loads such elements by an instruction that takes one address and a vector
-//! of indices. With those of 32 bits one instruction loads twice as many elements.
+//! of indices. With those of 32 bits one instruction loads twice as many elements. It extends them by
+//! their sign: indices below 2³¹ are, too, or a driver would have to move them.
 //!
 //! **That nothing is lost.** The access lies in a slice that the kernel is passed, whose length is
 //! below 2³¹, as the launch promises; so the index is, whatever it is the sum of. An access that is
@@ -87,8 +88,8 @@ struct Address<'m> {
     base: Value<'m>,
     /// The size of an element.
     size: u64,
-    /// Whether the parameter is a slice, of fewer than 2³² elements.
-    is_slice: bool,
+    /// If the parameter is a slice of fewer than 2³² elements: how many it has at most.
+    length: Option<u64>,
     terms: Vec<(Value<'m>, u64)>,
     bytes: i64,
 }
@@ -113,14 +114,14 @@ impl<'m> Address<'m> {
         let extent = slices.iter().find(|slice| slice.address == base).map(|slice| slice.extent);
         let of_slice = match extent {
             Some(Extent::Elements { length, size }) => {
-                (Facts::default().most(length) <= SHORT).then_some(size)
+                Some((Facts::default().most(length), size)).filter(|it| it.0 <= SHORT)
             }
             _ => None,
         };
-        let size = of_slice.unwrap_or(accessed);
+        let size = of_slice.map_or(accessed, |it| it.1);
         let terms = parts.into_iter().map(|(index, by)| elements(index, by, size));
         let terms = terms.collect::<Option<Vec<_>>>()?;
-        Some(Address { base, size, is_slice: of_slice.is_some(), terms, bytes })
+        Some(Address { base, size, length: of_slice.map(|it| it.0), terms, bytes })
     }
 
     /// The same address by an index of 32 bits, computed in front of an access.
@@ -133,10 +134,12 @@ impl<'m> Address<'m> {
         let most = self.terms.iter().try_fold(0_u64, |most, &(term, by)| {
             most.checked_add(facts.most(term).checked_mul(by)?)
         });
-        let is_short = most.is_some_and(|most| most <= SHORT);
-        if !is_short && !self.is_slice {
+        let most = most.filter(|&most| most <= SHORT);
+        if most.is_none() && self.length.is_none() {
             return None;
         }
+        // An index of a slice is less than its length.
+        let is_signed = self.length.or(most).is_some_and(|most| most <= SHORT >> 1);
         let context = access.context();
         let [half, long, byte] = [32, 64, 8].map(|bits| context.int_type(bits));
         let builder = Builder::before(access);
@@ -150,7 +153,7 @@ impl<'m> Address<'m> {
         }
         let mut index = index?;
         let mut bytes = self.bytes;
-        if !is_short {
+        if self.length.is_some() {
             // Only with it the sum is an index of the slice.
             let size = i64::try_from(self.size).ok()?;
             let elements = bytes.div_euclid(size);
@@ -160,7 +163,7 @@ impl<'m> Address<'m> {
                 index = builder.add(index, elements);
             }
         }
-        let index = builder.zext(index, long);
+        let index = builder.int_cast(index, long, is_signed);
         let accessed = accessed(access);
         let is_number =
             matches!(accessed.kind(), TypeKind::Integer | TypeKind::Float | TypeKind::Double);

@@ -42,7 +42,8 @@ end.of.all:
 ; CHECK: %10 = sub i64 %5, %9
 ; CHECK: %13 = add i64 %10, %8
 ; CHECK: br i1 %17, label %loop, label %failed
-; CHECK: %23 = select i1 %21, i32 %19, i32 0
-; CHECK: br i1 %22, label %done, label %failed
-; CHECK: failed: ; preds = %26, %loop.preheader
-; CHECK: %result = phi float [ 0.000000e+00, %guard ], [ %27, %done ], [ poison, %failed ]
+; CHECK: %23 = call i32 @llvm.umax.i32(i32 %21, i32 %22)
+; CHECK-NEXT: %24 = call i32 @llvm.umin.i32(i32 %22, i32 %20)
+; CHECK: br i1 %29, label %done, label %failed
+; CHECK: failed: ; preds = %27, %loop.preheader
+; CHECK: %result = phi float [ 0.000000e+00, %guard ], [ %30, %done ], [ poison, %failed ]

@@ -43,30 +43,33 @@ end.of.all:
 ; CHECK-NEXT: %13 = icmp ule i64 %11, %12
 ; CHECK: %25 = mul i64 %values.len, 4
 ; CHECK-NEXT: %26 = icmp ule i64 %24, %25
-; CHECK: br i1 %27, label %loop, label %37
+; CHECK: %28 = sub i64 %x.len, 1
+; CHECK-NEXT: %29 = call i64 @llvm.umin.i64(i64 %28, i64 4294967295)
+; CHECK-NEXT: %30 = trunc i64 %29 to i32
+; CHECK-NEXT: br i1 %27, label %loop, label %40
 ; No branch but that at the end, and no promise.
 ; CHECK: loop:
-; CHECK: %28 = phi i1 [ true, %loop.preheader ], [ %32, %inside ]
+; CHECK: %31 = phi i32 [ 0, %loop.preheader ], [ %33, %inside ]
 ; CHECK: %column.at = getelementptr i32, ptr %row, i64 %k
 ; CHECK-NEXT: %column = load i32, ptr %column.at, align 4
 ; CHECK-NEXT: %index = zext i32 %column to i64
-; CHECK: %29 = freeze i32 %column
-; CHECK-NEXT: %30 = zext i32 %29 to i64
-; CHECK-NEXT: %31 = icmp ult i64 %30, %x.len
-; CHECK-NEXT: %32 = and i1 %28, %31
-; CHECK-NEXT: %33 = select i1 %31, i32 %29, i32 0
-; CHECK-NEXT: %34 = zext i32 %33 to i64
+; CHECK: %32 = freeze i32 %column
+; CHECK-NEXT: %33 = call i32 @llvm.umax.i32(i32 %31, i32 %32)
+; CHECK-NEXT: %34 = call i32 @llvm.umin.i32(i32 %32, i32 %30)
+; CHECK-NEXT: %35 = zext i32 %34 to i64
 ; CHECK-NEXT: br label %inside
-; CHECK: %35 = getelementptr float, ptr %x, i64 %34
-; CHECK-NEXT: %element = load float, ptr %35, align 4
-; CHECK: br i1 %is.last, label %36, label %loop, !llvm.loop !0
-; CHECK: br i1 %32, label %done, label %37
+; CHECK: %36 = getelementptr float, ptr %x, i64 %35
+; CHECK-NEXT: %element = load float, ptr %36, align 4
+; CHECK: br i1 %is.last, label %37, label %loop, !llvm.loop !0
+; CHECK: %38 = zext i32 %33 to i64
+; CHECK-NEXT: %39 = icmp ult i64 %38, %x.len
+; CHECK-NEXT: br i1 %39, label %done, label %40
 ; The original, from its begin.
-; CHECK: %38 = phi i64 [ %51, %44 ], [ 0, %loop.preheader ], [ 0, %36 ]
-; CHECK: load i32, ptr %40, align 4, !range !2, !noundef !3
-; CHECK: br i1 %43, label %44, label %panic
-; CHECK: br i1 %52, label %done, label %37, !llvm.loop !4
-; CHECK: panic: ; preds = %37
-; CHECK: %54 = phi float [ %50, %44 ], [ %sum.next, %36 ]
+; CHECK: %41 = phi i64 [ %54, %47 ], [ 0, %loop.preheader ], [ 0, %37 ]
+; CHECK: load i32, ptr %43, align 4, !range !2, !noundef !3
+; CHECK: br i1 %46, label %47, label %panic
+; CHECK: br i1 %55, label %done, label %40, !llvm.loop !4
+; CHECK: panic: ; preds = %40
+; CHECK: %57 = phi float [ %53, %47 ], [ %sum.next, %37 ]
 ; CHECK: !1 = !{!"llvm.loop.unroll.disable"}
 ; CHECK: !5 = !{!"schism.checked"}

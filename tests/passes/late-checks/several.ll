@@ -105,23 +105,28 @@ done:
   ret i64 %sum.next
 }
 ; CHECK-LABEL: define i64 @twice
-; CHECK: %17 = phi i1 [ true, %before ], [ %25, %second ]
-; CHECK: %20 = and i1 %17, %19
-; CHECK: %25 = and i1 %20, %24
-; CHECK-NEXT: %26 = select i1 %24, i64 %23, i64 0
-; CHECK: br i1 %25, label %done
+; CHECK: %19 = phi i64 [ 0, %before ], [ %26, %second ]
+; CHECK-NEXT: %20 = phi i64 [ 0, %before ], [ %22, %second ]
+; CHECK: %22 = call i64 @llvm.umax.i64(i64 %20, i64 %21)
+; CHECK-NEXT: %23 = call i64 @llvm.umin.i64(i64 %21, i64 %17)
+; CHECK: %26 = call i64 @llvm.umax.i64(i64 %19, i64 %25)
+; CHECK: %30 = icmp ult i64 %22, %x.len
+; CHECK-NEXT: %31 = icmp ult i64 %26, %x.len
+; CHECK-NEXT: %32 = and i1 %30, %31
+; CHECK-NEXT: br i1 %32, label %done
 ; The field is in the element that the index names.
 ; CHECK-LABEL: define i32 @field
 ; CHECK: icmp ne i64 %x.len, 0
-; CHECK: phi i1 [ true
+; CHECK: call i16 @llvm.umin.i16(i16 {{...}}, i16 %17)
 ; CHECK: getelementptr { i32, i32, i32 }, ptr %x, i64
 ; CHECK-NEXT: getelementptr i8, ptr {{...}}, i64 8
 ; 10 elements of 4 bytes: as many as there are.
 ; CHECK-LABEL: define i32 @table
-; CHECK: phi i1 [ true
+; CHECK: call i8 @llvm.umin.i8(i8 {{...}}, i8 9)
+; CHECK: icmp ult i8 {{...}}, 10
 ; CHECK-LABEL: define i64 @part
 ; CHECK: icmp ne i64 %size, 0
 ; CHECK: mul i64 %begin, 8
 ; CHECK: mul i64 %size, 8
 ; CHECK: mul i64 %x.len, 8
-; CHECK: phi i1 [ true
+; CHECK: call i64 @llvm.umax.i64(

@@ -247,5 +247,5 @@ done:
   ret i64 %sum.next
 }
 ; CHECK: define i64 @stores
-; CHECK-NOT: phi i1
+; CHECK-NOT: @llvm.umax
 ; CHECK: attributes

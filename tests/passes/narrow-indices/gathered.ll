@@ -62,12 +62,12 @@ define void @long(ptr addrspace(1) "schism.slice"="0:4" %x, i64 "schism.length"=
 ; CHECK: @row
 ; CHECK: %1 = trunc i64 %k to i32
 ; CHECK: %2 = add i32 %1, %begin.32
-; CHECK: %3 = zext i32 %2 to i64
+; CHECK: %3 = sext i32 %2 to i64
 ; CHECK: %4 = getelementptr float, ptr addrspace(1) %x, i64 %3
 ; CHECK: %element = load float, ptr addrspace(1) %4
 ; CHECK: %5 = add i32 %1, %begin.32
 ; CHECK: %6 = add i32 %5, -1
-; CHECK: %7 = zext i32 %6 to i64
+; CHECK: %7 = sext i32 %6 to i64
 ; CHECK: %8 = getelementptr float, ptr addrspace(1) %x, i64 %7
 ; CHECK: %before = load float, ptr addrspace(1) %8
 ; CHECK: @part
@@ -76,7 +76,7 @@ define void @long(ptr addrspace(1) "schism.slice"="0:4" %x, i64 "schism.length"=
 ; CHECK: @short
 ; CHECK: %1 = trunc i64 %place to i32
 ; CHECK: %2 = lshr i32 %1, 5
-; CHECK: %3 = zext i32 %2 to i64
+; CHECK: %3 = sext i32 %2 to i64
 ; CHECK: %4 = getelementptr float, ptr addrspace(1) %y, i64 %3
 ; CHECK: getelementptr i8, ptr addrspace(1) %4, i64 4
 ; CHECK: @neighbours
