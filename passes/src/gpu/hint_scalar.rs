@@ -22,7 +22,7 @@
 //! for one lane after the other: whether the lane takes part, its address and its operand leave the
 //! vector each time. And while one update follows the other, no load of the next iteration begins.
 //!
-//! **Which.** An update costs in vectors what some [`WORTH`] instructions gain by them. Blocks count
+//! **Which.** An update costs in vectors what some (`WORTH`) instructions gain by them. Blocks count
 //! by how many loops they are in. Updates that not every iteration makes count half: drivers skip
 //! what no lane needs.
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use schism_llvm::{Block, Builder, Opcode, TypeKind, Value};
 
-use super::Thread;
+use crate::gpu::thread_headers::thread::Thread;
 
 /// A thread's copies.
 struct Edge<'m> {

@@ -63,6 +63,7 @@
 
 mod apply;
 mod state;
+mod thread;
 
 use std::collections::HashSet;
 
@@ -72,6 +73,7 @@ use schism_llvm::{Block, IntoValue, Opcode, Value};
 use crate::analysis::effects::is_computed;
 use crate::analysis::trip_count::returns;
 use crate::gpu::thread_headers::state::State;
+use crate::gpu::thread_headers::thread::{Next, Thread};
 use crate::ir::cfg::{Cfg, NaturalLoop};
 use crate::ir::clone::is_cloneable;
 use crate::ir::graph::{Dominators, numbers, reverse_post_order};
@@ -120,32 +122,6 @@ pub fn run_on(function: Value<'_>) -> Result<(), String> {
         function.run_passes("mem2reg,instsimplify,simplifycfg")?;
     }
     Ok(())
-}
-
-/// An edge inside or to a nest of loops, and where it leads.
-struct Thread<'m> {
-    from: Block<'m>,
-    /// The blocks that it leads through.
-    path: Vec<Block<'m>>,
-    /// Where it goes on behind each of them.
-    next: Vec<Next<'m>>,
-    /// The headers of the loops whose state decides that.
-    decided_by: Vec<Block<'m>>,
-}
-
-/// Where an edge goes on behind a block.
-#[derive(Clone, Copy)]
-struct Next<'m> {
-    block: Block<'m>,
-    /// Whether the nest may end there.
-    may_end: bool,
-}
-
-impl<'m> Thread<'m> {
-    /// Where the edge leads.
-    fn target(&self) -> Block<'m> {
-        self.next[self.next.len() - 1].block
-    }
 }
 
 /// A nest of loops.
