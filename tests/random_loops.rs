@@ -31,13 +31,25 @@ define internal void @panic(ptr %mem, i64 %which, i64 %index) cold noinline {
 /// Writes the module of a seed.
 #[must_use]
 pub fn generate(seed: u64) -> String {
+    module(seed, function, CALLS, 6, number)
+}
+
+/// Writes the module of a seed: what `function` writes as `@f`, and a kernel that calls it with
+/// memory and some numbers, and leaves what it returns.
+pub(crate) fn module(
+    seed: u64,
+    function: fn(&mut Random, &mut String) -> std::fmt::Result,
+    calls: usize,
+    arguments: usize,
+    number: fn(&mut Random) -> u64,
+) -> String {
     let mut random = Random::new(seed);
     let mut text = AROUND.to_owned();
     function(&mut random, &mut text).expect("writing to a string");
     text += "define void @kernel(ptr %mem, i64 %n, i64 %v, i64 %never) {\n";
-    for call in 0..CALLS {
+    for call in 0..calls {
         let arguments: Vec<String> =
-            (0..6).map(|_| format!("i64 {}", number(&mut random) as i64)).collect();
+            (0..arguments).map(|_| format!("i64 {}", number(&mut random) as i64)).collect();
         writeln!(
             text,
             "  %r{call} = call i64 @f(ptr %mem, {})

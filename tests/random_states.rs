@@ -10,7 +10,7 @@ use std::fmt::Write;
 use schism_passes::opt;
 
 use crate::random_ir::Random;
-use crate::random_loops::{AROUND, compare, pick};
+use crate::random_loops::{compare, module, pick};
 
 /// How often a function is run.
 const CALLS: usize = 12;
@@ -18,18 +18,7 @@ const CALLS: usize = 12;
 /// Writes the module of a seed.
 #[must_use]
 pub fn generate(seed: u64) -> String {
-    let mut random = Random::new(seed);
-    let mut text = AROUND.to_owned();
-    function(&mut random, &mut text).expect("writing to a string");
-    text += "define void @kernel(ptr %mem, i64 %n, i64 %v, i64 %never) {\n";
-    for call in 0..CALLS {
-        let arguments: Vec<String> = (0..3).map(|_| format!("i64 {}", random.below(6))).collect();
-        let arguments = arguments.join(", ");
-        writeln!(text, "  %r{call} = call i64 @f(ptr %mem, {arguments})").expect("to a string");
-        writeln!(text, "  call void @panic(ptr %mem, i64 {call}, i64 %r{call})")
-            .expect("to a string");
-    }
-    text + "  ret void\n}\n"
+    module(seed, function, CALLS, 3, |random| random.below(6) as u64)
 }
 
 /// The function. Only blocks that burn fuel lead back, so that it ends.

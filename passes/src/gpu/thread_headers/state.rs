@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use schism_llvm::{Block, IntPredicate, Opcode, TypeKind, Value};
 
+use crate::analysis::trip_count::opposite;
 use crate::ir::cfg::Cfg;
 
 /// How far branches in front of an edge are looked at.
@@ -192,7 +193,7 @@ impl<'m> State<'m> {
             if is_same && fact.predicate == predicate {
                 return Some(fact.holds);
             }
-            if is_same && inverse(fact.predicate) == predicate {
+            if is_same && opposite(fact.predicate) == predicate {
                 return Some(!fact.holds);
             }
         }
@@ -247,20 +248,4 @@ fn holds(predicate: IntPredicate, a: u64, b: u64) -> bool {
 const fn is_signed(predicate: IntPredicate) -> bool {
     use IntPredicate::{SGE, SGT, SLE, SLT};
     matches!(predicate, SGT | SGE | SLT | SLE)
-}
-
-/// What holds where a predicate does not.
-const fn inverse(predicate: IntPredicate) -> IntPredicate {
-    match predicate {
-        IntPredicate::EQ => IntPredicate::NE,
-        IntPredicate::NE => IntPredicate::EQ,
-        IntPredicate::UGT => IntPredicate::ULE,
-        IntPredicate::ULE => IntPredicate::UGT,
-        IntPredicate::UGE => IntPredicate::ULT,
-        IntPredicate::ULT => IntPredicate::UGE,
-        IntPredicate::SGT => IntPredicate::SLE,
-        IntPredicate::SLE => IntPredicate::SGT,
-        IntPredicate::SGE => IntPredicate::SLT,
-        IntPredicate::SLT => IntPredicate::SGE,
-    }
 }
