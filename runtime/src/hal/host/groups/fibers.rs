@@ -17,7 +17,8 @@
 //!
 //! **Turns.** Work-items that wait are resumed in turns: all of a sub-group, in order. Within a turn a
 //! work-item that waits again passes to the next one directly, if both are on stacks. So the caller of
-//! `resume` must look which work-item has come back.
+//! `resume` must look which work-item has come back. Most of the time of a turn goes to memory, so what
+//! a work-item needs to pass is in one list of [`Slot`]s, and on the top of its stack.
 
 use std::cell::{Cell, OnceCell};
 use std::ops::Range;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 use schism_jit_abi::SUB_GROUP_SIZE as SIZE;
 
 use crate::hal::host::groups::carriers::Carriers;
-use crate::hal::host::groups::coroutine::{Coroutine, Link};
+use crate::hal::host::groups::coroutine::{Coroutine, Link, Place};
 use crate::hal::host::groups::lanes::Lanes;
 use crate::hal::host::groups::threads::{Baton, Job};
 use crate::launch::failure::Failure;
@@ -49,13 +50,18 @@ pub(super) struct Fibers<'a> {
     items: usize,
     next: Cell<usize>,
     ended: Cell<usize>,
-    /// The running work-item, and how it suspends itself.
+    /// The running work-item.
     running: Cell<usize>,
+    /// How the carrier that was started last suspends what runs on it.
     suspender: Cell<Option<Suspender>>,
+    /// Where the stack that resumes work-items goes on.
+    back: Cell<Place>,
     /// Whether a work-item waits on the thread that runs the group.
     thread_is_taken: Cell<bool>,
-    /// The waiting work-items, by their index in the group. Empty until the first one waits.
-    waiters: OnceCell<Box<[Cell<Option<Waiter>>]>>,
+    /// The waiting work-items, by their index in the group, and how each suspends itself. Empty until the
+    /// first one waits.
+    slots: OnceCell<Box<[Slot]>>,
+    suspenders: OnceCell<Box<[Cell<Option<Suspender>>]>>,
     /// What the last suspended work-item waits for, and whether the running one ever waited.
     waits_for: Cell<WaitsFor>,
     has_waited: Cell<bool>,
@@ -90,11 +96,13 @@ enum Suspender {
     Thread(*const Baton),
 }
 
-/// A work-item that waits.
-#[derive(Clone, Copy, Debug)]
-struct Waiter {
-    suspender: Suspender,
-    waits_for: WaitsFor,
+/// What is known of a work-item that has waited: a line of the cache.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+struct Slot {
+    /// Where its stack goes on, if it waits on one. While it runs, where it went on last.
+    place: Cell<Place>,
+    waits_for: Cell<Option<WaitsFor>>,
 }
 
 /// What a work-item runs on.
@@ -106,6 +114,14 @@ enum Carrier {
 }
 
 impl Carrier {
+    /// Where a stack goes on whose work-item has suspended itself.
+    fn place(&self) -> Place {
+        match self {
+            Self::Stack(coroutine) => coroutine.place(),
+            Self::Thread(..) => Place::default(),
+        }
+    }
+
     /// Whether the function on a stack has ended.
     fn has_ended(&self) -> bool {
         matches!(self, Self::Stack(coroutine) if coroutine.has_ended())
@@ -143,8 +159,10 @@ impl<'a> Fibers<'a> {
             ended: Cell::new(0),
             running: Cell::new(0),
             suspender: Cell::new(None),
+            back: Cell::default(),
             thread_is_taken: Cell::new(false),
-            waiters: OnceCell::new(),
+            slots: OnceCell::new(),
+            suspenders: OnceCell::new(),
             waits_for: Cell::new(WaitsFor::Group),
             has_waited: Cell::new(false),
             turn: Cell::new(0),
@@ -203,94 +221,116 @@ impl<'a> Fibers<'a> {
     ///
     /// # Safety
     /// Called by a work-item that [`run`](Self::run) is running.
-    #[inline]
+    #[inline(always)]
     unsafe fn suspend(&self, waits_for: WaitsFor, items: usize) -> bool {
         if self.given_up.get() {
             return false;
         }
         if items > 1 {
-            let item = self.running.get();
-            match (self.suspender.get(), self.next_in_turn(item)) {
-                (Some(Suspender::Stack(link)), Some((next, next_link))) => {
-                    self.enters(item, Waiter { suspender: Suspender::Stack(link), waits_for });
-                    self.leaves(next, Suspender::Stack(next_link));
-                    self.prefetch(next);
-                    // SAFETY: the link of the running work-item, and that of one that waits.
-                    unsafe { link.pass_to(next_link) };
-                }
-                (suspender, _) => {
-                    self.waits_for.set(waits_for);
-                    match suspender {
-                        // SAFETY: the link of the running work-item.
-                        Some(Suspender::Stack(link)) => unsafe { link.suspend() },
-                        // SAFETY: the thread is that of the running work-item, and its baton says
-                        // that it runs.
-                        Some(Suspender::Thread(baton)) => unsafe { (*baton).wait() },
-                        None => return false,
-                    }
-                }
+            // SAFETY: the caller's promise.
+            if !unsafe { self.passes(waits_for) || self.goes_back(waits_for) } {
+                return false;
             }
             self.has_waited.set(true);
         }
         !self.given_up.get()
     }
 
-    /// The work-item to which a waiting one passes.
-    #[inline]
-    fn next_in_turn(&self, item: usize) -> Option<(usize, Link)> {
-        let next = item + 1;
-        if !Link::PASSES || next >= self.turn.get() {
-            return None;
+    /// Suspends the running work-item and goes back to who has resumed it, or the one that passed to it. Returns
+    /// true, when it is resumed.
+    ///
+    /// # Safety
+    /// Called by a work-item that [`run`](Self::run) is running.
+    #[cold]
+    #[inline(never)]
+    unsafe fn goes_back(&self, waits_for: WaitsFor) -> bool {
+        self.waits_for.set(waits_for);
+        match self.running_suspender() {
+            // SAFETY: the link of the running work-item.
+            Some(Suspender::Stack(link)) => unsafe { link.suspend() },
+            // SAFETY: the thread is that of the running work-item, and its baton says that it runs.
+            Some(Suspender::Thread(baton)) => unsafe { (*baton).wait() },
+            None => return false,
         }
-        match self.waiter(next)?.suspender {
-            Suspender::Stack(link) => Some((next, link)),
-            Suspender::Thread(_) => None,
-        }
+        true
     }
 
-    /// Prefetches what is needed to go on after `item`: most of a switch is waiting for memory.
+    /// Suspends the running work-item and resumes the next one of the turn, if both are on stacks. Returns
+    /// whether it did so, when it is resumed.
+    ///
+    /// # Safety
+    /// Called by a work-item that [`run`](Self::run) is running.
+    #[inline(always)]
+    unsafe fn passes(&self, waits_for: WaitsFor) -> bool {
+        let item = self.running.get();
+        let next = item + 1;
+        if next >= self.turn.get() {
+            return false;
+        }
+        let Some([own, other, later @ ..]) = self.slots().get(item..) else { return false };
+        if !own.place.get().is_somewhere() || !other.place.get().is_somewhere() {
+            return false;
+        }
+        own.waits_for.set(Some(waits_for));
+        if waits_for != WaitsFor::Group {
+            self.is_sub_group_awaited.set(true);
+        }
+        self.running.set(next);
+        if let Some(slot) = later.first() {
+            slot.place.get().prefetch();
+        }
+        // SAFETY: in a turn the running work-item is on a stack if it has a place; the other one waits, and all
+        // stacks of a group have the same `back`.
+        unsafe { Place::pass(&own.place, &other.place) };
+        true
+    }
+
+    /// Those that wait. None before the first one does.
     #[inline]
-    fn prefetch(&self, item: usize) {
-        if let Some((_, second)) = self.next_in_turn(item) {
-            // SAFETY: it waits.
-            unsafe { second.prefetch_stack() };
-        }
-        if let Some((_, third)) = self.next_in_turn(item + 1) {
-            third.prefetch();
-        }
+    fn slots(&self) -> &[Slot] {
+        self.slots.get().map_or(&[], |slots| slots)
     }
 
     /// The waiting work-item with an index.
     #[inline]
-    fn waiter(&self, item: usize) -> Option<Waiter> {
-        self.waiters.get()?.get(item)?.get()
+    fn waiting(&self, item: usize) -> Option<WaitsFor> {
+        self.slots().get(item)?.waits_for.get()
     }
 
-    /// A work-item waits.
-    #[inline]
-    fn enters(&self, item: usize, waiter: Waiter) {
+    /// How a work-item suspends itself that has waited.
+    fn suspender_of(&self, item: usize) -> Option<Suspender> {
+        self.suspenders.get()?.get(item)?.get()
+    }
+
+    /// How the running work-item suspends itself.
+    fn running_suspender(&self) -> Option<Suspender> {
+        self.suspender_of(self.running.get()).or_else(|| self.suspender.get())
+    }
+
+    /// A work-item waits. If it does so on a stack, this goes on at a place.
+    fn enters(&self, item: usize, suspender: Suspender, place: Place) {
+        let slots = self.slots.get_or_init(|| (0..self.items).map(|_| Slot::default()).collect());
+        let waits_for = self.waits_for.get();
+        if let Some(slot) = slots.get(item) {
+            slot.place.set(place);
+            slot.waits_for.set(Some(waits_for));
+        }
         let new = || (0..self.items).map(|_| Cell::new(None)).collect();
-        if let Some(slot) = self.waiters.get_or_init(new).get(item) {
-            slot.set(Some(waiter));
+        if let Some(own) = self.suspenders.get_or_init(new).get(item) {
+            own.set(Some(suspender));
         }
         self.anybody_waits.set(true);
-        if waiter.waits_for != WaitsFor::Group {
+        if waits_for != WaitsFor::Group {
             self.is_sub_group_awaited.set(true);
         }
     }
 
     /// A work-item that waited has ended.
     fn ends(&self, item: usize) {
-        if let Some(slot) = self.waiters.get().and_then(|waiters| waiters.get(item)) {
-            slot.set(None);
+        if let Some(slot) = self.slots().get(item) {
+            slot.place.set(Place::default());
+            slot.waits_for.set(None);
         }
-    }
-
-    /// A waiting work-item goes on.
-    #[inline]
-    fn leaves(&self, item: usize, suspender: Suspender) {
-        self.running.set(item);
-        self.suspender.set(Some(suspender));
     }
 
     /// Runs all work-items.
@@ -359,10 +399,10 @@ impl<'a> Fibers<'a> {
     ) -> Result<(), Failure> {
         while self.next.get() < end {
             let mut carrier = self.start(carriers)?;
-            if self.resume(&mut carrier) {
+            if self.resume(&mut carrier, None) {
                 self.free(carrier, carriers);
             } else {
-                self.waits();
+                self.waits(&carrier);
                 waiting.put(self.running.get(), carrier, self.items);
                 carriers.reserve(self.items);
             }
@@ -381,19 +421,18 @@ impl<'a> Fibers<'a> {
         self.turn.set(items.end);
         let mut item = items.start;
         while item < items.end {
-            if let (Some(waiter), Some(Some(carrier))) =
-                (self.waiter(item), waiting.carriers.get_mut(item))
+            if let (Some(_), Some(Some(carrier))) =
+                (self.waiting(item), waiting.carriers.get_mut(item))
             {
-                self.leaves(item, waiter.suspender);
-                let mut is_over = self.resume(carrier);
+                let mut is_over = self.go_on_with(item, carrier);
+                let mut carrier = &*carrier;
                 let back = self.running.get();
                 if back != item {
-                    let carrier = waiting.carriers.get(back).and_then(Option::as_ref);
-                    is_over = carrier.is_some_and(Carrier::has_ended);
-                    item = back;
+                    let Some(Some(last)) = waiting.carriers.get(back) else { return Ok(()) };
+                    (item, carrier, is_over) = (back, last, last.has_ended());
                 }
                 if !is_over {
-                    self.waits();
+                    self.waits(carrier);
                 } else if let Some(carrier) = waiting.take(item) {
                     self.ends(item);
                     self.free(carrier, carriers);
@@ -414,7 +453,7 @@ impl<'a> Fibers<'a> {
         carriers: &mut Carriers<'_>,
     ) -> Result<(), Failure> {
         while self.is_sub_group_awaited.get() {
-            let waits_for = || items.clone().filter_map(|item| Some(self.waiter(item)?.waits_for));
+            let waits_for = || items.clone().filter_map(|item| self.waiting(item));
             let operation = waits_for().find(|waits| *waits != WaitsFor::Group);
             let Some(first) = operation else { return Ok(()) };
             let same = waits_for().filter(|waits| *waits == first).count();
@@ -443,7 +482,8 @@ impl<'a> Fibers<'a> {
         }
         let stack = carriers.take_stack()?;
         // SAFETY: `self` outlives the coroutine: `run` ends or discards every one before it returns.
-        let coroutine = unsafe { Coroutine::new(stack, Self::take_items_on_stack, this) };
+        let coroutine =
+            unsafe { Coroutine::new(stack, Self::take_items_on_stack, this, &self.back) };
         Ok(Carrier::Stack(coroutine))
     }
 
@@ -510,12 +550,13 @@ impl<'a> Fibers<'a> {
         }
     }
 
-    /// Resumes what runs on a carrier; returns whether that is free afterwards.
-    fn resume(&self, carrier: &mut Carrier) -> bool {
+    /// Resumes what runs on a carrier; returns whether that is free afterwards. The place is as for a
+    /// coroutine.
+    fn resume(&self, carrier: &mut Carrier, place: Option<&Cell<Place>>) -> bool {
         match carrier {
             Carrier::Stack(coroutine) => {
                 // SAFETY: a coroutine that has ended is not resumed again: its stack was given back.
-                unsafe { coroutine.resume() };
+                unsafe { coroutine.resume(place) };
                 coroutine.has_ended()
             }
             // SAFETY: the thread was taken, and `run` ends every work-item before it returns. Only
@@ -524,10 +565,16 @@ impl<'a> Fibers<'a> {
         }
     }
 
+    /// Resumes a waiting work-item.
+    fn go_on_with(&self, item: usize, carrier: &mut Carrier) -> bool {
+        self.running.set(item);
+        self.resume(carrier, self.slots().get(item).map(|slot| &slot.place))
+    }
+
     /// The work-item that was resumed last waits.
-    fn waits(&self) {
-        let Some(suspender) = self.suspender.get() else { return };
-        self.enters(self.running.get(), Waiter { suspender, waits_for: self.waits_for.get() });
+    fn waits(&self, carrier: &Carrier) {
+        let Some(suspender) = self.running_suspender() else { return };
+        self.enters(self.running.get(), suspender, carrier.place());
         if matches!(suspender, Suspender::Stack(_)) {
             self.thread_is_taken.set(true);
         }
@@ -543,9 +590,11 @@ impl<'a> Fibers<'a> {
             // Generated code has no threads of its own. A work-item that catches the unwinding
             // payload, and reaches another barrier, unwinds again.
             (_, carrier) => {
-                let Some(waiter) = self.waiter(item) else { return };
-                self.leaves(item, waiter.suspender);
-                while !self.resume(carrier) {}
+                if self.waiting(item).is_some() {
+                    while !self.go_on_with(item, carrier) {
+                        self.waits(carrier);
+                    }
+                }
             }
         }
     }

@@ -20,11 +20,12 @@ mod implementation;
 #[path = "x86_64.rs"]
 mod implementation;
 
-pub(super) use crate::hal::host::groups::coroutine::implementation::{Coroutine, Link};
+pub(super) use crate::hal::host::groups::coroutine::implementation::{Coroutine, Link, Place};
 
 #[cfg(test)]
 mod tests {
     use std::cell::{Cell, RefCell};
+    use std::rc::Rc;
 
     use super::*;
     use crate::hal::host::stack::memory::OwnStack;
@@ -32,6 +33,8 @@ mod tests {
     #[derive(Default)]
     struct Shared {
         links: RefCell<Vec<Link>>,
+        places: RefCell<Vec<Rc<Cell<Place>>>>,
+        back: Cell<Place>,
         seen: RefCell<Vec<usize>>,
         rounds: Cell<usize>,
     }
@@ -52,8 +55,9 @@ mod tests {
 
     fn coroutine(shared: &Shared) -> Coroutine {
         let stack = OwnStack::new(0).expect("memory for a stack");
+        let data = std::ptr::from_ref(shared).cast();
         // SAFETY: as in `count`.
-        unsafe { Coroutine::new(stack, count, std::ptr::from_ref(shared).cast()) }
+        unsafe { Coroutine::new(stack, count, data, &shared.back) }
     }
 
     #[test]
@@ -64,7 +68,7 @@ mod tests {
         for round in 0..4 {
             for coroutine in &mut all {
                 // SAFETY: it has not ended.
-                unsafe { coroutine.resume() };
+                unsafe { coroutine.resume(None) };
                 assert_eq!(coroutine.has_ended(), round == 3);
             }
         }
@@ -81,7 +85,7 @@ mod tests {
         let mut coroutine = coroutine(&shared);
         // SAFETY: it has not ended; `count` has nothing to drop.
         unsafe {
-            coroutine.resume();
+            coroutine.resume(None);
             assert!(!coroutine.has_ended());
             coroutine.forget();
         }
@@ -100,9 +104,10 @@ mod tests {
             link.suspend();
             for round in 0..shared.rounds.get() {
                 shared.seen.borrow_mut().push(round * 10 + name);
-                let next = shared.links.borrow().get(name + 1).copied();
+                let own = shared.places.borrow()[name].clone();
+                let next = shared.places.borrow().get(name + 1).cloned();
                 match next {
-                    Some(next) => link.pass_to(next),
+                    Some(next) => Place::pass(&own, &next),
                     None => link.suspend(),
                 }
             }
@@ -111,28 +116,33 @@ mod tests {
 
     #[test]
     fn one_passes_to_the_next() {
-        if !Link::PASSES {
-            return;
-        }
         let shared = Shared::default();
         shared.rounds.set(2);
         let new = || {
             let stack = OwnStack::new(0).expect("memory for a stack");
+            let data = std::ptr::from_ref(&shared).cast();
             // SAFETY: as in `count`.
-            unsafe { Coroutine::new(stack, relay, std::ptr::from_ref(&shared).cast()) }
+            unsafe { Coroutine::new(stack, relay, data, &shared.back) }
         };
         let mut all = [new(), new(), new()];
-        // SAFETY: none has ended.
+        // SAFETY: none has ended, and each goes on where it was left last.
         unsafe {
             for coroutine in &mut all {
-                coroutine.resume();
+                coroutine.resume(None);
+                let place = coroutine.place();
+                if !place.is_somewhere() {
+                    return;
+                }
+                shared.places.borrow_mut().push(Rc::new(Cell::new(place)));
             }
+            let place = |index: usize| shared.places.borrow()[index].clone();
             for _ in 0..2 {
-                all[0].resume();
+                all[0].resume(Some(&place(0)));
                 assert!(!all.iter().any(Coroutine::has_ended));
+                place(2).set(all[2].place());
             }
-            for coroutine in &mut all {
-                coroutine.resume();
+            for (index, coroutine) in all.iter_mut().enumerate() {
+                coroutine.resume(Some(&place(index)));
                 assert!(coroutine.has_ended());
             }
         }

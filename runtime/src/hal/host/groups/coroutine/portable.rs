@@ -3,6 +3,8 @@
 #[path = "watched.rs"]
 mod watched;
 
+use std::cell::Cell;
+
 use corosensei::{CoroutineResult, Yielder};
 
 use crate::hal::host::groups::coroutine::entry::Entry;
@@ -22,6 +24,10 @@ pub(in super::super) struct Link {
     watched: Watched,
 }
 
+/// Where a coroutine goes on that has passed to another one: these never do.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in super::super) struct Place(());
+
 impl Coroutine {
     /// Will run `entry` when it is resumed for the first time.
     ///
@@ -31,6 +37,7 @@ impl Coroutine {
         stack: OwnStack,
         entry: Entry<Link>,
         data: *const (),
+        _back: &Cell<Place>,
     ) -> Self {
         let watched = Watched::new();
         // SAFETY: the caller's promise. It runs on the watched stack, and returns from there.
@@ -48,12 +55,17 @@ impl Coroutine {
     ///
     /// # Safety
     /// It has not ended, and is not forgotten.
-    pub(in super::super) unsafe fn resume(&mut self) {
+    pub(in super::super) unsafe fn resume(&mut self, _: Option<&Cell<Place>>) {
         // SAFETY: the stack is the coroutine's, which lives, and returns here.
         let left = unsafe { self.watched.before_resume() };
         let (CoroutineResult::Yield(()) | CoroutineResult::Return(())) = self.inner.resume(());
         // SAFETY: as above.
         unsafe { self.watched.after_resume(left) };
+    }
+
+    /// Where it has suspended itself, for others to pass to: they cannot.
+    pub(in super::super) fn place(&self) -> Place {
+        Place(())
     }
 
     /// Whether it has ended.
@@ -80,9 +92,6 @@ impl Coroutine {
 }
 
 impl Link {
-    /// Whether [`pass_to`](Self::pass_to) can be called.
-    pub(in super::super) const PASSES: bool = false;
-
     /// Suspends the coroutine. Returns when it is resumed.
     ///
     /// # Safety
@@ -97,21 +106,22 @@ impl Link {
             self.watched.arrive();
         }
     }
+}
+
+impl Place {
+    /// Whether others can pass to this place.
+    pub(in super::super) const fn is_somewhere(&self) -> bool {
+        false
+    }
 
     /// Coroutines of `corosensei` return to who has resumed them.
     ///
     /// # Safety
-    /// Not to be called.
-    pub(in super::super) unsafe fn pass_to(self, _: Self) {
+    /// `to` [is somewhere](Self::is_somewhere).
+    pub(in super::super) unsafe fn pass(_: &Cell<Self>, _: &Cell<Self>) {
         unreachable!("coroutines that cannot pass to others")
     }
 
     /// Nothing: no coroutine passes to another one.
-    pub(in super::super) fn prefetch(self) {}
-
-    /// Nothing, as above.
-    ///
-    /// # Safety
-    /// It is suspended.
-    pub(in super::super) unsafe fn prefetch_stack(self) {}
+    pub(in super::super) fn prefetch(&self) {}
 }

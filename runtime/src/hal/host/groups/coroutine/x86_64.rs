@@ -1,9 +1,8 @@
 //! Coroutines for x86-64, with the calling convention of Linux.
 //!
-//! A switch stores the registers that a called function must keep on the stack that it leaves, and jumps
-//! to where the other stack was left. It never returns: the processor predicts a `ret` by the last `call`s.
-//! Work-items leave at a barrier and arrive at one, so with jumps the last calls are those of the frames
-//! that are returned from, on whichever stack they were made.
+//! A switch stores the registers that a called function must keep in a [`Place`], loads those of another
+//! one, and returns on the other stack. The processor predicts a `ret` by the last `call`s. Work-items leave
+//! at a barrier and arrive at one, in the same function, so they return to where the last call was made.
 //!
 //! ```text
 //! base of the stack ->  +---------+
@@ -11,18 +10,18 @@
 //!                       +---------+
 //!                       |    …    |  frames
 //!                       +---------+
-//!                       |   rbp   |
-//!                       |   rbx   |
-//!                       |   rip   |  <- Control::top while suspended
+//!                       |   rip   |  <- Place::top, while suspended
 //!                       +---------+
 //! ```
 //!
-//! A coroutine that has not run has the address of [`begin`] there.
+//! A coroutine that has not run has the address of [`begin`] there. Those that pass to each other have their
+//! places side by side, where their owner keeps them: a line of the cache each, in the order in which they
+//! are needed. Of the stack one more line is touched.
 
+use std::arch::naked_asm;
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-use std::arch::{asm, naked_asm};
 use std::cell::Cell;
-use std::ptr::{NonNull, null_mut};
+use std::ptr::NonNull;
 
 use corosensei::stack::Stack;
 
@@ -32,10 +31,10 @@ use crate::hal::host::stack::memory::OwnStack;
 /// What is known of a coroutine, at the base of its stack.
 #[repr(C, align(16))]
 struct Control {
-    /// The top of its stack while it is suspended.
-    top: Cell<*mut u8>,
-    /// The top of the stack of whoever has resumed it, or the one that passed to it, while it runs.
-    resumer: Cell<*mut u8>,
+    /// Where it has suspended itself.
+    place: Cell<Place>,
+    /// Where whoever has resumed it goes on, or the one that passed to it, while it runs.
+    back: NonNull<Cell<Place>>,
     has_ended: Cell<bool>,
     entry: Entry<Link>,
     data: *const (),
@@ -51,39 +50,39 @@ pub(in super::super) struct Coroutine {
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Link(NonNull<Control>);
 
-/// Leaves this stack and goes on where the one with the top `to` was left. Stores the top of this one, and
-/// returns when something switches to that.
+/// Where a stack that was left goes on. The default is nowhere.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(in super::super) struct Place {
+    /// rbx, rbp, and r12 to r15.
+    registers: [usize; 6],
+    top: Option<NonNull<u8>>,
+}
+
+/// Leaves this stack and goes on at another place. Stores where this one goes on, and returns when something
+/// switches to that.
 ///
 /// # Safety
-/// `to` is the top of a stack that was left by this function, or is ready for [`begin`]; `from` can be
-/// written, and lives until then.
-#[inline(always)]
-unsafe fn switch(from: *mut *mut u8, to: *mut u8) {
-    // SAFETY: the compiler keeps no value in a register over this but in rbx and rbp, which are kept on
-    // the stack. Neither stack is changed above its top meanwhile. The assembly may use the stack, so
-    // there is no red zone below it.
-    unsafe {
-        asm!(
-            "push rbp",
-            "push rbx",
-            "lea rax, [rip + 2f]",
-            "push rax",
-            "mov [rdi], rsp",
-            "mov rsp, rsi",
-            "pop rax",
-            "lea rcx, [rip + 2f]",
-            "cmp rax, rcx",
-            "je 2f",
-            "jmp rax",
-            "2:",
-            "pop rbx",
-            "pop rbp",
-            inlateout("rdi") from => _,
-            inlateout("rsi") to => _,
-            lateout("r12") _, lateout("r13") _, lateout("r14") _, lateout("r15") _,
-            clobber_abi("sysv64"),
-        );
-    }
+/// `to` is where a stack was left by this function and has not gone on since, or is ready for [`begin`].
+#[unsafe(naked)]
+unsafe extern "sysv64" fn switch(from: &Cell<Place>, to: &Cell<Place>) {
+    naked_asm!(
+        "mov [rdi], rbx",
+        "mov [rdi + 8], rbp",
+        "mov [rdi + 16], r12",
+        "mov [rdi + 24], r13",
+        "mov [rdi + 32], r14",
+        "mov [rdi + 40], r15",
+        "mov [rdi + 48], rsp",
+        "mov rsp, [rsi + 48]",
+        "mov rbx, [rsi]",
+        "mov rbp, [rsi + 8]",
+        "mov r12, [rsi + 16]",
+        "mov r13, [rsi + 24]",
+        "mov r14, [rsi + 32]",
+        "mov r15, [rsi + 40]",
+        "ret",
+    )
 }
 
 /// Where a coroutine begins: its [`Control`] is on the top of the stack.
@@ -92,7 +91,7 @@ unsafe fn switch(from: *mut *mut u8, to: *mut u8) {
 /// Not to be called: a switch jumps here.
 #[unsafe(naked)]
 unsafe extern "sysv64" fn begin() -> ! {
-    naked_asm!("pop rdi", "xor ebp, ebp", "call {run}", "ud2", run = sym run)
+    naked_asm!("pop rdi", "call {run}", "ud2", run = sym run)
 }
 
 /// Runs a coroutine. A panic that reaches this function aborts.
@@ -105,20 +104,36 @@ unsafe extern "sysv64" fn run(control: NonNull<Control>) -> ! {
     // SAFETY: the promise of `Coroutine::new`.
     unsafe { (control_ref.entry)(control_ref.data, Link(control)) };
     control_ref.has_ended.set(true);
-    // SAFETY: whoever has resumed this coroutine waits for it, and nobody resumes it again.
-    unsafe { switch(control_ref.top.as_ptr(), control_ref.resumer.get()) };
+    // SAFETY: nobody resumes this coroutine again.
+    unsafe { control_ref.leave() };
     std::process::abort();
 }
 
-impl Coroutine {
-    /// Will run `entry` when it is resumed for the first time.
+impl Control {
+    /// Goes on where the coroutine was resumed.
     ///
     /// # Safety
-    /// `entry` may be called with `data` until the coroutine has ended or is forgotten.
+    /// Called on the coroutine's stack.
+    #[inline(always)]
+    unsafe fn leave(&self) {
+        // SAFETY: `back` lives by the promise of `Coroutine::new`, and whoever has resumed this coroutine waits
+        // for it there.
+        unsafe { switch(&self.place, self.back.as_ref()) };
+    }
+}
+
+impl Coroutine {
+    /// Will run `entry` when it is resumed for the first time. Coroutines that pass to each other share
+    /// `back`, where whoever resumes one of them goes on.
+    ///
+    /// # Safety
+    /// `entry` may be called with `data`, and `back` lives, until the coroutine has ended or is forgotten.
+    /// Nothing else changes `back`.
     pub(in super::super) unsafe fn new(
         stack: OwnStack,
         entry: Entry<Link>,
         data: *const (),
+        back: &Cell<Place>,
     ) -> Self {
         let base = std::ptr::with_exposed_provenance_mut::<u8>(stack.base().get());
         let control = base.wrapping_byte_sub(size_of::<Control>()).cast::<Control>();
@@ -128,8 +143,8 @@ impl Coroutine {
         // line of the cache, and the size of the control one of its alignment.
         unsafe {
             control.write(Control {
-                top: Cell::new(top.cast()),
-                resumer: Cell::new(null_mut()),
+                place: Cell::new(Place { top: NonNull::new(top.cast()), ..Place::default() }),
+                back: NonNull::from(back),
                 has_ended: Cell::new(false),
                 entry,
                 data,
@@ -140,17 +155,24 @@ impl Coroutine {
         }
     }
 
-    /// Runs it until it suspends itself or ends. If it [passes](Link::pass_to) to others, this returns when
-    /// one of these suspends itself or ends.
+    /// Runs it until it suspends itself or ends. If it [passes](Place::pass) to others, this returns when
+    /// one of these suspends itself or ends. `place` is where it passed to another one, if it has done so
+    /// since it suspended itself.
     ///
     /// # Safety
-    /// It has not ended, and is not forgotten.
+    /// It has not ended, and is not forgotten. `place` is as said.
     #[inline]
-    pub(in super::super) unsafe fn resume(&mut self) {
+    pub(in super::super) unsafe fn resume(&mut self, place: Option<&Cell<Place>>) {
         // SAFETY: the control lives as long as the stack.
         let control = unsafe { self.control.as_ref() };
-        // SAFETY: the coroutine is suspended or has not begun.
-        unsafe { switch(control.resumer.as_ptr(), control.top.get()) };
+        // SAFETY: the coroutine is suspended or has not begun; `back` by the promise of `new`.
+        unsafe { switch(control.back.as_ref(), place.unwrap_or(&control.place)) };
+    }
+
+    /// Where it has suspended itself.
+    pub(in super::super) fn place(&self) -> Place {
+        // SAFETY: the control lives as long as the stack.
+        unsafe { self.control.as_ref() }.place.get()
     }
 
     /// Whether it has ended.
@@ -173,9 +195,6 @@ impl Coroutine {
 }
 
 impl Link {
-    /// Whether [`pass_to`](Self::pass_to) can be called.
-    pub(in super::super) const PASSES: bool = true;
-
     /// Suspends the coroutine. Returns when it is resumed.
     ///
     /// # Safety
@@ -183,44 +202,38 @@ impl Link {
     #[inline]
     pub(in super::super) unsafe fn suspend(self) {
         // SAFETY: the coroutine runs, so its stack lives.
-        let control = unsafe { self.0.as_ref() };
-        // SAFETY: whoever has resumed it waits for it.
-        unsafe { switch(control.top.as_ptr(), control.resumer.get()) };
+        unsafe { self.0.as_ref().leave() };
     }
+}
 
-    /// Loads into the cache what [`prefetch_stack`](Self::prefetch_stack) needs.
+impl Place {
+    /// Whether a stack goes on here.
     #[inline]
-    pub(in super::super) fn prefetch(self) {
-        // SAFETY: every processor of this architecture has the instruction.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(self.0.as_ptr().cast_const().cast()) };
+    pub(in super::super) const fn is_somewhere(&self) -> bool {
+        self.top.is_some()
     }
 
-    /// Loads the top of the coroutine's stack into the cache: something will pass to it soon.
+    /// Suspends the running coroutine, which goes on at `own`, and resumes the one that goes on at `to`.
+    /// Returns when the first one is resumed. Who has resumed it waits for the other one.
     ///
     /// # Safety
-    /// It is suspended.
+    /// Called in a coroutine. The other one is suspended there, and has the same `back`.
+    #[inline(always)]
+    pub(in super::super) unsafe fn pass(own: &Cell<Self>, to: &Cell<Self>) {
+        // SAFETY: the caller's promise.
+        unsafe { switch(own, to) };
+    }
+
+    /// Loads the top of the stack into the cache: something will pass to it soon.
     #[inline]
-    pub(in super::super) unsafe fn prefetch_stack(self) {
-        // SAFETY: the coroutine is suspended, so its stack lives. Every processor of this architecture has
-        // the instruction.
+    pub(in super::super) fn prefetch(&self) {
+        let top = self.top.map_or(std::ptr::null_mut(), NonNull::as_ptr);
+        // SAFETY: every processor of this architecture has the instruction, which may have any address.
         unsafe {
-            let top = self.0.as_ref().top.get();
             _mm_prefetch::<_MM_HINT_T0>(top.cast());
             _mm_prefetch::<_MM_HINT_T0>(top.wrapping_add(64).cast());
         }
     }
-
-    /// Suspends the coroutine and resumes another one. Returns when it is resumed. Who has resumed this
-    /// coroutine waits for that one.
-    ///
-    /// # Safety
-    /// Called in the link's coroutine; the other one is suspended.
-    #[inline]
-    pub(in super::super) unsafe fn pass_to(self, other: Self) {
-        // SAFETY: the coroutine runs, and the other one is suspended, so both stacks live.
-        let (control, other) = unsafe { (self.0.as_ref(), other.0.as_ref()) };
-        other.resumer.set(control.resumer.get());
-        // SAFETY: the other one was left by a switch.
-        unsafe { switch(control.top.as_ptr(), other.top.get()) };
-    }
 }
+
+const _: () = assert!(size_of::<Place>() == 7 * 8 && std::mem::offset_of!(Place, top) == 48);
