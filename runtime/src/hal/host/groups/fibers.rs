@@ -17,8 +17,8 @@
 //!
 //! **Turns.** Work-items that wait are resumed in turns: all of a sub-group, in order. Within a turn a
 //! work-item that waits again passes to the next one directly, if both are on stacks. So the caller of
-//! `resume` must look which work-item has come back. Most of the time of a turn goes to memory, so what
-//! a work-item needs to pass is in one list of [`Slot`]s, and on the top of its stack.
+//! `resume` must look which work-item has come back. What a work-item needs to pass is in one list of
+//! [`Slot`]s, in the order of the turn, and on the top of its stack: few lines of the cache.
 
 use std::cell::{Cell, OnceCell};
 use std::ops::Range;
@@ -237,7 +237,7 @@ impl<'a> Fibers<'a> {
     }
 
     /// Suspends the running work-item and goes back to who has resumed it, or the one that passed to it. Returns
-    /// true, when it is resumed.
+    /// whether it did so, when it is resumed.
     ///
     /// # Safety
     /// Called by a work-item that [`run`](Self::run) is running.
@@ -297,14 +297,11 @@ impl<'a> Fibers<'a> {
         self.slots().get(item)?.waits_for.get()
     }
 
-    /// How a work-item suspends itself that has waited.
-    fn suspender_of(&self, item: usize) -> Option<Suspender> {
-        self.suspenders.get()?.get(item)?.get()
-    }
-
     /// How the running work-item suspends itself.
     fn running_suspender(&self) -> Option<Suspender> {
-        self.suspender_of(self.running.get()).or_else(|| self.suspender.get())
+        let own = self.suspenders.get().and_then(|all| all.get(self.running.get())?.get());
+        // One that has not waited runs on the carrier that was started last.
+        own.or_else(|| self.suspender.get())
     }
 
     /// A work-item waits. If it does so on a stack, this goes on at a place.
