@@ -375,7 +375,8 @@ impl Generator {
                 Node::expr(ty, &format!("($.{method}())"), [a])
             }
             68..78 => {
-                // Of two. Which zero `min` gives is not specified, nor the sign of a NaN.
+                // Of two. Which zero `min` gives is not specified, nor the sign of a NaN, nor how
+                // `powi` rounds: a compiler rounds the power of a constant once.
                 let methods = [
                     "($ + 0.0).min($ + 0.0)",
                     "($ + 0.0).max($ + 0.0)",
@@ -386,7 +387,7 @@ impl Generator {
                     "real@($).signum() * $",
                     "$.mul_add(1.5, $)",
                     "quiet@(#::from_bits(bits@($) ^ (bits@($) >> 3)))",
-                    "$.powi(7) - $",
+                    "opaque($).powi(7) - $",
                     "$.next_up() - $",
                     "$.clamp(-2.0, 9.0) - $",
                 ];
