@@ -1,17 +1,19 @@
 //! The command line. The baseline takes the same options.
 
 use std::error::Error;
+use std::time::Duration;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const USAGE: &str = "\
-usage: gpu_schism [--small|--medium] [--suite S] [--elements N] [--runs N] [--only KERNEL,…] [--clock device|host|processor] [--precise] [--check]
+usage: gpu_schism [--small|--medium] [--suite S] [--elements N] [--runs N] [--warm-up MS] [--only KERNEL,…] [--clock device|host|processor] [--precise] [--check]
   --small       sizes for a look at whether everything works
   --medium      sizes for a processor (not an option of CUDA's baseline)
   --suite S     tuned, the default: kernels that passes were measured with; breadth: kernels that none was made for;
                 all: both
   --elements N  elements of each vector of the stream kernels, a multiple of 256
   --runs N      how often each kernel is timed
+  --warm-up MS  milliseconds of untimed runs at least (not an option of CUDA's baseline)
   --only K,…    these kernels only
   --clock C     device, the default: how long each launch took, as the device says; host: from before a launch to
                 after the wait for it; processor: what all threads of the program computed meanwhile
@@ -73,6 +75,8 @@ pub struct Settings {
     elements: Option<usize>,
     /// How often each kernel is timed.
     pub runs: usize,
+    /// How long each kernel is run, untimed, before that.
+    pub warm_up: Duration,
     only: Vec<String>,
     /// The clock of the measurements.
     pub clock: Clock,
@@ -89,6 +93,7 @@ impl Settings {
         let mut precise = false;
         let (mut only, mut clock, mut check) = (Vec::new(), Clock::Device, false);
         let mut suite = Suite::Tuned;
+        let mut warm_up = Duration::ZERO;
         while let Some(option) = arguments.next() {
             let mut value = || arguments.next().ok_or_else(|| format!("{option} needs a value"));
             match option.as_str() {
@@ -98,6 +103,7 @@ impl Settings {
                 "--check" => check = true,
                 "--elements" => elements = Some(number(&value()?)?),
                 "--runs" => runs = number(&value()?)?,
+                "--warm-up" => warm_up = Duration::from_millis(number(&value()?)? as u64),
                 "--only" => only = value()?.split(',').map(str::to_owned).collect(),
                 "--clock" => {
                     clock = match value()?.as_str() {
@@ -126,7 +132,7 @@ impl Settings {
         if elements.is_some_and(|elements| elements % 256 != 0) {
             return Err("--elements takes a multiple of 256".into());
         }
-        Ok(Self { scale, suite, elements, runs, only, clock, precise, check })
+        Ok(Self { scale, suite, elements, runs, warm_up, only, clock, precise, check })
     }
 
     /// The size of a problem: one for GPUs, a small one, or one between them, which is a power of

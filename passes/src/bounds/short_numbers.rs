@@ -197,6 +197,7 @@ fn without_extension(mut value: Value<'_>) -> Value<'_> {
 #[derive(Default)]
 pub(super) struct LowerHalves<'m> {
     made: HashMap<Value<'m>, Value<'m>>,
+    made_at_most_all: HashMap<Value<'m>, Value<'m>>,
 }
 
 impl<'m> LowerHalves<'m> {
@@ -206,9 +207,28 @@ impl<'m> LowerHalves<'m> {
         is_at_hand_to(value, DEPTH)
     }
 
+    /// The same, or the number is marked to be below 2³¹.
+    pub fn is_at_hand_or_id(value: Value<'m>) -> bool {
+        is_marked(value) || Self::is_at_hand(value)
+    }
+
     /// The lower half of a number of 64 bits, computed right behind it.
     pub fn of(&mut self, value: Value<'m>) -> Value<'m> {
         self.made_of(value, DEPTH)
+    }
+
+    /// A number of 64 bits in 32, right behind it; 2³² - 1 if it is greater than that.
+    pub fn of_at_most_all(&mut self, value: Value<'m>) -> Value<'m> {
+        if let Some(&known) = self.made_at_most_all.get(&value) {
+            return known;
+        }
+        let (long, short) = (value.ty(), value.context().int_type(32));
+        let builder = Builder::before(behind(value));
+        let is_long = builder.icmp(IntPredicate::UGT, value, long.const_int(SHORT, false));
+        let half = builder.trunc(value, short);
+        let new = builder.select(is_long, short.const_int(SHORT, false), half);
+        self.made_at_most_all.insert(value, new);
+        new
     }
 
     fn made_of(&mut self, value: Value<'m>, depth: usize) -> Value<'m> {
@@ -279,6 +299,40 @@ fn is_modular(value: Value<'_>) -> bool {
         Some(Opcode::LShr) => is_short_shift() && Facts::default().most(value.operand(0)) <= SHORT,
         _ => false,
     }
+}
+
+/// Whether a number is computed from constants and parameters alone, which all work-items of a kernel have in
+/// common.
+pub(super) fn is_common(value: Value<'_>) -> bool {
+    is_common_to(value, DEPTH)
+}
+
+fn is_common_to(value: Value<'_>, depth: usize) -> bool {
+    if value.is_constant_int() || value.param_index().is_some() {
+        return true;
+    }
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let is_pure = matches!(
+        value.opcode(),
+        Some(
+            Opcode::Add
+                | Opcode::Sub
+                | Opcode::Mul
+                | Opcode::And
+                | Opcode::Or
+                | Opcode::Xor
+                | Opcode::Shl
+                | Opcode::LShr
+                | Opcode::AShr
+                | Opcode::ZExt
+                | Opcode::SExt
+                | Opcode::Trunc
+                | Opcode::ICmp
+                | Opcode::Select
+                | Opcode::Freeze
+        )
+    );
+    is_pure && value.operands().all(|operand| is_common_to(operand, depth))
 }
 
 /// The first instruction behind a value.

@@ -58,3 +58,62 @@ ill:
 ; CHECK: @branches
 ; CHECK: icmp uge i32 %0, %end.32
 ; CHECK: icmp ult i32 %2, %0
+; An id, and a number that all work-items have in common: one without 32 bits is above all ids.
+declare i64 @llvm.spv.thread.id.i64(i32)
+define i1 @last_column(i64 "schism.narrow" %side) {
+  %column = call i64 @llvm.spv.thread.id.i64(i32 0) #0
+  %last = add nsw i64 %side, -1
+  %is.last = icmp eq i64 %last, %column
+  ret i1 %is.last
+}
+define i1 @first_column() {
+  %column = call i64 @llvm.spv.thread.id.i64(i32 0) #0
+  %is.first = icmp ne i64 %column, 0
+  ret i1 %is.first
+}
+define i1 @inside(i64 %n) {
+  %id = call i16 @lane.16()
+  %k = zext i16 %id to i64
+  %is.inside = icmp uge i64 %k, %n
+  ret i1 %is.inside
+}
+declare i16 @lane.16()
+; A driver ends its loop where the id reaches the limit. Signed, a number of 64 bits may be below all.
+define i1 @limit(i64 "schism.narrow" %n) {
+  %column = call i64 @llvm.spv.thread.id.i64(i32 0) #0
+  %is.inside = icmp ult i64 %column, %n
+  ret i1 %is.inside
+}
+define i1 @signed(i64 %n) {
+  %id = call i16 @lane.16()
+  %k = zext i16 %id to i64
+  %is.inside = icmp slt i64 %k, %n
+  ret i1 %is.inside
+}
+; 2³² - 1 is not below itself.
+define i1 @full(i64 %n) {
+  %id = call i32 @lane.32()
+  %k = zext i32 %id to i64
+  %is.inside = icmp ult i64 %k, %n
+  ret i1 %is.inside
+}
+declare i32 @lane.32()
+attributes #0 = { "schism.narrow" }
+; CHECK: @last_column
+; CHECK: %1 = trunc i64 %column to i32
+; CHECK: %2 = icmp ugt i64 %last, 4294967295
+; CHECK: %3 = trunc i64 %last to i32
+; CHECK: %4 = select i1 %2, i32 -1, i32 %3
+; CHECK: icmp eq i32 %4, %1
+; CHECK: @first_column
+; CHECK: %1 = trunc i64 %column to i32
+; CHECK: icmp ne i32 %1, 0
+; CHECK: @inside
+; CHECK: select i1 %1, i32 -1, i32 %2
+; CHECK: icmp uge i32 %4, %3
+; CHECK: @limit
+; CHECK: icmp ult i64 %column, %n
+; CHECK: @signed
+; CHECK: icmp slt i64 %k, %n
+; CHECK: @full
+; CHECK: icmp ult i64 %k, %n

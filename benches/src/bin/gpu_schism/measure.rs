@@ -8,7 +8,7 @@
 //! | `variant` | `precise`, `relaxed`, `specialised` (precise, and sizes are constants); the baselines say `nofma`, `fma`, `opencl` |
 //! | `bytes` | the minimum that a run must read and write; 0 if memory is not the limit |
 //! | `clock` | `device`, `host` or `processor` |
-//! | `median`, `min`, `p95` | seconds of a run, over `runs` timed ones after [`WARM_UP`] others |
+//! | `median`, `min`, `p95` | seconds of a run, over `runs` timed ones after [`WARM_UP`] others, or as many as `--warm-up` takes |
 //! | `first` | seconds of the very first run on the host's clock, in which the kernel is compiled or loaded |
 //! | `bits` | checksum of a sample of the result, bit by bit |
 //! | `sum` | the sum of the same sample |
@@ -235,7 +235,11 @@ impl Run<'_> {
             })
         };
         let first = once(Clock::Host)?;
+        let start = Instant::now();
         for _ in 1..WARM_UP {
+            once(clock)?;
+        }
+        while start.elapsed() < self.bench.settings.warm_up {
             once(clock)?;
         }
         let times = (0..self.bench.settings.runs).map(|_| once(clock)).collect::<Outcome<_>>()?;

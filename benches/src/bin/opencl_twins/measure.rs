@@ -144,7 +144,11 @@ impl Bench {
             }
         };
         let first = once(Clock::Host)?;
+        let start = Instant::now();
         for _ in 1..WARM_UP {
+            once(self.settings.clock)?;
+        }
+        while start.elapsed() < self.settings.warm_up {
             once(self.settings.clock)?;
         }
         let runs = 0..self.settings.runs;

@@ -30,7 +30,7 @@ use crate::setup;
 
 /// How it is used.
 const USAGE: &str = "\
-usage: cargo schism bench opencl [PAIRS] [--small] [--full] [--elements N] [--runs N] [--only KERNEL,…] [--clock device|host|processor]
+usage: cargo schism bench opencl [PAIRS] [--small] [--full] [--elements N] [--runs N] [--warm-up MS] [--only KERNEL,…] [--clock device|host|processor]
        cargo schism bench opencl --lowering [KERNEL]   only how long stage 2 takes to make SPIR-V and PTX, for each kernel
 
 Sizes are for a processor; --full takes those of `bench gpu`. The driver is the one that SCHISM_OPENCL names, or Intel's, which
@@ -38,6 +38,11 @@ Sizes are for a processor; --full takes those of `bench gpu`. The driver is the 
 
 /// The least ratio that each kernel is to have, and their mean.
 const GOALS: [f64; 2] = [0.95, 1.0];
+
+/// Milliseconds of untimed runs. Arrays as large as the last cache need hundreds of runs until what remains in
+/// it no longer depends on what the process did before: ours has just compiled the kernel, the other one has
+/// just written the arrays.
+const WARM_UP: &str = "250";
 
 /// What is asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,6 +58,7 @@ impl Options {
     fn read(words: &[OsString]) -> Result<Self> {
         let mut options = Self { pairs: 5, passed: Vec::new(), lowering: None };
         let mut size = "--medium";
+        let mut warm_up = [OsString::from("--warm-up"), WARM_UP.into()];
         let mut is_lowering = false;
         let mut others = Vec::new();
         let misused = |error| match arguments::misused("bench opencl", error) {
@@ -65,6 +71,7 @@ impl Options {
                 Long("small") => size = "--small",
                 Long("full") => size = "",
                 Long("lowering") => is_lowering = true,
+                Long("warm-up") => warm_up[1] = parser.value().map_err(misused)?,
                 Long("elements" | "runs" | "only" | "clock") => {
                     let option = arguments::written(&argument);
                     options.passed.extend([option.into(), parser.value().map_err(misused)?]);
@@ -84,6 +91,7 @@ impl Options {
             }
             [_, word, ..] => return Err(wrong(word, "option")),
         }
+        options.passed.extend(warm_up);
         options.passed.push("--precise".into());
         if !size.is_empty() {
             options.passed.push(size.into());
@@ -265,8 +273,11 @@ mod tests {
     fn both_programs_get_the_options() {
         let options = read("3 --only scan --runs 2").unwrap();
         assert_eq!(options.pairs, 3);
-        assert_eq!(options.passed, ["--only", "scan", "--runs", "2", "--precise", "--medium"]);
-        assert_eq!(read("--full").unwrap().passed, ["--precise"]);
+        assert_eq!(
+            options.passed,
+            ["--only", "scan", "--runs", "2", "--warm-up", WARM_UP, "--precise", "--medium"]
+        );
+        assert_eq!(read("--full --warm-up 1").unwrap().passed, ["--warm-up", "1", "--precise"]);
         assert_eq!(read("--lowering scan").unwrap().lowering, Some("scan".to_owned()));
         for wrong in ["0", "none", "1 2", "--frobnicate"] {
             let text = read(wrong).unwrap_err().to_string();

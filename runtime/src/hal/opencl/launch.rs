@@ -5,7 +5,6 @@ use std::ptr::null;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use crate::code::assumptions::Assumptions;
 use crate::code::captured;
 use crate::code::display_name::KernelName;
 use crate::error::{DriverError, KernelPanic, LaunchError};
@@ -14,107 +13,12 @@ use crate::hal::messages::{MessageBuffer, Messages, PRINT_BYTES};
 use crate::hal::opencl::api::{RawEvent, RawKernel, RawQueue, number, symbol};
 use crate::hal::opencl::context::Context;
 use crate::hal::opencl::driver;
+use crate::hal::opencl::grid::{Grid, MOST_GROUPS};
 use crate::hal::opencl::kernel::{ClKernel, FlattenedKind, FlattenedParameter};
-use crate::hal::opencl::properties::{Properties, USUAL_SLACK};
+use crate::hal::opencl::properties::USUAL_SLACK;
 use crate::kernel::print;
-use crate::launch::adaptivity::Adaptivity;
 use crate::launch::desc::{HostAddresses, LaunchDesc};
 use crate::util::warn_once;
-
-/// Work-items of a group, where the launch does not choose.
-const GROUP: usize = 256;
-
-/// Groups for each unit of a processor, so that units whose groups end early get others.
-const GROUPS_OF_UNIT: usize = 8;
-
-/// The limits of groups and of grids that code from stage 2 counts on, in each dimension.
-const MOST_IN_GROUP: [usize; 3] = [1024, 1024, 64];
-const MOST_GROUPS: [usize; 3] = [i32::MAX as usize, 65_535, 65_535];
-
-/// How a launch's range is divided, x first: work-items of a group, and groups.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Grid {
-    group: [usize; 3],
-    groups: [usize; 3],
-    /// The launch chose the groups.
-    chosen: bool,
-}
-
-impl Grid {
-    pub(super) fn of(launch: &LaunchDesc<'_>, device: &Properties) -> Self {
-        let range = launch.range.xyz;
-        let chosen = launch.groups.as_ref().map(|groups| groups.local.xyz);
-        let group = chosen.unwrap_or_else(|| {
-            let items = match launch.block_size {
-                Some(items) => items.clamp(1, device.max_group),
-                None => usual_group(range, device),
-            };
-            // Powers of two.
-            let mut left = 1 << items.ilog2();
-            std::array::from_fn(|axis| {
-                let most = if axis == 0 { left } else { MOST_IN_GROUP[axis] };
-                let own = range[axis].max(1).next_power_of_two().min(left).min(most);
-                left /= own;
-                own
-            })
-        });
-        let groups = std::array::from_fn(|axis| range[axis].div_ceil(group[axis]));
-        Self { group, groups, chosen: chosen.is_some() }
-    }
-
-    /// What code can count on.
-    pub(super) fn assumptions(&self, launch: &LaunchDesc<'_>) -> Assumptions {
-        /// The most work-items of groups that code from stage 2 can be for.
-        const MOST: usize = 1024;
-        let range = launch.range;
-        let small = (0..3)
-            .all(|axis| range.xyz[axis].saturating_add(range.offset[axis]) <= i32::MAX as usize);
-        let mut assumptions = Assumptions { small, ..Assumptions::default() };
-        if launch.adaptivity == Adaptivity::Off {
-            return assumptions;
-        }
-        // Groups that a launch does not choose may yet become smaller: one side is halved then, and
-        // the range stays a multiple.
-        assumptions.divisible = (0..3).all(|axis| range.xyz[axis].is_multiple_of(self.group[axis]));
-        if self.chosen && self.group.iter().product::<usize>() <= MOST && self.group_fits() {
-            assumptions.block = self.group.map(|items| items as u32);
-        }
-        assumptions
-    }
-
-    /// Whether code can have such groups.
-    pub(super) fn group_fits(&self) -> bool {
-        !self.chosen || (0..3).all(|axis| self.group[axis] <= MOST_IN_GROUP[axis])
-    }
-
-    /// Whether it needs several sub-grids.
-    pub(super) fn is_too_large(&self) -> bool {
-        (0..3).any(|axis| self.groups[axis] > MOST_GROUPS[axis])
-    }
-
-    /// The same, for a kernel that can have at most so many work-items in a group.
-    fn at_most(mut self, most: usize) -> Self {
-        while !self.chosen && self.group.iter().product::<usize>() > most {
-            // The longest side is a power of two above 1.
-            let axis = (0..3).max_by_key(|&axis| self.group[axis]).unwrap_or(0);
-            self.group[axis] /= 2;
-            self.groups[axis] *= 2;
-        }
-        self
-    }
-}
-
-/// Work-items of a group where nobody chooses: as many as there may be on a processor, which takes
-/// one group after the other and has some work to do for each, but enough groups for its units.
-fn usual_group(range: [usize; 3], device: &Properties) -> usize {
-    let usual = GROUP.min(device.max_items);
-    if !device.is_cpu {
-        return usual;
-    }
-    let items = range.iter().fold(1, |items: usize, side| items.saturating_mul(*side));
-    let even = items / device.compute_units.max(1).saturating_mul(GROUPS_OF_UNIT);
-    even.clamp(usual, device.max_items)
-}
 
 /// A launch that is in its queue, or has ended.
 #[derive(Debug)]
@@ -500,14 +404,5 @@ mod tests {
         });
         assert_eq!(result, Ok(()));
         assert_eq!(count, groups.iter().map(|groups| *groups as u64).product::<u64>());
-    }
-
-    #[test]
-    fn a_kernel_that_allows_fewer_work_items_gets_more_groups() {
-        let grid = Grid { group: [32, 8, 1], groups: [2, 5, 7], chosen: false };
-        let smaller = grid.at_most(100);
-        assert_eq!((smaller.group, smaller.groups), ([8, 8, 1], [8, 5, 7]));
-        let chosen = Grid { chosen: true, ..grid }.at_most(100);
-        assert_eq!(chosen.group, [32, 8, 1]);
     }
 }

@@ -10,7 +10,7 @@
 //! | `context` | memory of a process on a device |
 //! | `memory` | a buffer's memory |
 //! | `kernel` | a kernel, compiled and built by the driver |
-//! | `queue`, `launch` | launches |
+//! | `queue`, `grid`, `launch` | launches |
 //!
 //! Memory is what OpenCL calls shared: host and device access it at one address, and the driver
 //! moves it where it has to. So closures contain addresses that hold on both.
@@ -22,6 +22,7 @@ mod api;
 mod context;
 mod device;
 mod driver;
+mod grid;
 mod kernel;
 mod launch;
 mod memory;
