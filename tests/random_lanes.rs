@@ -107,7 +107,23 @@ impl Writer<'_> {
         self.value(&format!("and i64 {value}, {}", below - 1))
     }
 
+    /// One condition, or two that are joined.
     fn condition(&mut self) -> String {
+        let first = self.one_condition();
+        if self.random.below(3) != 0 {
+            return first;
+        }
+        let second = self.one_condition();
+        match self.random.below(5) {
+            0 => self.value(&format!("select i1 {first}, i1 true, i1 {second}")),
+            1 => self.value(&format!("select i1 {first}, i1 {second}, i1 false")),
+            2 => self.value(&format!("xor i1 {first}, {second}")),
+            3 => self.value(&format!("and i1 {first}, {second}")),
+            _ => self.value(&format!("or i1 {first}, {second}")),
+        }
+    }
+
+    fn one_condition(&mut self) -> String {
         match self.random.below(9) {
             // Divides the range, if each work-item comes to it.
             8 => {

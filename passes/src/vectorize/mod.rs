@@ -50,7 +50,8 @@
 //! lanes their own locals. `plan` says what is refused, `cost` what does not pay.
 //!
 //! Before, `split_range` divides loops where a condition on the work-item's number changes: what
-//! only the first work-items of a group do needs no masks.
+//! only the first work-items of a group do needs no masks. `single_item` takes the one out of a loop of
+//! which a part of a condition asks whether it is that one, as at the borders of an image.
 //!
 //! **What it relies on.** Work-items do not race, so the order of their accesses does not count.
 //! The loop's form: one latch, a counter in steps of one, no other value that goes from one
@@ -83,6 +84,7 @@ mod refusal;
 mod region;
 mod shape;
 mod shapes;
+mod single_item;
 mod split_range;
 
 use inkwell::module::Module;
@@ -135,6 +137,7 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
         for latch in latches_with(function, MARK).into_iter().filter(|_| is_known) {
             metadata::set_unroll(&[latch.end()], metadata::UNROLL_DISABLE, None);
         }
+        keep_copies(function);
         function.run_passes(PREPARE)?;
         let iterations = latches_with(function, metadata::INDEPENDENT_ITERATIONS);
         if !iterations.is_empty() {
@@ -226,8 +229,15 @@ fn count_by_next(latch: Block<'_>) {
     let one = last.ty().const_int(1, false);
     let behind = match last.as_unsigned() {
         Some(last_item) => {
+            // LLVM drops the flag where it moves a `freeze`. A counter that begins in front of the last
+            // number stops there.
+            let begins = item.incoming_edges().into_iter().filter(|(_, from)| *from != latch);
+            let begins_before = begins
+                .map(|(begin, _)| begin.as_unsigned())
+                .all(|begin| begin.is_some_and(|begin| begin <= last_item));
             let orders = matches!(comparison.icmp_predicate(), ULT | ULE | UGT | UGE | EQ | NE);
-            if !orders || !next.is_nuw() || last_item >= i64::MAX as u64 {
+            let is_fine = next.is_nuw() || (begins_before && continues_before(end, comparison));
+            if !orders || !is_fine || last_item >= i64::MAX as u64 {
                 return;
             }
             Builder::before(end).add(last, one)
@@ -247,6 +257,31 @@ fn count_by_next(latch: Block<'_>) {
     };
     let new = Builder::before(end).icmp(comparison.icmp_predicate(), next, behind);
     end.set_operand(0, new);
+}
+
+/// Keeps copies of loops that have checks and stores from being unrolled: a loop around one can be
+/// vectorised without it, as long as it is a loop.
+fn keep_copies(function: Value<'_>) {
+    if latches_with(function, metadata::CHECKED).is_empty() {
+        return;
+    }
+    let cfg = Cfg::of(function);
+    for one in cfg.natural_loops() {
+        let ends = one.latches.iter().map(|&latch| cfg.blocks[latch].end());
+        let copies: Vec<_> = ends.filter(|&end| metadata::has(end, metadata::CHECKED)).collect();
+        let mut all = one.blocks.iter().flat_map(|&block| cfg.blocks[block].instructions());
+        if !copies.is_empty() && all.any(|it| it.opcode() == Some(Opcode::Store)) {
+            metadata::set_unroll(&copies, metadata::UNROLL_DISABLE, None);
+        }
+    }
+}
+
+/// Whether a loop ends at the latest where its counter has the number that it is compared with.
+fn continues_before(end: Value<'_>, comparison: Value<'_>) -> bool {
+    use IntPredicate::*;
+    let header = comparison.operand(0).block();
+    let continues_if = end.successor(0) == header;
+    matches!((comparison.icmp_predicate(), continues_if), (ULT | NE, true) | (UGE | EQ, false))
 }
 
 /// Divides loops where conditions on the work-item's number change, as long as there are such.

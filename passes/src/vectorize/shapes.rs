@@ -262,6 +262,8 @@ impl<'m> Work<'_, 'm> {
             Opcode::PtrToInt | Opcode::IntToPtr if width_of(one) == width_of(operands[0]) => {
                 shapes[0]
             }
+            // If the numbers are poison, they may be any, so those with this step, too.
+            Opcode::Freeze => shapes[0],
             // The lanes' elements are apart already.
             Opcode::GetElementPtr if self.privates.of(one).is_some() => or_varying,
             Opcode::GetElementPtr => self.address(one, &shapes),

@@ -29,30 +29,36 @@
 //!
 //! **What it relies on.** The condition compares the counter, or what additions and subtractions
 //! that do not wrap make of it, with a value that is the same for all work-items. Each iteration
-//! evaluates it, unless it panics before: so what would wrap is not executed.
+//! evaluates it, unless it panics before: so what would wrap is not executed. Of the counter itself
+//! conditions may also be parts of others, such as `x == 0 || x == width - 1`, and not evaluated by
+//! all; if they are equalities, one work-item is computed apart ([`single_item`](super::single_item)).
 
 use schism_llvm::{Block, Builder, IntPredicate, Opcode, Value};
 
 use super::region::Region;
+use super::single_item;
 use crate::analysis::trip_count::swapped;
 use crate::ir::cfg::Cfg;
-use crate::ir::clone::{clone_blocks, is_cloneable};
+use crate::ir::clone::{ClonedBlocks, clone_blocks, is_cloneable};
 
 /// How many instructions a loop may have to be cloned.
 const SIZE: usize = 200;
+
+/// How deep in a condition its parts are looked for.
+const PARTS: usize = 6;
 
 /// What is left to clean up behind: the side that a loop does not take, and loops without effect.
 pub(super) const BEHIND: &str = "simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
      simplifycfg,loop-simplify,lcssa,loop(loop-deletion),simplifycfg,loop-simplify,lcssa";
 
 /// A condition on the work-item's number.
-struct Condition<'m> {
+pub(super) struct Condition<'m> {
     /// The comparison.
-    value: Value<'m>,
+    pub value: Value<'m>,
     /// What of the work-item's number is compared.
     of: Value<'m>,
-    with: Value<'m>,
-    predicate: IntPredicate,
+    pub with: Value<'m>,
+    pub predicate: IntPredicate,
 }
 
 /// Divides the loop with this latch at one condition. Returns whether there was one.
@@ -65,12 +71,19 @@ pub(super) fn run<'m>(function: Value<'m>, latch: Block<'m>) -> bool {
     if all().count() > SIZE || !all().all(|one| is_cloneable(one) && stays_inside(&region, one)) {
         return false;
     }
-    let Some(condition) = find(&region) else { return false };
-    apply(&region, &condition);
+    if let Some(condition) = find(&region) {
+        apply(&region, &condition);
+        return true;
+    }
+    let Some(condition) = find_part(&region) else { return false };
+    match condition.predicate {
+        IntPredicate::EQ | IntPredicate::NE => return single_item::apply(&region, &condition),
+        _ => apply(&region, &condition),
+    }
     true
 }
 
-fn blocks_of<'m>(region: &Region<'m>) -> Vec<Block<'m>> {
+pub(super) fn blocks_of<'m>(region: &Region<'m>) -> Vec<Block<'m>> {
     region.loops[0].blocks.iter().map(|&block| region.cfg.blocks[block]).collect()
 }
 
@@ -123,6 +136,47 @@ fn find<'m>(region: &Region<'m>) -> Option<Condition<'m>> {
     })
 }
 
+/// The first comparison of the work-item's number itself that a branch depends on, alone or as a part of a
+/// condition.
+fn find_part<'m>(region: &Region<'m>) -> Option<Condition<'m>> {
+    region.loops[0].blocks.iter().copied().find_map(|block| {
+        let end = region.cfg.blocks[block].end();
+        let is_branch = end.is_conditional() && end.successor(0) != end.successor(1);
+        let is_branch = is_branch && block != region.exit.0;
+        is_branch.then(|| part_of(region, end.condition(), PARTS)).flatten()
+    })
+}
+
+/// The same of one condition.
+fn part_of<'m>(region: &Region<'m>, value: Value<'m>, depth: usize) -> Option<Condition<'m>> {
+    use IntPredicate::*;
+    if !is_inside(region, value) {
+        return None;
+    }
+    match value.opcode()? {
+        Opcode::ICmp => {
+            let predicate = value.icmp_predicate();
+            let (a, b) = (value.operand(0), value.operand(1));
+            let (with, predicate) = match region.item {
+                item if item == a => (b, predicate),
+                item if item == b => (a, swapped(predicate)),
+                _ => return None,
+            };
+            let divides = matches!(predicate, ULT | ULE | UGT | UGE | EQ | NE);
+            (divides && !is_inside(region, with)).then_some(Condition {
+                value,
+                of: region.item,
+                with,
+                predicate,
+            })
+        }
+        Opcode::And | Opcode::Or | Opcode::Xor | Opcode::Select if depth > 0 => {
+            value.operands().find_map(|operand| part_of(region, operand, depth - 1))
+        }
+        _ => None,
+    }
+}
+
 /// Whether a value grows by one from one work-item to the next, and never wraps.
 fn counts<'m>(region: &Region<'m>, value: Value<'m>) -> bool {
     if value == region.item {
@@ -152,6 +206,26 @@ fn first<'m>(region: &Region<'m>, builder: &Builder<'m>, value: Value<'m>) -> Va
     }
     let [a, b] = [0, 1].map(|at| first(region, builder, value.operand(at)));
     if value.opcode() == Some(Opcode::Add) { builder.add(a, b) } else { builder.sub(a, b) }
+}
+
+/// Lets clones of a loop's blocks leave the loop where those do, besides its end.
+pub(super) fn leave_as_well<'m>(blocks: &[Block<'m>], cloned: &ClonedBlocks<'m>) {
+    for &block in blocks {
+        let mut outside: Vec<Block<'m>> = Vec::new();
+        for next in block.successors() {
+            if !cloned.blocks.contains_key(&next) && !outside.contains(&next) {
+                outside.push(next);
+            }
+        }
+        for next in outside {
+            for phi in next.phis() {
+                let edges = phi.incoming_edges().into_iter().filter(|(_, from)| *from == block);
+                for (value, _) in edges.collect::<Vec<_>>() {
+                    phi.add_incoming(cloned.value(value), cloned.block(block));
+                }
+            }
+        }
+    }
 }
 
 /// Makes two loops of one.
@@ -192,23 +266,7 @@ fn apply<'m>(region: &Region<'m>, condition: &Condition<'m>) {
 
     let cloned = clone_blocks(&blocks);
     let other_header = cloned.block(header);
-    // Where the clone leaves, besides its end.
-    for &block in &blocks {
-        let mut outside: Vec<Block<'m>> = Vec::new();
-        for next in block.successors() {
-            if !cloned.blocks.contains_key(&next) && !outside.contains(&next) {
-                outside.push(next);
-            }
-        }
-        for next in outside {
-            for phi in next.phis() {
-                let edges = phi.incoming_edges().into_iter().filter(|(_, from)| *from == block);
-                for (value, _) in edges.collect::<Vec<_>>() {
-                    phi.add_incoming(cloned.value(value), cloned.block(block));
-                }
-            }
-        }
-    }
+    leave_as_well(&blocks, &cloned);
     // The sides that the loops take.
     let bit = condition.value.ty();
     let sides = match condition.predicate {
