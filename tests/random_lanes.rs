@@ -1,7 +1,7 @@
 //! Random work-items, run one after the other and in the lanes of vectors.
 //!
 //! [`generate`] writes a loop over work-items with branches, `switch`es, loops with breaks, private
-//! arrays, loads at any index, divisions and index checks, in any depth. [`check`] vectorises it
+//! arrays, loads at any index, clamped ones, divisions and index checks, in any depth. [`check`] vectorises it
 //! for 4, 8, 16 and 32 lanes and compares all that is left in memory.
 
 use std::fmt::Write;
@@ -169,6 +169,12 @@ impl Writer<'_> {
                 let value = self.value(&format!("load i32, ptr {at}, align 4"));
                 self.set_narrow(&value);
             }
+            1 if self.random.below(2) == 0 => {
+                let index = self.clamped_index();
+                let at = self.value(&format!("getelementptr i32, ptr %in, i64 {index}"));
+                let value = self.value(&format!("load i32, ptr {at}, align 4"));
+                self.set_narrow(&value);
+            }
             1 => {
                 let offset = self.random.below(8);
                 let place = self.value(&format!("add i64 %item, {offset}"));
@@ -291,6 +297,47 @@ impl Writer<'_> {
                 self.set_narrow(&value);
             }
         }
+    }
+
+    /// An index near the work-item's, clamped in one way or another.
+    fn clamped_index(&mut self) -> String {
+        let mut place = "%item".to_owned();
+        let is_cut = self.random.below(3) == 0;
+        let ty = if is_cut { "i32" } else { "i64" };
+        if self.random.below(4) == 0 {
+            place = self.value(&format!("add i64 {place}, %u64"));
+        }
+        if is_cut {
+            place = self.value(&format!("trunc i64 {place} to i32"));
+        }
+        for _ in 0..1 + self.random.below(4) {
+            if self.random.below(2) == 0 {
+                let more = self.random.below(11) as i64 - 5;
+                place = self.value(&format!("add {ty} {place}, {more}"));
+            }
+            let how = pick(
+                self.random,
+                &["umin", "umin", "smin", "smax", "umax", "usub.sat", "uadd.sat"],
+            );
+            let limit = match self.random.below(5) {
+                0 if !is_cut => "%u64".to_owned(),
+                0 => "%u32".to_owned(),
+                1 => format!("{}", self.random.below(9) as i64 - 4),
+                2 => format!("{}", self.random.below(5)),
+                _ => format!("{}", self.random.below(ITEMS + 9)),
+            };
+            let sides = match how {
+                "usub.sat" => format!("{ty} {place}, {ty} {limit}"),
+                _ if self.random.below(2) == 0 => format!("{ty} {place}, {ty} {limit}"),
+                _ => format!("{ty} {limit}, {ty} {place}"),
+            };
+            place = self.value(&format!("call {ty} @llvm.{how}.{ty}({sides})"));
+        }
+        if is_cut {
+            let how = pick(self.random, &["sext", "zext"]);
+            place = self.value(&format!("{how} i32 {place} to i64"));
+        }
+        self.value(&format!("call i64 @llvm.umin.i64(i64 {place}, i64 255)"))
     }
 
     fn set_narrow(&mut self, value: &str) {
@@ -474,7 +521,17 @@ rows:
   call void @llvm.memset.p0.i64(ptr %bytes, i8 3, i64 8, i1 false)
 "
     };
-    let (u32, u64) = (random.below(1 << 20), random.below(1000));
+    let most = [1000, 20][random.below(2)];
+    let (u32, u64) = (random.below(1 << 20), random.below(most));
+    // In two parts, as threads do.
+    let parts = if rows { vec![0, ITEMS] } else { vec![0, random.below(ITEMS), ITEMS] };
+    let call = |part: &[usize]| {
+        let [begin, end] = [part[0], part[1]];
+        format!(
+            "  call void @f(ptr %mem, i64 {begin}, i64 {end}, i32 {u32}, i64 {u64}, ptr %from.in, ptr @out, i64 {len})"
+        )
+    };
+    let calls = parts.windows(2).map(call).collect::<Vec<_>>().join("\n");
     let mut writer = Writer {
         random: &mut random,
         o: String::new(),
@@ -567,7 +624,7 @@ fill:
   br i1 %filled, label %run, label %fill
 run:
   %from.in = {from}
-  call void @f(ptr %mem, i64 0, i64 {ITEMS}, i32 {u32}, i64 {u64}, ptr %from.in, ptr @out, i64 {len})
+{calls}
   br label %sum
 sum:
   %j = phi i64 [ 0, %run ], [ %j.next, %sum ]
@@ -612,8 +669,8 @@ pub fn check(seed: u64, rows: bool) -> Result<bool, String> {
     let mut is_made = false;
     for lanes in [4, 8, 16, 32] {
         let line = format!("lanes: 256 {lanes}");
-        let result =
-            opt::read(source.as_bytes(), &[line]).and_then(|input| opt::run(&input, "vectorize"));
+        let result = opt::read(source.as_bytes(), &[line])
+            .and_then(|input| opt::run(&input, "split-clamps,vectorize"));
         let output = match result {
             Ok(output) => output,
             Err(error) => return fail(lanes, error.to_string()),

@@ -163,6 +163,8 @@ pub static CPU: &[Step] = &[
     Step::Target("dump-legalized"),
     // Pre-optimize.
     Step::Pass("unique-backedges"),
+    // Indices without clamps can be checked for a whole loop.
+    Step::Pass("split-clamps"),
     BOUNDS,
     // Before LLVM unrolls or vectorises a loop.
     Step::Pass("vectorize"),

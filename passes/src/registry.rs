@@ -45,7 +45,7 @@ use crate::specialize::dead_arguments::Kept;
 use crate::specialize::{
     constant_buffer, dead_arguments, device_library, fast_math, promote_locals, spec_constants,
 };
-use crate::vectorize;
+use crate::vectorize::{self, split_clamps};
 
 /// All passes, by folder.
 #[rustfmt::skip] // one line each
@@ -108,6 +108,7 @@ pub static PASSES: &[Pass] = &[
     optional("forward-group-memory", "keeps in registers what work-items of a group of known size leave in its memory for each other (CPU)", |module, _| Ok(forward_group_memory::run(module)?)),
     pass("lower-group-updates", "turns relaxed updates of a group's local memory into plain accesses", |module, _| Ok(lower_group_updates::run(module))),
     // vectorize
+    optional("split-clamps", "divides loops over work-items where clamps of indices begin and cease to matter (CPU)", |module, _| Ok(split_clamps::run(module)?)),
     optional("vectorize", "computes several work-items at once, in the lanes of vectors (CPU)", |module, cx| Ok(cx.remarks.extend(vectorize::run(module, cx.spec.lanes.as_ref())?))),
     // gpu
     pass("lower-local-memory", "places the local memory of a work-group in one symbol, with offsets for pointers (CUDA)", |module, cx| { Ok(lower_local_memory::run(module, &cx.kernels(), cx.local_align())?) }),

@@ -72,6 +72,7 @@
 //! **Lanes that are off** may compute garbage, but they neither trap nor access memory. What runs
 //! for fewer lanes than all loses the promises (`nuw`, `inbounds`, …) that held where it stood.
 
+mod apart;
 mod cost;
 mod emit;
 mod explain;
@@ -85,6 +86,7 @@ mod region;
 mod shape;
 mod shapes;
 mod single_item;
+pub(crate) mod split_clamps;
 mod split_range;
 
 use inkwell::module::Module;
@@ -128,24 +130,11 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
         if loops == 0 {
             continue;
         }
-        // A loop that is unrolled is none any more.
-        for latch in latches_with(function, metadata::INDEPENDENT_ITERATIONS) {
-            metadata::set_unroll(&[latch.end()], metadata::UNROLL_DISABLE, None);
-        }
-        // Rows of a group of a known size are not unrolled before there are vectors.
-        let is_known = function.string_attribute(FUNCTION_INDEX, GROUP_SIZE).is_some();
-        for latch in latches_with(function, MARK).into_iter().filter(|_| is_known) {
-            metadata::set_unroll(&[latch.end()], metadata::UNROLL_DISABLE, None);
-        }
-        keep_copies(function);
-        function.run_passes(PREPARE)?;
-        let iterations = latches_with(function, metadata::INDEPENDENT_ITERATIONS);
-        if !iterations.is_empty() {
-            function.run_passes(PREPARE_ITERATIONS)?;
-        }
+        let is_known = is_of_known_groups(function);
+        let has_iterations = prepare(function)?;
         let (all, vectorised) = vectorise(function, lanes, is_known)?;
         remarks.extend(all);
-        if iterations.is_empty() && !is_known && vectorised == 0 {
+        if !has_iterations && !is_known && vectorised == 0 {
             remarks.extend(inside(function, lanes)?);
         }
         for latch in latches_with(function, MARK).into_iter().filter(|_| is_known) {
@@ -153,6 +142,34 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
         }
     }
     Ok(remarks)
+}
+
+/// Whether a function runs groups of a size that is known.
+fn is_of_known_groups(function: Value<'_>) -> bool {
+    function.string_attribute(FUNCTION_INDEX, GROUP_SIZE).is_some()
+}
+
+/// Brings the loops of a function to the form in which they are vectorised. Returns whether there are loops of
+/// independent iterations among them.
+fn prepare(function: Value<'_>) -> Result<bool, String> {
+    // A loop that is unrolled is none any more.
+    for latch in latches_with(function, metadata::INDEPENDENT_ITERATIONS) {
+        metadata::set_unroll(&[latch.end()], metadata::UNROLL_DISABLE, None);
+    }
+    // Rows of a group of a known size are not unrolled before there are vectors.
+    let is_known = is_of_known_groups(function);
+    for latch in latches_with(function, MARK).into_iter().filter(|_| is_known) {
+        metadata::set_unroll(&[latch.end()], metadata::UNROLL_DISABLE, None);
+    }
+    keep_copies(function);
+    function.run_passes(PREPARE)?;
+    let has_iterations = !latches_with(function, metadata::INDEPENDENT_ITERATIONS).is_empty();
+    if has_iterations {
+        function.run_passes(PREPARE_ITERATIONS)?;
+    }
+    forget_parts(function);
+    latches_of(function).into_iter().for_each(count_at_latch);
+    Ok(has_iterations)
 }
 
 /// Vectorises the loops of a function that are to be. Returns what is said of them, and how many are
@@ -199,6 +216,40 @@ fn inside(function: Value<'_>, lanes: &Lanes) -> Result<Vec<String>, String> {
     let (remarks, vectorised) = vectorise(function, lanes, false)?;
     independent::settle(function, vectorised > 0)?;
     Ok(if vectorised > 0 { remarks } else { Vec::new() })
+}
+
+/// Forgets marks of loops around the parts of a loop ([`apart`]): where LLVM gives one a latch of its own, it
+/// copies what the latch of a loop inside is told.
+fn forget_parts(function: Value<'_>) {
+    for latch in latches_with(function, MARK) {
+        let is_around = |next: &Block<'_>| next.phis().len() > 1;
+        if !latch.end().is_conditional() && latch.successors().iter().all(is_around) {
+            metadata::forget(latch.end(), MARK);
+        }
+    }
+}
+
+/// Computes the next work-item's number behind the loops inside, if LLVM has found it in one of them, whose
+/// value it is then.
+fn count_at_latch(latch: Block<'_>) {
+    let is_own = |next: Value<'_>, item: Value<'_>| {
+        next.opcode() == Some(Opcode::Add)
+            && next.operand(0) == item
+            && next.operand(1).as_unsigned() == Some(1)
+    };
+    for item in latch.successors().into_iter().flat_map(Block::phis) {
+        let Some(next) = item.incoming(latch) else { continue };
+        let mut inside = next;
+        while inside.opcode() == Some(Opcode::Phi) && inside.num_incoming() == 1 {
+            inside = inside.incoming_value(0);
+        }
+        if inside != next && is_own(inside, item) {
+            let builder = Builder::before(next.block().first_non_phi());
+            let new = builder.add(item, item.ty().const_int(1, false));
+            next.replace_uses(new);
+            next.erase();
+        }
+    }
 }
 
 /// Lets a loop end when the next work-item's number is the one behind the last: LLVM compares the
@@ -297,6 +348,7 @@ fn split_ranges(function: Value<'_>) -> Result<(), String> {
             break;
         }
         function.run_passes(split_range::BEHIND)?;
+        forget_parts(function);
     }
     Ok(())
 }

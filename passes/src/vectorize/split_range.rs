@@ -93,7 +93,7 @@ fn is_inside<'m>(region: &Region<'m>, value: Value<'m>) -> bool {
 
 /// Whether what leaves the loop leaves it by phis, and not by its end, behind which there is
 /// another loop then.
-fn stays_inside<'m>(region: &Region<'m>, value: Value<'m>) -> bool {
+pub(super) fn stays_inside<'m>(region: &Region<'m>, value: Value<'m>) -> bool {
     let exit = region.cfg.blocks[region.exit.1];
     value.users().into_iter().all(|user| {
         is_inside(region, user) || user.opcode() == Some(Opcode::Phi) && user.block() != exit
