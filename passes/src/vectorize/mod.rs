@@ -51,7 +51,9 @@
 //!
 //! Before, `split_range` divides loops where a condition on the work-item's number changes: what
 //! only the first work-items of a group do needs no masks. `single_item` takes the one out of a loop of
-//! which a part of a condition asks whether it is that one, as at the borders of an image.
+//! which a part of a condition asks whether it is that one, as at the borders of an image. `split_clamps` is a
+//! pass of its own, before checks are taken out of loops. `tables` fills in front of a loop what all work-items
+//! would fill with the same.
 //!
 //! **What it relies on.** Work-items do not race, so the order of their accesses does not count.
 //! The loop's form: one latch, a counter in steps of one, no other value that goes from one
@@ -88,6 +90,7 @@ mod shapes;
 mod single_item;
 pub(crate) mod split_clamps;
 mod split_range;
+mod tables;
 
 use inkwell::module::Module;
 use schism_llvm::{
@@ -110,6 +113,9 @@ pub use region::MARK;
 const PREPARE: &str = "lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
      simplifycfg,loop-mssa(loop-rotate,licm),loop(loop-unroll-full),sroa,early-cse<memssa>,\
      instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),loop-simplify,lcssa";
+
+/// What tables hold that are filled in front of a loop may be loaded there, too.
+const BEHIND_TABLES: &str = "early-cse<memssa>,loop-mssa(licm),loop-simplify,lcssa";
 
 /// What independent iterations need besides: one counter, which all that counts with it becomes, and
 /// of which the values after the loop are computed.
@@ -169,6 +175,9 @@ fn prepare(function: Value<'_>) -> Result<bool, String> {
     }
     forget_parts(function);
     latches_of(function).into_iter().for_each(count_at_latch);
+    if tables::run(function) {
+        function.run_passes(BEHIND_TABLES)?;
+    }
     Ok(has_iterations)
 }
 

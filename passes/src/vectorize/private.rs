@@ -48,6 +48,38 @@ pub(super) struct Privates<'m> {
     pub outside: Vec<Value<'m>>,
 }
 
+/// Whether a local's lifetime begins in each work-item, in front of all uses: then it does not matter what
+/// others hold in the same memory, such as work-items of another loop.
+pub(super) fn begins_inside<'m>(
+    region: &Region<'m>,
+    local: Value<'m>,
+    pointers: &[Value<'m>],
+) -> bool {
+    let cfg = &region.cfg;
+    let is_inside =
+        |user: &Value<'m>| user.is_instruction() && region.contains(cfg.block_of(*user));
+    let is_start =
+        |user: &Value<'m>| user.callee().is_some_and(|callee| is_called(callee, "lifetime.start"));
+    let Some(start) = local.users().into_iter().find(|user| is_inside(user) && is_start(user))
+    else {
+        return false;
+    };
+    let begins = cfg.block_of(start);
+    let is_behind = |user: &Value<'m>| {
+        let block = cfg.block_of(*user);
+        if block != begins {
+            return cfg.dominates(begins, block);
+        }
+        let order = cfg.blocks[block].instructions();
+        let place = |of: Value<'m>| order.iter().position(|it| *it == of);
+        place(start) <= place(*user)
+    };
+    // An address may be computed before.
+    let accesses = |user: &Value<'m>| user.opcode() != Some(Opcode::GetElementPtr);
+    let users = pointers.iter().flat_map(|pointer| pointer.users());
+    users.filter(|user| is_inside(user) && accesses(user)).all(|user| is_behind(&user))
+}
+
 impl<'m> Privates<'m> {
     /// Those of a region.
     pub fn of_region(region: &Region<'m>, apart: &HashSet<Value<'m>>) -> Result<Self, Refusal> {
@@ -156,7 +188,8 @@ impl<'m> Privates<'m> {
                 && user.opcode() != Some(Opcode::GetElementPtr)
                 && !user.callee().is_some_and(|callee| is_called(callee, "lifetime.start"))
         };
-        let used_before = pointers.iter().any(|pointer| pointer.users().iter().any(before));
+        let used_before = !begins_inside(region, local, &pointers)
+            && pointers.iter().any(|pointer| pointer.users().iter().any(before));
         if used_before && region.is_inside {
             // It is the work-item's, and what an iteration uses of it no other one writes.
             return Ok(());

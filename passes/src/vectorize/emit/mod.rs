@@ -6,6 +6,7 @@
 //! meet, phis become selects. A loop that lanes leave in different iterations runs while any lane
 //! is left; what such a lane leaves with is kept.
 
+mod exits;
 mod memory;
 mod updates;
 mod values;
@@ -519,43 +520,6 @@ impl<'m> Emit<'_, 'm> {
             let own = self.edge(block, next);
             self.edge_masks.insert((block, next), own);
         }
-    }
-
-    /// Whether any lane takes an edge out of the loop, if that is known of the last lane: where a
-    /// number that counts up is compared with one that is the same for all lanes.
-    fn last_fails(&mut self, block: usize, exit: usize) -> Option<Value<'m>> {
-        let end = self.region.cfg.blocks[block].end();
-        let all = self.mask == self.items;
-        if !all || !end.is_conditional() || end.successor(0) == end.successor(1) {
-            return None;
-        }
-        let comparison = end.condition();
-        if comparison.opcode() != Some(Opcode::ICmp) {
-            return None;
-        }
-        let (number, limit) = (comparison.operand(0), comparison.operand(1));
-        let leaves_if = match comparison.icmp_predicate() {
-            IntPredicate::ULT => 1,
-            IntPredicate::UGE => 0,
-            _ => return None,
-        };
-        let fits = number.ty().kind() == TypeKind::Integer
-            && self.shape(number) == Shape::Strided(1)
-            && self.shape(limit) == Shape::Uniform
-            && end.successor(leaves_if) == self.region.cfg.blocks[exit];
-        if !fits {
-            return None;
-        }
-        let (first, limit) = (self.scalar(number), self.scalar(limit));
-        let others = match self.last_lane {
-            Some(last) => self.builder.int_cast(last, first.ty(), false),
-            None => first.ty().const_int(u64::from(self.lanes) - 1, false),
-        };
-        let last = self.builder.add(first, others);
-        let fails = self.builder.icmp(IntPredicate::UGE, last, limit);
-        // In front of the place where it wraps, a lane has the largest number of all.
-        let wraps = self.builder.icmp(IntPredicate::ULT, last, first);
-        Some(self.builder.or(fails, wraps))
     }
 
     /// The mask of an edge of a block with several.
