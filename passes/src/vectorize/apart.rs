@@ -21,10 +21,9 @@
 //! ```
 //! So the loop is there once, for both parts. Work-items run in the order in which they ran.
 
-use schism_llvm::{Builder, IntPredicate, Value};
+use schism_llvm::{Block, Builder, IntPredicate, Value};
 
 use super::region::Region;
-use super::split_range::{blocks_of, leave_as_well};
 use crate::ir::clone::{ClonedBlocks, clone_blocks};
 
 /// The work-items that the clone computes.
@@ -53,7 +52,7 @@ pub(super) fn take_apart<'m>(
     part: impl FnOnce(&Builder<'m>) -> Part<'m>,
 ) -> Option<ClonedBlocks<'m>> {
     use IntPredicate::{UGE, ULT};
-    let blocks = blocks_of(region);
+    let blocks = region.blocks();
     let [preheader, header, latch, from, exit] =
         [region.preheader, region.header, region.latch, region.exit.0, region.exit.1]
             .map(|block| region.cfg.blocks[block]);
@@ -125,4 +124,24 @@ pub(super) fn take_apart<'m>(
         }
     }
     Some(cloned)
+}
+
+/// Lets clones of a loop's blocks leave the loop where those do, besides its end.
+pub(super) fn leave_as_well<'m>(blocks: &[Block<'m>], cloned: &ClonedBlocks<'m>) {
+    for &block in blocks {
+        let mut outside: Vec<Block<'m>> = Vec::new();
+        for next in block.successors() {
+            if !cloned.blocks.contains_key(&next) && !outside.contains(&next) {
+                outside.push(next);
+            }
+        }
+        for next in outside {
+            for phi in next.phis() {
+                let edges = phi.incoming_edges().into_iter().filter(|(_, from)| *from == block);
+                for (value, _) in edges.collect::<Vec<_>>() {
+                    phi.add_incoming(cloned.value(value), cloned.block(block));
+                }
+            }
+        }
+    }
 }

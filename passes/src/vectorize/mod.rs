@@ -175,7 +175,7 @@ fn prepare(function: Value<'_>) -> Result<bool, String> {
     }
     forget_parts(function);
     latches_of(function).into_iter().for_each(count_at_latch);
-    if tables::run(function) {
+    if tables::run(function, &latches_of(function)) {
         function.run_passes(BEHIND_TABLES)?;
     }
     Ok(has_iterations)

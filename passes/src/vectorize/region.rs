@@ -209,6 +209,25 @@ impl<'m> Region<'m> {
         self.loop_of.contains_key(&block)
     }
 
+    /// All blocks of the region.
+    pub fn blocks(&self) -> Vec<Block<'m>> {
+        self.loops[0].blocks.iter().map(|&block| self.cfg.blocks[block]).collect()
+    }
+
+    /// Whether a value is an instruction of the region.
+    pub fn has(&self, value: Value<'m>) -> bool {
+        value.is_instruction() && self.contains(self.cfg.block_of(value))
+    }
+
+    /// Whether what leaves the region of a value leaves it by phis, and not by the loop's end, behind
+    /// which there may be another loop then.
+    pub fn stays_inside(&self, value: Value<'m>) -> bool {
+        let exit = self.cfg.blocks[self.exit.1];
+        value.users().into_iter().all(|user| {
+            self.has(user) || user.opcode() == Some(Opcode::Phi) && user.block() != exit
+        })
+    }
+
     /// Where a block goes on within the region, each block once. Edges that leave the work-item
     /// loop are none: [`side_exits`](Self::side_exits) are tested by themselves, and the vector
     /// loop counts for itself.

@@ -34,29 +34,29 @@
 //! ```
 //! Work-items run in the order in which they ran.
 
-use schism_llvm::IntPredicate;
+use schism_llvm::{IntPredicate, Value};
 
 use super::apart::{Clone, Part, take_apart};
 use super::region::Region;
-use super::split_range::Condition;
 
-/// Takes the work-item with a number, of which a condition is an equality, out of the loop. Returns whether
-/// the loop allows that.
-pub(super) fn apply<'m>(region: &Region<'m>, condition: &Condition<'m>) -> bool {
+/// Takes the work-item with a number out of the loop, of which a condition is an equality. Returns whether the
+/// loop allows that.
+pub(super) fn apply<'m>(region: &Region<'m>, condition: Value<'m>, number: Value<'m>) -> bool {
     use IntPredicate::{EQ, UGE, ULT};
     let cloned = take_apart(region, Clone::Body, |builder| {
         // What is not evaluated may be poison.
-        let single = builder.freeze(condition.with);
+        let single = builder.freeze(number);
         let is_behind = builder.icmp(UGE, single, region.begin);
         let is_there = builder.and(is_behind, builder.icmp(ULT, single, region.end));
         let behind = builder.add(single, single.ty().const_int(1, false));
         Part { first: single, behind, is_there }
     });
     let Some(cloned) = cloned else { return false };
-    let bit = condition.value.ty();
-    let holds =
-        |is_equal: bool| bit.const_int((is_equal == (condition.predicate == EQ)).into(), false);
-    cloned.value(condition.value).replace_uses(holds(true));
-    condition.value.replace_uses(holds(false));
+    let bit = condition.ty();
+    let holds = |is_equal: bool| {
+        bit.const_int((is_equal == (condition.icmp_predicate() == EQ)).into(), false)
+    };
+    cloned.value(condition).replace_uses(holds(true));
+    condition.replace_uses(holds(false));
     true
 }

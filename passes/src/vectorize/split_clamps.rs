@@ -31,7 +31,7 @@ use schism_llvm::{Block, Builder, IntPredicate, IntoValue, Opcode, TypeKind, Val
 
 use super::apart::{Clone, Part, take_apart};
 use super::region::Region;
-use super::split_range::{BEHIND, blocks_of, stays_inside};
+use super::split_range::BEHIND;
 use super::{forget_parts, latches_of, prepare};
 use crate::ir::cfg::Cfg;
 use crate::ir::clone::is_cloneable;
@@ -162,9 +162,9 @@ fn divide<'m>(function: Value<'m>, latch: Block<'m>) -> bool {
     let cfg = Cfg::of(function);
     let Some(&latch) = cfg.index.get(&latch) else { return false };
     let Ok(region) = Region::of(cfg, function, latch) else { return false };
-    let blocks = blocks_of(&region);
+    let blocks = region.blocks();
     let all: Vec<_> = blocks.iter().flat_map(|block| block.instructions()).collect();
-    let is_fine = |one: &Value<'m>| is_cloneable(*one) && stays_inside(&region, *one);
+    let is_fine = |one: &Value<'m>| is_cloneable(*one) && region.stays_inside(*one);
     if all.len() > SIZE || !all.iter().all(is_fine) {
         return false;
     }
@@ -242,10 +242,6 @@ fn is_index(value: Value<'_>) -> bool {
 }
 
 impl<'m> Numbers<'_, 'm> {
-    fn is_inside(&self, value: Value<'m>) -> bool {
-        value.is_instruction() && self.region.contains(self.region.cfg.block_of(value))
-    }
-
     /// What a number has more than the work-item's where no clamp matters. Collects the clamps.
     fn more_than_item(&mut self, value: Value<'m>, depth: usize) -> Option<More<'m>> {
         if value == self.region.item {
@@ -255,7 +251,7 @@ impl<'m> Numbers<'_, 'm> {
             return known;
         }
         let depth = depth.checked_sub(1)?;
-        if !self.is_inside(value) {
+        if !self.region.has(value) {
             return None;
         }
         let more = self.computed(value, depth);
@@ -278,13 +274,13 @@ impl<'m> Numbers<'_, 'm> {
         let constant = |at: u32| operand(at).as_signed();
         match value.opcode()? {
             Opcode::Add => {
-                let at = u32::from(self.is_inside(operand(1)));
+                let at = u32::from(self.region.has(operand(1)));
                 let (of, more) = (operand(at), operand(1 - at));
                 let of = self.more_than_item(of, depth)?;
                 match more.as_signed() {
                     Some(more) => of.plus(more),
                     // Once, and not of what may have a sign.
-                    None => (of.base.is_none() && ty.int_width() == 64 && !self.is_inside(more))
+                    None => (of.base.is_none() && ty.int_width() == 64 && !self.region.has(more))
                         .then_some(More { base: Some(more), ..of }),
                 }
             }
@@ -323,7 +319,7 @@ impl<'m> Numbers<'_, 'm> {
         let sides = if may_turn { 0..2 } else { 0..1 };
         for at in sides {
             let (of, with) = (call.operand(at), call.operand(1 - at));
-            if !self.is_inside(with) && self.more_than_item(of, depth).is_some() {
+            if !self.region.has(with) && self.more_than_item(of, depth).is_some() {
                 return Some((at, with));
             }
         }

@@ -35,11 +35,12 @@
 
 use schism_llvm::{Block, Builder, IntPredicate, Opcode, Value};
 
+use super::apart::leave_as_well;
 use super::region::Region;
 use super::single_item;
 use crate::analysis::trip_count::swapped;
 use crate::ir::cfg::Cfg;
-use crate::ir::clone::{ClonedBlocks, clone_blocks, is_cloneable};
+use crate::ir::clone::{clone_blocks, is_cloneable};
 
 /// How many instructions a loop may have to be cloned.
 const SIZE: usize = 200;
@@ -52,13 +53,13 @@ pub(super) const BEHIND: &str = "simplifycfg,early-cse<memssa>,instcombine<no-ve
      simplifycfg,loop-simplify,lcssa,loop(loop-deletion),simplifycfg,loop-simplify,lcssa";
 
 /// A condition on the work-item's number.
-pub(super) struct Condition<'m> {
+struct Condition<'m> {
     /// The comparison.
-    pub value: Value<'m>,
+    value: Value<'m>,
     /// What of the work-item's number is compared.
     of: Value<'m>,
-    pub with: Value<'m>,
-    pub predicate: IntPredicate,
+    with: Value<'m>,
+    predicate: IntPredicate,
 }
 
 /// Divides the loop with this latch at one condition. Returns whether there was one.
@@ -66,9 +67,9 @@ pub(super) fn run<'m>(function: Value<'m>, latch: Block<'m>) -> bool {
     let cfg = Cfg::of(function);
     let latch = cfg.index[&latch];
     let Ok(region) = Region::of(cfg, function, latch) else { return false };
-    let blocks = blocks_of(&region);
+    let blocks = region.blocks();
     let all = || blocks.iter().flat_map(|block| block.instructions());
-    if all().count() > SIZE || !all().all(|one| is_cloneable(one) && stays_inside(&region, one)) {
+    if all().count() > SIZE || !all().all(|one| is_cloneable(one) && region.stays_inside(one)) {
         return false;
     }
     if let Some(condition) = find(&region) {
@@ -77,27 +78,12 @@ pub(super) fn run<'m>(function: Value<'m>, latch: Block<'m>) -> bool {
     }
     let Some(condition) = find_part(&region) else { return false };
     match condition.predicate {
-        IntPredicate::EQ | IntPredicate::NE => return single_item::apply(&region, &condition),
+        IntPredicate::EQ | IntPredicate::NE => {
+            return single_item::apply(&region, condition.value, condition.with);
+        }
         _ => apply(&region, &condition),
     }
     true
-}
-
-pub(super) fn blocks_of<'m>(region: &Region<'m>) -> Vec<Block<'m>> {
-    region.loops[0].blocks.iter().map(|&block| region.cfg.blocks[block]).collect()
-}
-
-fn is_inside<'m>(region: &Region<'m>, value: Value<'m>) -> bool {
-    value.is_instruction() && region.contains(region.cfg.block_of(value))
-}
-
-/// Whether what leaves the loop leaves it by phis, and not by its end, behind which there is
-/// another loop then.
-pub(super) fn stays_inside<'m>(region: &Region<'m>, value: Value<'m>) -> bool {
-    let exit = region.cfg.blocks[region.exit.1];
-    value.users().into_iter().all(|user| {
-        is_inside(region, user) || user.opcode() == Some(Opcode::Phi) && user.block() != exit
-    })
 }
 
 /// The first condition that divides the range.
@@ -110,7 +96,7 @@ fn find<'m>(region: &Region<'m>) -> Option<Condition<'m>> {
             return None;
         }
         let value = end.condition();
-        if value.opcode() != Some(Opcode::ICmp) || !is_inside(region, value) {
+        if value.opcode() != Some(Opcode::ICmp) || !region.has(value) {
             return None;
         }
         let predicate = value.icmp_predicate();
@@ -118,7 +104,7 @@ fn find<'m>(region: &Region<'m>) -> Option<Condition<'m>> {
             return None;
         }
         let (a, b) = (value.operand(0), value.operand(1));
-        let divides = |of, with| counts(region, of) && !is_inside(region, with);
+        let divides = |of, with| counts(region, of) && !region.has(with);
         // That it is the first number is said in this way by LLVM.
         let is_first = |of, with: Value<'m>| of == region.item && with == region.begin;
         let predicate = match predicate {
@@ -150,7 +136,7 @@ fn find_part<'m>(region: &Region<'m>) -> Option<Condition<'m>> {
 /// The same of one condition.
 fn part_of<'m>(region: &Region<'m>, value: Value<'m>, depth: usize) -> Option<Condition<'m>> {
     use IntPredicate::*;
-    if !is_inside(region, value) {
+    if !region.has(value) {
         return None;
     }
     match value.opcode()? {
@@ -163,7 +149,7 @@ fn part_of<'m>(region: &Region<'m>, value: Value<'m>, depth: usize) -> Option<Co
                 _ => return None,
             };
             let divides = matches!(predicate, ULT | ULE | UGT | UGE | EQ | NE);
-            (divides && !is_inside(region, with)).then_some(Condition {
+            (divides && !region.has(with)).then_some(Condition {
                 value,
                 of: region.item,
                 with,
@@ -182,10 +168,10 @@ fn counts<'m>(region: &Region<'m>, value: Value<'m>) -> bool {
     if value == region.item {
         return true;
     }
-    if !is_inside(region, value) {
+    if !region.has(value) {
         return false;
     }
-    let same = |at: u32| !is_inside(region, value.operand(at));
+    let same = |at: u32| !region.has(value.operand(at));
     match value.opcode() {
         Some(Opcode::Add) if value.is_nuw() => {
             (same(1) && counts(region, value.operand(0)))
@@ -201,37 +187,17 @@ fn first<'m>(region: &Region<'m>, builder: &Builder<'m>, value: Value<'m>) -> Va
     if value == region.item {
         return region.begin;
     }
-    if !is_inside(region, value) {
+    if !region.has(value) {
         return value;
     }
     let [a, b] = [0, 1].map(|at| first(region, builder, value.operand(at)));
     if value.opcode() == Some(Opcode::Add) { builder.add(a, b) } else { builder.sub(a, b) }
 }
 
-/// Lets clones of a loop's blocks leave the loop where those do, besides its end.
-pub(super) fn leave_as_well<'m>(blocks: &[Block<'m>], cloned: &ClonedBlocks<'m>) {
-    for &block in blocks {
-        let mut outside: Vec<Block<'m>> = Vec::new();
-        for next in block.successors() {
-            if !cloned.blocks.contains_key(&next) && !outside.contains(&next) {
-                outside.push(next);
-            }
-        }
-        for next in outside {
-            for phi in next.phis() {
-                let edges = phi.incoming_edges().into_iter().filter(|(_, from)| *from == block);
-                for (value, _) in edges.collect::<Vec<_>>() {
-                    phi.add_incoming(cloned.value(value), cloned.block(block));
-                }
-            }
-        }
-    }
-}
-
 /// Makes two loops of one.
 fn apply<'m>(region: &Region<'m>, condition: &Condition<'m>) {
     use IntPredicate::*;
-    let blocks = blocks_of(region);
+    let blocks = region.blocks();
     let [preheader, header, from, exit] =
         [region.preheader, region.header, region.exit.0, region.exit.1]
             .map(|block| region.cfg.blocks[block]);

@@ -23,10 +23,9 @@
 //! one work-item to the next. All stores are of values from outside of the loop, to places that do not
 //! overlap, and nothing else writes there: each load gets what is stored to its place, whenever that is.
 
-use schism_llvm::{Builder, Opcode, Value};
+use schism_llvm::{Block, Builder, Opcode, Value};
 
 use super::intrinsics::is_called;
-use super::latches_of;
 use super::private::begins_inside;
 use super::region::Region;
 use crate::ir::cfg::Cfg;
@@ -34,10 +33,10 @@ use crate::ir::cfg::Cfg;
 /// How many instructions use a table at most.
 const USES: usize = 400;
 
-/// Moves what fills tables out of the loops of a function. Returns whether there are any.
-pub(super) fn run(function: Value<'_>) -> bool {
+/// Moves what fills tables out of the loops of a function with these latches. Returns whether there are any.
+pub(super) fn run<'m>(function: Value<'m>, latches: &[Block<'m>]) -> bool {
     let mut any = false;
-    for latch in latches_of(function) {
+    for &latch in latches {
         let cfg = Cfg::of(function);
         let latch = cfg.index[&latch];
         let Ok(region) = Region::of(cfg, function, latch) else { continue };
