@@ -49,7 +49,8 @@ pub(super) struct Privates<'m> {
 }
 
 /// Whether a local's lifetime begins in each work-item, in front of all uses: then it does not matter what
-/// others hold in the same memory, such as work-items of another loop.
+/// others hold in the same memory, such as work-items of another loop. These may only access it: an address
+/// that they keep may come back.
 pub(super) fn begins_inside<'m>(
     region: &Region<'m>,
     local: Value<'m>,
@@ -58,8 +59,21 @@ pub(super) fn begins_inside<'m>(
     let cfg = &region.cfg;
     let is_inside =
         |user: &Value<'m>| user.is_instruction() && region.contains(cfg.block_of(*user));
-    let is_start =
-        |user: &Value<'m>| user.callee().is_some_and(|callee| is_called(callee, "lifetime.start"));
+    let is_called_one =
+        |user: &Value<'m>, name| user.callee().is_some_and(|callee| is_called(callee, name));
+    let is_start = |user: &Value<'m>| is_called_one(user, "lifetime.start");
+    let only_accesses = |user: &Value<'m>, pointer: Value<'m>| match user.opcode() {
+        Some(Opcode::Load | Opcode::GetElementPtr) => true,
+        Some(Opcode::Store) => user.operand(0) != pointer,
+        _ => is_start(user) || is_called_one(user, "lifetime.end"),
+    };
+    let is_kept = |pointer: &Value<'m>| {
+        let users = pointer.users().into_iter();
+        users.filter(|user| !is_inside(user)).any(|user| !only_accesses(&user, *pointer))
+    };
+    if pointers.iter().any(is_kept) {
+        return false;
+    }
     let Some(start) = local.users().into_iter().find(|user| is_inside(user) && is_start(user))
     else {
         return false;
