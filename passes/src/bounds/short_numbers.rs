@@ -312,26 +312,7 @@ fn is_common_to(value: Value<'_>, depth: usize) -> bool {
         return true;
     }
     let Some(depth) = depth.checked_sub(1) else { return false };
-    let is_pure = matches!(
-        value.opcode(),
-        Some(
-            Opcode::Add
-                | Opcode::Sub
-                | Opcode::Mul
-                | Opcode::And
-                | Opcode::Or
-                | Opcode::Xor
-                | Opcode::Shl
-                | Opcode::LShr
-                | Opcode::AShr
-                | Opcode::ZExt
-                | Opcode::SExt
-                | Opcode::Trunc
-                | Opcode::ICmp
-                | Opcode::Select
-                | Opcode::Freeze
-        )
-    );
+    let is_pure = value.is_integer_arithmetic() || value.opcode() == Some(Opcode::Freeze);
     is_pure && value.operands().all(|operand| is_common_to(operand, depth))
 }
 

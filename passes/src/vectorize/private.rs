@@ -57,8 +57,6 @@ pub(super) fn begins_inside<'m>(
     pointers: &[Value<'m>],
 ) -> bool {
     let cfg = &region.cfg;
-    let is_inside =
-        |user: &Value<'m>| user.is_instruction() && region.contains(cfg.block_of(*user));
     let is_called_one =
         |user: &Value<'m>, name| user.callee().is_some_and(|callee| is_called(callee, name));
     let is_start = |user: &Value<'m>| is_called_one(user, "lifetime.start");
@@ -69,12 +67,12 @@ pub(super) fn begins_inside<'m>(
     };
     let is_kept = |pointer: &Value<'m>| {
         let users = pointer.users().into_iter();
-        users.filter(|user| !is_inside(user)).any(|user| !only_accesses(&user, *pointer))
+        users.filter(|user| !region.has(*user)).any(|user| !only_accesses(&user, *pointer))
     };
     if pointers.iter().any(is_kept) {
         return false;
     }
-    let Some(start) = local.users().into_iter().find(|user| is_inside(user) && is_start(user))
+    let Some(start) = local.users().into_iter().find(|user| region.has(*user) && is_start(user))
     else {
         return false;
     };
@@ -91,7 +89,7 @@ pub(super) fn begins_inside<'m>(
     // An address may be computed before.
     let accesses = |user: &Value<'m>| user.opcode() != Some(Opcode::GetElementPtr);
     let users = pointers.iter().flat_map(|pointer| pointer.users());
-    users.filter(|user| is_inside(user) && accesses(user)).all(|user| is_behind(&user))
+    users.filter(|user| region.has(*user) && accesses(user)).all(|user| is_behind(&user))
 }
 
 impl<'m> Privates<'m> {

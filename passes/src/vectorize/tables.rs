@@ -28,6 +28,7 @@ use schism_llvm::{Block, Builder, Opcode, Value};
 use super::intrinsics::is_called;
 use super::private::begins_inside;
 use super::region::Region;
+use crate::ir::address::base_and_offset;
 use crate::ir::cfg::Cfg;
 
 /// How many instructions use a table at most.
@@ -61,8 +62,6 @@ struct Table<'m> {
 impl<'m> Table<'m> {
     fn of(region: &Region<'m>, local: Value<'m>) -> Option<Self> {
         let layout = region.function.module().data_layout();
-        let is_inside =
-            |user: Value<'m>| user.is_instruction() && region.contains(region.cfg.block_of(user));
         let mut table = Self { starts: Vec::new(), ends: Vec::new(), stores: Vec::new() };
         let mut places: Vec<(i64, i64)> = Vec::new();
         let mut pointers = vec![local];
@@ -77,7 +76,7 @@ impl<'m> Table<'m> {
                     pointers.push(user);
                     continue;
                 }
-                if !is_inside(user) {
+                if !region.has(user) {
                     continue;
                 }
                 let called = |name| user.callee().is_some_and(|callee| is_called(callee, name));
@@ -85,10 +84,10 @@ impl<'m> Table<'m> {
                     Some(Opcode::Load) if !user.is_volatile() && !user.is_atomic() => {}
                     Some(Opcode::Store) if !user.is_volatile() && !user.is_atomic() => {
                         let value = user.operand(0);
-                        if value == pointer || is_inside(value) {
+                        if value == pointer || region.has(value) {
                             return None;
                         }
-                        let (base, place) = crate::ir::address::base_and_offset(pointer);
+                        let (base, place) = base_and_offset(pointer);
                         if base != local {
                             return None;
                         }
@@ -116,27 +115,16 @@ impl<'m> Table<'m> {
             one.remove_from_block();
             builder.insert(one);
         };
-        self.starts.iter().for_each(|&start| move_out(start));
+        self.starts.iter().copied().for_each(move_out);
         for &store in &self.stores {
             // All indices are constants.
-            let mut addresses = vec![store.operand(1)];
-            while let Some(&address) = addresses.last()
-                && address.is_instruction()
-                && region.contains(region.cfg.block_of(address))
-            {
-                addresses.push(address.operand(0));
+            let mut addresses = Vec::new();
+            let mut address = store.operand(1);
+            while region.has(address) {
+                addresses.push(address);
+                address = address.operand(0);
             }
-            for address in addresses.into_iter().rev() {
-                let inside = address.is_instruction()
-                    && region
-                        .cfg
-                        .index
-                        .get(&address.block())
-                        .is_some_and(|&it| region.contains(it));
-                if inside {
-                    move_out(address);
-                }
-            }
+            addresses.into_iter().rev().for_each(move_out);
             move_out(store);
         }
         self.ends.iter().for_each(|end| end.erase());
