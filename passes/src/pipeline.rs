@@ -286,6 +286,7 @@ pub static SPIRV: &[Step] = &[
     Step::Pass("narrow-counters"),
     Step::Pass("narrow-comparisons"),
     Step::Pass("narrow-indices"),
+    Step::Pass("separate-offsets"),
     Step::Pass("hint-scalar"),
     Step::Pass("demote-private-atomics"),
     Step::Pass("expand-mem-intrinsics"),

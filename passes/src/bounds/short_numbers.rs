@@ -303,7 +303,7 @@ fn is_modular(value: Value<'_>) -> bool {
 
 /// Whether a number is computed from constants and parameters alone, which all work-items of a kernel have in
 /// common.
-pub(super) fn is_common(value: Value<'_>) -> bool {
+pub(crate) fn is_common(value: Value<'_>) -> bool {
     is_common_to(value, DEPTH)
 }
 

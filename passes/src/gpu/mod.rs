@@ -11,6 +11,7 @@ pub mod merge_panic_exits;
 pub mod narrow_division;
 pub mod panic_sites;
 pub mod select_elements;
+pub mod separate_offsets;
 pub mod superblocks;
 pub mod thread_headers;
 pub mod unroll_hints;
