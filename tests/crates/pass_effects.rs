@@ -396,6 +396,17 @@ fn narrow_indices(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Ou
     queue.for_each_in(range, (whole(from), to), |item, (from, to)| *to = from[item.x() / 32])
 }
 
+/// The element a row above.
+fn separate_offsets(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
+    let (range, side) = (NdRange::new(GROUP, GROUP)?, GROUP / 2);
+    queue.for_each_in(range, (whole(from), to), move |item, (from, to)| {
+        let place = item.x();
+        if place > side {
+            *to = from[place - side];
+        }
+    })
+}
+
 /// The sums of rows of 32 work-items, halves by halves.
 fn narrow_comparisons(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
     let range = NdRange::new(GROUP, GROUP)?;
@@ -453,6 +464,7 @@ fn main() -> Result<(), schism::Error> {
     narrow_counters(&queue, &numbers, &from, &mut to)?;
     narrow_indices(&queue, &from, &mut to)?;
     narrow_comparisons(&queue, &from, &mut to)?;
+    separate_offsets(&queue, &from, &mut to)?;
     hint_scalar(&queue, &numbers, &mut Buffer::filled(&queue, GROUP, 0)?)?;
     loop_versioning(&queue, &from, &mut row, side).map_err(Into::into)
 }

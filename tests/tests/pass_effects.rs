@@ -64,8 +64,10 @@ const OPENCL_EFFECTS: &[(&str, &[Effect])] = &[
     // Numbers are extended and cut.
     ("narrow-counters", &[Fewer("op 113 ")]),
     ("narrow-indices", &[More("op 113 ")]),
-    // More bits are masked: in 32 bits, for the comparison.
-    ("narrow-comparisons", &[More("op 199 ")]),
+    // Of constants: those of comparisons have 32 bits, too.
+    ("narrow-comparisons", &[More("op 43 ")]),
+    // Of addresses.
+    ("separate-offsets", &[More("op 67 ")]),
     // Of execution modes.
     ("hint-scalar", &[More("op 16 ")]),
 ];
