@@ -92,6 +92,7 @@
 //! | `narrow-counters` | [`bounds::narrow_counters`]: counts in 32 bits what stays below 2³², where work-items count different numbers (OpenCL) |
 //! | `narrow-comparisons` | [`bounds::narrow_comparisons`]: compares numbers that were extended from 32 bits in 32 bits (OpenCL) |
 //! | `narrow-indices` | [`bounds::narrow_indices`]: computes in 32 bits the indices of elements that do not follow each other from work-item to work-item (OpenCL) |
+//! | `keep-barrier-nests` | [`gpu::keep_barrier_nests`]: keeps loops around loops with barriers from being unrolled (OpenCL) |
 //! | `separate-offsets` | [`gpu::separate_offsets`]: adds what all work-items have in common to an element's address instead of its index (OpenCL) |
 //! | `hint-scalar` | [`gpu::hint_scalar`]: says of kernels whose loops mostly update memory atomically that they gain nothing from vectors (OpenCL) |
 //! | `infer-alignment` | [`gpu::infer_alignment`]: raises the alignment of accesses at addresses that advance by constant steps |

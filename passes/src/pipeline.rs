@@ -273,6 +273,7 @@ pub static SPIRV: &[Step] = &[
     Step::Pass("demote-shared-loads"),
     Step::Target("dump-legalized"),
     // Pre-optimize.
+    Step::Pass("keep-barrier-nests"),
     GROUP_BOUNDS,
     LANE_BOUNDS,
     OPTIMIZE,

@@ -32,9 +32,9 @@ use crate::frontend::{
 };
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
-    hint_scalar, infer_alignment, lower_local_memory, merge_panic_exits, narrow_division,
-    panic_sites, select_elements, separate_offsets, superblocks, thread_headers, unroll_hints,
-    unroll_private_arrays,
+    hint_scalar, infer_alignment, keep_barrier_nests, lower_local_memory, merge_panic_exits,
+    narrow_division, panic_sites, select_elements, separate_offsets, superblocks, thread_headers,
+    unroll_hints, unroll_private_arrays,
 };
 use crate::nvptx::{
     circular_statics, hoist_loads, launch_bounds, no_return_atomics, separate_bytes,
@@ -121,6 +121,7 @@ pub static PASSES: &[Pass] = &[
     optional("narrow-division", "divides trip counts that fit into 32 bits in 32 bits", |module, _| Ok(narrow_division::run(module))),
     optional("select-elements", "keeps private arrays in registers whose indices are one of a few constants (GPUs)", |module, _| Ok(select_elements::run(module)?)),
     optional("expand-mem-intrinsics", "expands large memset and memcpy intrinsics into loops of words", |module, _| Ok(expand_mem_intrinsics::run(module))),
+    optional("keep-barrier-nests", "keeps loops around loops with barriers from being unrolled (OpenCL)", |module, _| { keep_barrier_nests::run(module); Ok(()) }),
     optional("separate-offsets", "adds what all work-items have in common to an element's address instead of its index (OpenCL)", |module, _| Ok(separate_offsets::run(module)?)),
     optional("hint-scalar", "says of kernels whose loops mostly update memory atomically that they gain nothing from vectors (OpenCL)", |module, _| { hint_scalar::run(module); Ok(()) }),
     pass("demote-private-atomics", "turns atomic accesses of private memory into plain ones", |module, _| Ok(demote_private_atomics::run_on(module))),

@@ -407,6 +407,31 @@ fn separate_offsets(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> 
     })
 }
 
+/// A sorting network.
+fn keep_barrier_nests(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
+    let range = NdRange::new(GROUP, GROUP)?;
+    queue.for_each_in(range, (whole(from), to), |item, (from, to)| {
+        let tile = local_array!(item, f32; GROUP);
+        let place = item.local_x();
+        tile.set(place, from[item.x()]);
+        let mut size = 2;
+        while size <= GROUP {
+            let mut distance = size / 2;
+            while distance > 0 {
+                item.barrier();
+                let other = place ^ distance;
+                let (a, b) = (tile.get(place), tile.get(other));
+                item.barrier();
+                let is_first = (place < other) == (place & size == 0);
+                tile.set(place, if is_first { a.min(b) } else { a.max(b) });
+                distance /= 2;
+            }
+            size *= 2;
+        }
+        *to = tile.get(place);
+    })
+}
+
 /// The sums of rows of 32 work-items, halves by halves.
 fn narrow_comparisons(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
     let range = NdRange::new(GROUP, GROUP)?;
@@ -465,6 +490,7 @@ fn main() -> Result<(), schism::Error> {
     narrow_indices(&queue, &from, &mut to)?;
     narrow_comparisons(&queue, &from, &mut to)?;
     separate_offsets(&queue, &from, &mut to)?;
+    keep_barrier_nests(&queue, &from, &mut to)?;
     hint_scalar(&queue, &numbers, &mut Buffer::filled(&queue, GROUP, 0)?)?;
     loop_versioning(&queue, &from, &mut row, side).map_err(Into::into)
 }

@@ -66,6 +66,8 @@ const OPENCL_EFFECTS: &[(&str, &[Effect])] = &[
     ("narrow-indices", &[More("op 113 ")]),
     // Of constants: those of comparisons have 32 bits, too.
     ("narrow-comparisons", &[More("op 43 ")]),
+    // Of barriers.
+    ("keep-barrier-nests", &[Fewer("op 224 ")]),
     // Of addresses.
     ("separate-offsets", &[More("op 67 ")]),
     // Of execution modes.

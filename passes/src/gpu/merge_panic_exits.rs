@@ -49,10 +49,11 @@ use inkwell::module::Module;
 use schism_llvm::{AsModule, AtomicOrdering, Builder, ModuleRef, Opcode, Value};
 
 use crate::spec::builtins;
+use crate::spec::target::GROUP_BARRIER;
 
 /// Runs the pass over a module.
 pub fn run(module: &Module<'_>) {
-    run_raw(module.handle(), Fences::Yes);
+    run_raw(module.handle(), Fences::Yes, Joins::All);
 }
 
 /// Whether there is a fence in front of each branch to the common block.
@@ -64,8 +65,19 @@ pub enum Fences {
     No,
 }
 
+/// Whose panics are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joins {
+    /// Those of all functions.
+    All,
+    /// Those of functions without barriers; of others they are only taken apart. A driver of OpenCL for
+    /// processors makes loops over a group's work-items of the parts between barriers, and Intel's goes down
+    /// where a block has come from several of these.
+    WithoutBarriers,
+}
+
 /// Runs the pass over a module.
-pub fn run_raw(module: ModuleRef<'_>, fences: Fences) {
+pub fn run_raw(module: ModuleRef<'_>, fences: Fences, joins: Joins) {
     for function in module.functions() {
         for panic in panics(function) {
             take_apart(function, panic);
@@ -74,10 +86,16 @@ pub fn run_raw(module: ModuleRef<'_>, fences: Fences) {
         for panic in &calls {
             sink_operands(panic.call);
         }
-        if calls.len() > 1 {
+        let is_kept = joins == Joins::WithoutBarriers && has_barriers(function);
+        if calls.len() > 1 && !is_kept {
             join(function, &calls, fences);
         }
     }
+}
+
+fn has_barriers(function: Value<'_>) -> bool {
+    let is_barrier = |it: Value<'_>| it.callee().is_some_and(|it| it.name() == GROUP_BARRIER);
+    function.instructions().into_iter().any(is_barrier)
 }
 
 /// A call that panics, what it calls, and how many words it passes.

@@ -6,6 +6,7 @@ pub mod demote_shared_loads;
 pub mod expand_mem_intrinsics;
 pub mod hint_scalar;
 pub mod infer_alignment;
+pub mod keep_barrier_nests;
 pub mod lower_local_memory;
 pub mod merge_panic_exits;
 pub mod narrow_division;

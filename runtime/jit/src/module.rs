@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use schism_jit_abi::code::OPEN_CONSTANT;
 use schism_passes::frontend::lower_unwind;
-use schism_passes::gpu::merge_panic_exits::{self, Fences};
+use schism_passes::gpu::merge_panic_exits::{self, Fences, Joins};
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Driver, Step};
 use schism_passes::spec::options::FastMath;
@@ -162,8 +162,8 @@ impl<'c> Module<'c> {
     }
 
     /// Merges the panic exits of a function into one block.
-    pub fn merge_panic_exits(&self, fences: Fences) {
-        merge_panic_exits::run_raw(self.handle(), fences);
+    pub fn merge_panic_exits(&self, fences: Fences, joins: Joins) {
+        merge_panic_exits::run_raw(self.handle(), fences, joins);
     }
 
     /// Runs a pipeline; the driver runs the steps that are no passes of `schism_passes`.

@@ -168,3 +168,36 @@ fn sub_groups_have_32_lanes() {
     let code = build(source);
     assert_eq!(params(&code), parameters + 6, "the sizes of groups, and how many there are");
 }
+
+#[test]
+fn panics_leave_one_by_one_where_work_items_wait() {
+    /// `OpFunctionCall`: what writes a message.
+    const CALL: u16 = 57;
+    let build_with = |wait: &str| {
+        build(kernel(
+            "declare void @__schism_barrier()",
+            &format!(
+                "%first = load volatile i64, ptr %from, align 8
+                 %is.small = icmp ult i64 %first, %n
+                 br i1 %is.small, label %small, label %panic.1
+               panic.1:
+                 call void @__schism_panic(ptr null, i64 0, ptr null)
+                 unreachable
+               small:
+                 {wait}
+                 %second = load volatile i64, ptr %from, align 8
+                 %is.other = icmp ne i64 %second, %n
+                 br i1 %is.other, label %other, label %panic.2
+               panic.2:
+                 call void @__schism_panic(ptr null, i64 1, ptr null)
+                 unreachable
+               other:
+                 store volatile i64 %second, ptr %to, align 8"
+            ),
+        ))
+    };
+    let waits = build_with("call void @__schism_barrier()");
+    let alone = build_with("");
+    let calls = [count(&waits, CALL), count(&alone, CALL)];
+    assert_eq!(calls, [2, 1], "{} {}", waits.text(), alone.text());
+}

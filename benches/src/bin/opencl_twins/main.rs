@@ -4,12 +4,13 @@
 //! `opencl_twins LIBRARY SOURCE OPTIONS…` takes the options of `gpu_schism`, and prints the same
 //! lines.
 
+mod breadth;
 mod measure;
 mod tuned;
 
 use std::error::Error;
 
-use schism_bench::gpu::settings::Settings;
+use schism_bench::gpu::settings::{Settings, Suite};
 use schism_bench::opencl::Device;
 
 use crate::measure::Bench;
@@ -29,5 +30,12 @@ fn main() -> Outcome {
     let settings = Settings::read(arguments)?;
     let device = Device::load(&library, &std::fs::read_to_string(source)?, OPTIONS, true)?;
     println!("device {}", device.name());
-    tuned::run(&Bench::new(device, settings))
+    let bench = Bench::new(device, settings);
+    if bench.settings.has(Suite::Tuned) {
+        tuned::run(&bench)?;
+    }
+    if bench.settings.has(Suite::Breadth) {
+        breadth::run(&bench)?;
+    }
+    Ok(())
 }

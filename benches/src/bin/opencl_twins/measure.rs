@@ -26,6 +26,7 @@ pub struct Bench {
 /// The elements of a result.
 #[derive(Clone, Copy, Debug)]
 pub enum Element {
+    U8,
     U32,
     F32,
     F64,
@@ -55,6 +56,7 @@ pub struct Stage {
 impl Element {
     const fn name(self) -> &'static str {
         match self {
+            Self::U8 => "u8",
             Self::U32 => "u32",
             Self::F32 => "f32",
             Self::F64 => "f64",
@@ -64,6 +66,7 @@ impl Element {
 
     const fn bytes(self) -> usize {
         match self {
+            Self::U8 => 1,
             Self::U32 | Self::F32 => 4,
             Self::F64 => 8,
             Self::F32x4 => 16,
@@ -76,6 +79,7 @@ impl Element {
         let word = |at: usize| u32::from_le_bytes(words[at]);
         let float = |at: usize| f64::from(f32::from_bits(word(at)));
         match self {
+            Self::U8 => (u64::from(bytes[0]), f64::from(bytes[0])),
             Self::U32 => (u64::from(word(0)), f64::from(word(0))),
             Self::F32 => (u64::from(word(0)), float(0)),
             Self::F64 => {

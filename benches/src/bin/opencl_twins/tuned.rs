@@ -42,7 +42,7 @@ fn groups(bench: &Bench) -> usize {
 
 impl Bench {
     /// A launch of work-items in a line, with the runtime's groups.
-    fn items(
+    pub fn items(
         &self,
         kernel: &str,
         buffers: &[&Buffer],
@@ -52,7 +52,7 @@ impl Bench {
         self.stage(kernel, buffers, numbers, [count, 1], None)
     }
 
-    fn stage(
+    pub fn stage(
         &self,
         kernel: &str,
         buffers: &[&Buffer],
@@ -67,7 +67,7 @@ impl Bench {
     }
 
     /// A launch of groups in a line.
-    fn groups(
+    pub fn groups(
         &self,
         kernel: &str,
         buffers: &[&Buffer],

@@ -30,7 +30,7 @@ use crate::setup;
 
 /// How it is used.
 const USAGE: &str = "\
-usage: cargo schism bench opencl [PAIRS] [--small] [--full] [--elements N] [--runs N] [--warm-up MS] [--only KERNEL,…] [--clock device|host|processor]
+usage: cargo schism bench opencl [PAIRS] [--small] [--full] [--elements N] [--suite S] [--runs N] [--warm-up MS] [--only KERNEL,…] [--clock device|host|processor]
        cargo schism bench opencl --lowering [KERNEL]   only how long stage 2 takes to make SPIR-V and PTX, for each kernel
 
 Sizes are for a processor; --full takes those of `bench gpu`. The driver is the one that SCHISM_OPENCL names, or Intel's, which
@@ -72,7 +72,7 @@ impl Options {
                 Long("full") => size = "",
                 Long("lowering") => is_lowering = true,
                 Long("warm-up") => warm_up[1] = parser.value().map_err(misused)?,
-                Long("elements" | "runs" | "only" | "clock") => {
+                Long("elements" | "suite" | "runs" | "only" | "clock") => {
                     let option = arguments::written(&argument);
                     options.passed.extend([option.into(), parser.value().map_err(misused)?]);
                 }

@@ -42,7 +42,7 @@ use crate::image::{self, GLOBAL_ID, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SIT
 use crate::module::Module;
 use crate::{JitError, Request};
 use schism_llvm::{Context, Opcode, Value};
-use schism_passes::gpu::merge_panic_exits::Fences;
+use schism_passes::gpu::merge_panic_exits::{Fences, Joins};
 
 /// The bitcode of `recorder.rs`.
 static RECORDER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder/recorder.bc"));
@@ -259,10 +259,15 @@ pub fn leave<'c>(
     options: &PtxOptions,
     (groups, writing): (bool, Writing),
 ) -> Result<(), JitError> {
-    module.merge_panic_exits(match writing {
+    let fences = match writing {
         Writing::InPlace => Fences::Yes,
         Writing::Called => Fences::No,
-    });
+    };
+    let joins = match options.global_ids {
+        true => Joins::WithoutBarriers,
+        false => Joins::All,
+    };
+    module.merge_panic_exits(fences, joins);
     let sites = with_words(module, PANIC_SITE);
     let ends = module.function(END).is_some();
     if sites.is_empty() && !ends {
