@@ -186,7 +186,10 @@ fn kernels_of(path: &Path) -> Outcome {
     let (assembler, validator) = (assembler(), spirv::validator());
     let (assembler, validator) = (assembler.as_deref(), validator.as_deref());
     let name = path.file_name().expect("a program has a name").to_string_lossy();
-    let name = format!("{name}-{}", std::process::id());
+    // Two tests may look at programs of one name at once.
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("{name}-{}-{count}", std::process::id());
     let folder = &std::env::temp_dir().join("schism-ptx").join(name);
     std::fs::create_dir_all(folder).expect("a folder for the PTX can be made");
     let outcome = Mutex::new(Outcome { kernels: work.len(), ..Outcome::default() });
