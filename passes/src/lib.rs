@@ -72,6 +72,7 @@
 //! | `late-checks` | [`bounds::late_checks`]: looks at the checks of loaded indices when the loop has ended (OpenCL) |
 //! | `merge-checks` | [`bounds::merge_checks`]: merges successive range checks into one branch |
 //! | `clamped-checks` | [`bounds::clamped_checks`]: decides checks of clamped indices by the sizes that they are clamped to |
+//! | `unroll-small-arrays` | [`gpu::unroll_private_arrays`]: unrolls short loops over small private arrays completely (CPU) |
 //! | `split-clamps` | [`mod@vectorize`]: divides loops over work-items where clamps of indices begin and cease to matter |
 //! | `vectorize` | [`mod@vectorize`]: computes several work-items at once, in the lanes of vectors (CPU) |
 //! | `unique-backedges` | [`cpu::unique_backedges`]: gives each loop one edge back to its header (CPU) |

@@ -163,6 +163,7 @@ pub static CPU: &[Step] = &[
     Step::Target("dump-legalized"),
     // Pre-optimize.
     Step::Pass("unique-backedges"),
+    Step::Pass("unroll-small-arrays"),
     // Indices without clamps can be checked for a whole loop.
     Step::Pass("split-clamps"),
     BOUNDS,

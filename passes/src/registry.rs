@@ -109,6 +109,7 @@ pub static PASSES: &[Pass] = &[
     optional("forward-group-memory", "keeps in registers what work-items of a group of known size leave in its memory for each other (CPU)", |module, _| Ok(forward_group_memory::run(module)?)),
     pass("lower-group-updates", "turns relaxed updates of a group's local memory into plain accesses", |module, _| Ok(lower_group_updates::run(module))),
     // vectorize
+    optional("unroll-small-arrays", "unrolls short loops over small private arrays completely (CPU)", |module, _| Ok(unroll_private_arrays::run_small(module)?)),
     optional("split-clamps", "divides loops over work-items where clamps of indices begin and cease to matter (CPU)", |module, _| Ok(split_clamps::run(module)?)),
     optional("vectorize", "computes several work-items at once, in the lanes of vectors (CPU)", |module, cx| Ok(cx.remarks.extend(vectorize::run(module, cx.spec.lanes.as_ref())?))),
     // gpu

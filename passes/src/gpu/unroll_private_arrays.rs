@@ -1,5 +1,5 @@
-//! Unrolls loops over private arrays completely. Runs in stage 2, for GPUs, before index checks are
-//! moved out of loops: with constant indices there are none.
+//! Unrolls loops over private arrays completely. Runs in stage 2 before index checks are moved out of
+//! loops: with constant indices there are none.
 //!
 //! Before:
 //! ```llvm
@@ -27,6 +27,10 @@
 //! registers. Otherwise each access is one of the work-item's own part of the device's memory.
 //! LLVM's limit for complete unrolling is that of a processor with a cache for its stack.
 //!
+//! For processors (pass `unroll-small-arrays`) the limits are lower: it is about arrays of few elements, such as in
+//! `for half in [0, SIZE / 2]`, behind which LLVM sees that an index is inside, and work-items in lanes need no
+//! memory of their own.
+//!
 //! An array qualifies if each of its indices is computed from constants and such counters alone. A
 //! counter's loop has a constant trip count, or one that becomes constant when the loops around it
 //! are unrolled, as those of triangular matrices do; it calls nothing, and is not too large.
@@ -47,11 +51,14 @@ const UNROLL_FULL: &str = "llvm.loop.unroll.full";
 /// all elements are needed at the same time.
 const BYTES: u64 = 512;
 
-/// Instructions that a loop may have when it is unrolled, with all loops inside.
-const SIZE: u64 = 6000;
+/// Instructions that a loop may have when it is unrolled, with all loops inside. All such loops of a function
+/// may have `MOST` times as many.
+#[derive(Clone, Copy)]
+struct Limit(u64);
 
-/// Instructions that all such loops of a function may have.
-const MOST: u64 = 4 * SIZE;
+const GPU: Limit = Limit(6000);
+const PROCESSOR: Limit = Limit(120);
+const MOST: u64 = 4;
 
 /// The trip count that is assumed of an inner loop whose count is not known.
 const USUAL: u64 = 4;
@@ -71,11 +78,19 @@ const UNROLL: &str = "loop(loop-rotate,indvars,loop-unroll-full),sroa,early-cse,
 /// # Errors
 /// LLVM's message.
 pub fn run(module: &Module<'_>) -> Result<(), String> {
-    module.handle().functions().into_iter().try_for_each(run_on)
+    module.handle().functions().into_iter().try_for_each(|function| run_on(function, GPU))
+}
+
+/// Runs the pass `unroll-small-arrays` over the module.
+///
+/// # Errors
+/// LLVM's message.
+pub fn run_small(module: &Module<'_>) -> Result<(), String> {
+    module.handle().functions().into_iter().try_for_each(|function| run_on(function, PROCESSOR))
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-fn run_on(function: Value<'_>) -> Result<(), String> {
+fn run_on(function: Value<'_>, limit: Limit) -> Result<(), String> {
     if function.blocks().is_empty() || function.has_function_attribute("optnone") {
         return Ok(());
     }
@@ -84,7 +99,7 @@ fn run_on(function: Value<'_>) -> Result<(), String> {
             return Ok(());
         }
         function.run_passes(PREPARE)?;
-        if !mark(function) {
+        if !mark(function, limit) {
             return Ok(());
         }
         function.run_passes(UNROLL)?;
@@ -93,7 +108,7 @@ fn run_on(function: Value<'_>) -> Result<(), String> {
 }
 
 /// Marks the loops that are to be unrolled; returns whether there are some.
-fn mark(function: Value<'_>) -> bool {
+fn mark(function: Value<'_>, Limit(most): Limit) -> bool {
     let accesses = accesses(function);
     let cfg = Cfg::of(function);
     let loops = cfg.loops();
@@ -103,7 +118,7 @@ fn mark(function: Value<'_>) -> bool {
     let unrolled: Vec<bool> = (0..loops.len())
         .map(|number| {
             counts[number].is_some()
-                && size(&cfg, &loops, &counts, number).is_some_and(|size| size <= SIZE)
+                && size(&cfg, &loops, &counts, number).is_some_and(|size| size <= most)
         })
         .collect();
     let counter_of = |phi: &Value<'_>| by_header.get(&cfg.block_of(*phi)).copied();
@@ -123,7 +138,7 @@ fn mark(function: Value<'_>) -> bool {
         }
     }
     let sizes = marked.iter().filter_map(|&number| size(&cfg, &loops, &counts, number));
-    if sizes.sum::<u64>() > MOST {
+    if sizes.sum::<u64>() > MOST * most {
         return false;
     }
     let mut any = false;

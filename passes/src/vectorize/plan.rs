@@ -10,7 +10,7 @@ use super::refusal::Refusal;
 use super::region::{Part, Region};
 use super::shape::Shape;
 use super::shapes::Shapes;
-use crate::cpu::split_at_barriers::CUT;
+use crate::cpu::split_at_barriers::{CUT, GROUP_MEMORY, LOCAL_MEMORY};
 use crate::ir::cfg::Cfg;
 
 /// How many instructions a loop may have.
@@ -88,6 +88,21 @@ fn is_element(ty: Type<'_>) -> bool {
 /// Whether control never comes to a block.
 pub(super) fn is_dead_end(block: Block<'_>) -> bool {
     block.first().is_some_and(|first| first.opcode() == Some(Opcode::Unreachable))
+}
+
+/// What an address is computed from.
+fn base(mut address: Value<'_>) -> Value<'_> {
+    while address.opcode() == Some(Opcode::GetElementPtr) {
+        address = address.operand(0);
+    }
+    address
+}
+
+/// Whether that is memory of the group, which ends with it: its local memory, or what its work-items keep across
+/// barriers.
+fn is_group_memory(base: Value<'_>) -> bool {
+    let callee = base.direct_callee();
+    callee.is_some_and(|callee| [LOCAL_MEMORY, GROUP_MEMORY].contains(&&*callee.name()))
 }
 
 impl<'m> Plan<'m> {
@@ -186,6 +201,7 @@ impl<'m> Plan<'m> {
         let mut effects: Vec<usize> = Vec::new();
         let mut exits: Vec<usize> = Vec::new();
         let order = self.order();
+        let repeats = self.group_memory_is_only_written();
         for (at, &block) in order.iter().enumerate() {
             let here = region.cfg.blocks[block];
             let leaves = region.side_exits(block);
@@ -194,7 +210,10 @@ impl<'m> Plan<'m> {
             }
             for one in here.instructions() {
                 self.check_types(one)?;
-                if self.effect(block, one)? {
+                let is_repeated = repeats
+                    && one.opcode() == Some(Opcode::Store)
+                    && is_group_memory(base(one.operand(1)));
+                if self.effect(block, one)? && !is_repeated {
                     effects.push(at);
                 }
             }
@@ -212,6 +231,24 @@ impl<'m> Plan<'m> {
             return Err(Refusal::Construct(PANIC_AFTER_STORE));
         }
         Ok(())
+    }
+
+    /// Whether no work-item of the region reads memory of the group. What it writes there before a lane panics
+    /// the scalar loop writes again then, and nobody sees what later lanes have written: the group ends.
+    fn group_memory_is_only_written(&self) -> bool {
+        let reads_other = |one: Value<'m>| match one.opcode() {
+            Some(Opcode::Load) => {
+                let from = base(one.operand(0));
+                from.is_argument() || from.is_alloca()
+            }
+            Some(Opcode::AtomicRMW) => false,
+            Some(Opcode::Call) => one.callee().is_some_and(|callee| {
+                intrinsics::form(callee).is_some() || intrinsics::is_pure(one, callee)
+            }),
+            _ => true,
+        };
+        let blocks = self.region.loop_of.keys().map(|&block| self.region.cfg.blocks[block]);
+        blocks.flat_map(Block::instructions).all(reads_other)
     }
 
     /// Whether an instruction does what other work-items or the host may see.

@@ -102,6 +102,7 @@ mod region;
 mod rows;
 mod strides;
 mod sub_groups;
+mod tails;
 mod uniformity;
 mod unroll;
 mod waits;
@@ -204,10 +205,17 @@ fn cut(module: ModuleRef<'_>, function: Value<'_>) -> Result<bool, Refusal> {
     if !group.is_argument() {
         return Err(Refusal::Nest);
     }
-    let body = Body::find(function)?;
-    let varying = Varying::of(&body);
-    let kept = Kept::of(&body, &varying);
-    let shared = shared_blocks(&body, &varying, &kept);
+    let find = || -> Result<_, Refusal> {
+        let body = Body::find(function)?;
+        let varying = Varying::of(&body);
+        let kept = Kept::of(&body, &varying);
+        let shared = shared_blocks(&body, &varying, &kept);
+        Ok((body, varying, kept, shared))
+    };
+    let (mut body, mut varying, mut kept, mut shared) = find()?;
+    if call.is_some_and(|call| tails::cut(&body, &varying, &shared, call)) {
+        (body, varying, kept, shared) = find()?;
+    }
     let locals = private::kept_across_barriers(&body);
     let layout = module.data_layout();
     sub_groups::check(&body, &varying, &shared)?;

@@ -29,8 +29,13 @@ impl<'m> Varying<'m> {
                     }
                 }
                 if varying.parts(body, number) {
-                    for between in influenced(body, number, meets[number]) {
-                        varying.0.extend(body.blocks[between].phis());
+                    let influenced = influenced(body, number, meets[number]);
+                    for &between in &influenced {
+                        let mut phis = body.blocks[between].phis();
+                        if Some(between) == meets[number] {
+                            phis.retain(|&phi| chooses(body, phi, number, &influenced));
+                        }
+                        varying.0.extend(phis);
                     }
                 }
             }
@@ -111,6 +116,17 @@ fn influenced(body: &Body<'_>, branch: usize, meet: Option<usize>) -> HashSet<us
         }
     }
     found
+}
+
+/// Whether a phi where all meet again depends on how a work-item came there from a branch.
+fn chooses(body: &Body<'_>, phi: Value<'_>, branch: usize, influenced: &HashSet<usize>) -> bool {
+    let meet = body.block_of(phi);
+    let comes_from =
+        |block: &usize| *block == branch || influenced.contains(block) && Some(*block) != meet;
+    let edges = phi.incoming_edges().into_iter();
+    let own = edges.filter(|(_, block)| body.index.get(block).is_some_and(comes_from));
+    let values: HashSet<Value<'_>> = own.map(|(value, _)| value).collect();
+    values.len() > 1
 }
 
 /// Whether a load reads what nobody writes while the kernel runs.
