@@ -167,6 +167,7 @@ pub static CPU: &[Step] = &[
     // Indices without clamps can be checked for a whole loop.
     Step::Pass("split-clamps"),
     BOUNDS,
+    Step::Pass("expand-copies"),
     // Before LLVM unrolls or vectorises a loop.
     Step::Pass("vectorize"),
     Step::Pass("lower-group-updates"),

@@ -22,7 +22,9 @@ use crate::bounds::{
     narrow_indices, segment_checks, strip_mine,
 };
 use crate::check::{capabilities, device_check, exports, performance_lints, recursion};
-use crate::cpu::{forward_group_memory, lower_group_updates, split_at_barriers, unique_backedges};
+use crate::cpu::{
+    expand_copies, forward_group_memory, lower_group_updates, split_at_barriers, unique_backedges,
+};
 use crate::frontend::{
     allocate_local_memory, declare_spec_constants, fold_ir_constants, freeze_initialisers,
     inline_refused, kernel_reachability, launch_offset, link_std_bodies, lower_allocation,
@@ -111,6 +113,7 @@ pub static PASSES: &[Pass] = &[
     // vectorize
     optional("unroll-small-arrays", "unrolls short loops over small private arrays completely (CPU)", |module, _| Ok(unroll_private_arrays::run_small(module)?)),
     optional("split-clamps", "divides loops over work-items where clamps of indices begin and cease to matter (CPU)", |module, _| Ok(split_clamps::run(module)?)),
+    optional("expand-copies", "copies parts of private arrays element by element (CPU)", |module, _| { expand_copies::run(module); Ok(()) }),
     optional("vectorize", "computes several work-items at once, in the lanes of vectors (CPU)", |module, cx| Ok(cx.remarks.extend(vectorize::run(module, cx.spec.lanes.as_ref())?))),
     // gpu
     pass("lower-local-memory", "places the local memory of a work-group in one symbol, with offsets for pointers (CUDA)", |module, cx| { Ok(lower_local_memory::run(module, &cx.kernels(), cx.local_align())?) }),

@@ -98,7 +98,7 @@ fn fill_of(call: Value<'_>) -> Option<Fill<'_>> {
 }
 
 /// The alignment that a call says of an argument, counted from 1.
-pub(super) fn alignment(call: Value<'_>, argument: u32) -> u64 {
+pub(crate) fn alignment(call: Value<'_>, argument: u32) -> u64 {
     let attribute = call.call_enum_attribute(argument, enum_kind("align"));
     attribute.map_or(1, |attribute| attribute.value().max(1))
 }

@@ -1,7 +1,8 @@
 //! How many lanes pay, if any.
 //!
 //! Costs are in the time of one simple instruction. What an inner loop contains counts as often as
-//! a loop is assumed to iterate; code that only some work-items run counts half for the scalar
+//! it iterates, if that is a constant, or else as a loop is assumed to. An iteration takes at least as long as
+//! what it hands on to the next one takes to be computed (`latency`), for one work-item as for all lanes. Code that only some work-items run counts half for the scalar
 //! loop, and fully for the vector one. A gather is as many loads, and slower ones: the vector loop
 //! must win by its arithmetic.
 
@@ -10,6 +11,7 @@ use std::fmt;
 use schism_llvm::{Block, FUNCTION_INDEX, Opcode, TypeKind, Value};
 
 use super::intrinsics::{self, Form};
+use super::latency;
 use super::plan::{Access, Plan, access};
 use super::refusal::Refusal;
 use super::region::{InnerLoop, Part};
@@ -19,6 +21,8 @@ use crate::spec::lanes::Lanes;
 
 /// How often an inner loop is assumed to iterate.
 const ITERATIONS: f64 = 8.0;
+/// More iterations are not told apart.
+const MOST: f64 = 4096.0;
 /// How much longer lanes iterate together than one does alone.
 const DIVERGENCE: f64 = 1.3;
 /// An element that is loaded by itself into a vector.
@@ -29,8 +33,14 @@ const SCATTERED: f64 = 4.0;
 /// scalar loop finds the next one beside the last one, and the lanes' rows share no line of the
 /// cache, and often its places.
 const OF_ROW: f64 = 12.0;
+/// An element of a lane's own private memory at an index of the lane's own: it lies in the first cache.
+const PRIVATE: f64 = 2.0;
+/// Bytes of a row of which all lanes' rows are in the first cache.
+const SHORT_ROW: f64 = 512.0;
 /// A call of a function of the library.
 const CALL: f64 = 30.0;
+/// Simple instructions in a cycle.
+const PER_CYCLE: f64 = 3.0;
 /// A branch that is often predicted wrongly.
 const UNPREDICTED: f64 = 4.0;
 /// How often code runs that is said to run rarely, beside other code.
@@ -312,8 +322,11 @@ fn goes_along_row<'m>(plan: &Plan<'m>, one: Value<'m>, address: Value<'m>) -> bo
     false
 }
 
+/// How often a block runs for each work-item.
 fn weight(plan: &Plan<'_>, block: usize) -> f64 {
-    ITERATIONS.powi(plan.loops_around(block).len().min(4) as i32)
+    let around = plan.loops_around(block);
+    let counts = around.iter().map(|&index| iterations(plan, index).unwrap_or(ITERATIONS));
+    counts.product::<f64>().min(MOST)
 }
 
 /// How much of the deepest work is on values of up to 32 bits, and how much on wider ones.
@@ -337,6 +350,82 @@ fn widths(plan: &Plan<'_>) -> (f64, f64) {
     (narrow, wide)
 }
 
+/// How often an inner loop iterates, if that is a constant.
+fn iterations(plan: &Plan<'_>, index: usize) -> Option<f64> {
+    let (region, of) = (&plan.region, &plan.region.loops[index]);
+    let [header, latch] = [of.header, of.latch].map(|block| region.cfg.blocks[block]);
+    let counted = |block: usize| {
+        let end = region.cfg.blocks[block].end();
+        let leaves = region.cfg.successors[block].iter().any(|next| !of.blocks.contains(next));
+        if !leaves || !end.is_conditional() || end.condition().opcode() != Some(Opcode::ICmp) {
+            return None;
+        }
+        let [a, b] = [0, 1].map(|at| end.condition().operand(at));
+        header.phis().into_iter().find_map(|phi| {
+            let next = phi.incoming(latch)?;
+            let bound = if [phi, next].contains(&a) { b } else { a };
+            if ![a, b].iter().any(|side| [phi, next].contains(side)) {
+                return None;
+            }
+            let first = phi.incoming_edges().into_iter().find(|(_, from)| *from != latch)?.0;
+            let step = distance(phi, next)?.unsigned_abs();
+            let way = distance(first, bound)?.unsigned_abs();
+            way.checked_div(step).filter(|&count| count > 0)
+        })
+    };
+    let least = of.blocks.iter().filter_map(|&block| counted(block)).min();
+    least.map(|count| count as f64)
+}
+
+/// How much a number is above another one, or an address in bytes, if that is a constant.
+fn distance(from: Value<'_>, to: Value<'_>) -> Option<i64> {
+    let ((a, from), (b, to)) = (offset(from), offset(to));
+    (a == b).then(|| to.wrapping_sub(from))
+}
+
+/// A number as the sum of another one, if there is any, and a constant.
+fn offset(mut value: Value<'_>) -> (Option<Value<'_>>, i64) {
+    const STEPS: usize = 8;
+    let mut sum = 0_i64;
+    for _ in 0..STEPS {
+        if let Some(number) = value.as_signed() {
+            return (None, sum.wrapping_add(number));
+        }
+        let (base, constant) = match value.opcode() {
+            Some(Opcode::Add) => (value.operand(0), value.operand(1).as_signed()),
+            Some(Opcode::GetElementPtr) => match value.element() {
+                Some((base, index, size)) => {
+                    (base, index.as_signed().map(|index| index.wrapping_mul(size as i64)))
+                }
+                None => break,
+            },
+            _ => break,
+        };
+        let Some(constant) = constant else { break };
+        (value, sum) = (base, sum.wrapping_add(constant));
+    }
+    (Some(value), sum)
+}
+
+/// The share of the work of an access: half if one in front of it has the lines of the cache already.
+fn share_of_line(plan: &Plan<'_>, one: Value<'_>, address: Value<'_>) -> f64 {
+    const LINE: u64 = 64;
+    let block = plan.region.cfg.block_of(one);
+    let before = plan.region.cfg.blocks[block].instructions();
+    let mut before = before.into_iter().take_while(|other| *other != one);
+    let is_beside = before.any(|other| {
+        other.opcode() == Some(Opcode::Load)
+            && distance(other.operand(0), address).is_some_and(|it| it.unsigned_abs() < LINE)
+    });
+    if is_beside { 0.5 } else { 1.0 }
+}
+
+/// Whether the loop around an access of the lanes' own rows ends before it has passed many elements.
+fn is_of_short_row(plan: &Plan<'_>, one: Value<'_>, bytes: f64) -> bool {
+    let innermost = plan.region.loop_of[&plan.region.cfg.block_of(one)];
+    iterations(plan, innermost).is_some_and(|count| count * bytes <= SHORT_ROW)
+}
+
 fn bits(value: Value<'_>) -> f64 {
     match value.ty().kind() {
         TypeKind::Integer => f64::from(value.ty().int_width().max(8)),
@@ -351,6 +440,7 @@ fn costs(plan: &Plan<'_>, lanes: u32, register: f64) -> (f64, f64) {
     let (mut scalar, mut vector) = (0.0, 0.0);
     let region = &plan.region;
     for (index, of) in region.loops.iter().enumerate() {
+        let before = (scalar, vector);
         for (at, node) in of.nodes.iter().enumerate() {
             let Part::Block(block) = node.part else { continue };
             let around = plan.loops_around(block);
@@ -384,6 +474,11 @@ fn costs(plan: &Plan<'_>, lanes: u32, register: f64) -> (f64, f64) {
                 scalar += weight * share * if leaves_loop { 1.0 } else { UNPREDICTED };
                 vector += weight * 3.0 * longer;
             }
+        }
+        if index > 0 {
+            let least = latency::of_iteration(region, of) * PER_CYCLE * weight(plan, of.header);
+            scalar = scalar.max(before.0 + least);
+            vector = vector.max(before.1 + least);
         }
     }
     (scalar, vector)
@@ -427,7 +522,7 @@ fn vector_cost<'m>(plan: &Plan<'m>, one: Value<'m>, lanes: u32, register: f64, s
     let memory = |address: Value<'m>, value: Value<'m>, each: f64| {
         if plan.privates.of(address).is_some() {
             let same = plan.shapes.get(address) == Shape::Uniform;
-            return if same { registers(value) } else { count * each };
+            return if same { registers(value) } else { count * PRIVATE };
         }
         let layout = plan.region.function.module().data_layout();
         match access(&layout, plan.shapes.get(address), value.ty()) {
@@ -435,8 +530,11 @@ fn vector_cost<'m>(plan: &Plan<'m>, one: Value<'m>, lanes: u32, register: f64, s
             Access::Consecutive => registers(value),
             Access::Packed(_) => registers(value) * 3.0,
             Access::Apart(step) => registers(value) * f64::from(step) * 2.0,
-            Access::Any | Access::Single if goes_along_row(plan, one, address) => count * OF_ROW,
-            Access::Any => count * each,
+            Access::Any | Access::Single if goes_along_row(plan, one, address) => {
+                let is_short = is_of_short_row(plan, one, bits(value) / 8.0);
+                count * if is_short { each * share_of_line(plan, one, address) } else { OF_ROW }
+            }
+            Access::Any => count * each * share_of_line(plan, one, address),
             Access::Single => count * (each + 2.0),
         }
     };

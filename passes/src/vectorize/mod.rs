@@ -80,6 +80,7 @@ mod emit;
 mod explain;
 mod independent;
 mod intrinsics;
+mod latency;
 mod masks;
 mod plan;
 mod private;

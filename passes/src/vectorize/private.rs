@@ -344,11 +344,51 @@ fn steps_by<'m>(layout: &DataLayout<'m>, address: Value<'m>, unit: u64) -> bool 
         let size = layout.abi_size(ty);
         let whole = match index.as_signed() {
             Some(index) => (index.unsigned_abs() * size).is_multiple_of(unit),
-            None => size.is_multiple_of(unit),
+            None => {
+                size.is_multiple_of(unit)
+                    || unit.is_multiple_of(size)
+                        && is_multiple(index, unit / size, &mut HashSet::new())
+            }
         };
         if !whole {
             return false;
         }
     }
     true
+}
+
+/// Whether a number is a multiple of another one whatever its operands are. One of which that is being asked is
+/// assumed to be: it is if what it starts with is, and each step keeps that.
+fn is_multiple<'m>(value: Value<'m>, of: u64, asked: &mut HashSet<Value<'m>>) -> bool {
+    /// How many numbers are looked at.
+    const MOST: usize = 32;
+    if let Some(number) = value.as_signed() {
+        return number.unsigned_abs().is_multiple_of(of);
+    }
+    if !asked.insert(value) {
+        return true;
+    }
+    if asked.len() > MOST || !of.is_power_of_two() {
+        return false;
+    }
+    let [a, b] = [0, 1].map(|at| value.get_operand(at));
+    match (value.opcode(), a, b) {
+        (Some(Opcode::Add | Opcode::Sub), Some(a), Some(b)) => {
+            is_multiple(a, of, asked) && is_multiple(b, of, asked)
+        }
+        (Some(Opcode::Or), Some(a), Some(b)) if value.is_disjoint() => {
+            is_multiple(a, of, asked) && is_multiple(b, of, asked)
+        }
+        (Some(Opcode::Mul), Some(_), Some(b)) => {
+            b.as_unsigned().is_some_and(|factor| factor.is_multiple_of(of))
+        }
+        (Some(Opcode::Shl), Some(_), Some(b)) => {
+            b.as_unsigned().is_some_and(|bits| bits < 64 && (1_u64 << bits).is_multiple_of(of))
+        }
+        (Some(Opcode::Phi), ..) => {
+            value.incoming_edges().into_iter().all(|(value, _)| is_multiple(value, of, asked))
+        }
+        (Some(Opcode::Select), ..) => (1..3).all(|at| is_multiple(value.operand(at), of, asked)),
+        _ => false,
+    }
 }

@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use schism_llvm::{DataLayout, Opcode, TypeKind, Value};
+use schism_llvm::{DataLayout, IntPredicate, Opcode, TypeKind, Value};
 
 use super::private::Privates;
 use super::region::{Part, Region, body};
@@ -271,6 +271,13 @@ impl<'m> Work<'_, 'm> {
                 (Uniform, a, b) if a == b => a,
                 _ => or_varying,
             },
+            // What differs between lanes is the same on both sides.
+            Opcode::ICmp if matches!(one.icmp_predicate(), IntPredicate::EQ | IntPredicate::NE) => {
+                match (shapes[0], shapes[1]) {
+                    (Strided(a), Strided(b)) if a == b => Uniform,
+                    _ => or_varying,
+                }
+            }
             Opcode::Load => {
                 let is_shared = self.privates.of(operands[0]).is_none();
                 if is_shared && !one.is_atomic() { or_varying } else { Varying }
