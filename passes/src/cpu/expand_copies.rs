@@ -104,7 +104,7 @@ fn element_of<'m>(local: Value<'m>, layout: &DataLayout<'m>) -> Option<Element<'
                 {
                     user.operand(0).ty()
                 }
-                Some(Opcode::Call) if is_copy(user) || is_mark(user) => continue,
+                Some(Opcode::Call) if is_copy(user) || is_mark(user) || is_fill(user) => continue,
                 _ => return None,
             };
             let plain = match ty.kind() {
@@ -126,6 +126,11 @@ fn is_copy(call: Value<'_>) -> bool {
     let name = call.callee().map(|callee| callee.name()).unwrap_or_default();
     let copies = name.starts_with("llvm.memcpy.p0.p0") || name.starts_with("llvm.memmove.p0.p0");
     copies && call.operand(2).is_constant_int() && call.operand(3).is_zero()
+}
+
+/// Whether a call fills memory, whose elements may be of any size then.
+fn is_fill(call: Value<'_>) -> bool {
+    call.callee().is_some_and(|callee| callee.name().starts_with("llvm.memset."))
 }
 
 fn is_mark(call: Value<'_>) -> bool {
