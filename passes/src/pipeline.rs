@@ -160,6 +160,7 @@ pub static CPU: &[Step] = &[
     Step::Pass("split-at-barriers"),
     Step::Target("mark-parallel-loop"),
     THREAD_JUMPS,
+    Step::Pass("thread-headers"),
     Step::Target("dump-legalized"),
     // Pre-optimize.
     Step::Pass("unique-backedges"),

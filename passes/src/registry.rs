@@ -119,7 +119,7 @@ pub static PASSES: &[Pass] = &[
     pass("lower-local-memory", "places the local memory of a work-group in one symbol, with offsets for pointers (CUDA)", |module, cx| { Ok(lower_local_memory::run(module, &cx.kernels(), cx.local_align())?) }),
     pass("panic-sites", "turns panics that show plain values into static descriptors and scalars", |module, _| Ok(panic_sites::run(module))),
     pass("merge-panic-exits", "lets all panics of a function leave by one block", |module, _| Ok(merge_panic_exits::run(module))),
-    optional("thread-headers", "threads jumps across loop headers, where the state of an iterator is known (GPUs)", |module, _| Ok(thread_headers::run(module)?)),
+    optional("thread-headers", "threads jumps across loop headers, where the state of an iterator is known", |module, _| Ok(thread_headers::run(module)?)),
     optional("superblocks", "speculates the fast paths of several rare-case operations in one straight-line block", |module, _| Ok(superblocks::run(module))),
     optional("infer-alignment", "raises the alignment of accesses at addresses that advance by constant steps", |module, _| Ok(infer_alignment::run(module)?)),
     optional("narrow-division", "divides trip counts that fit into 32 bits in 32 bits", |module, _| Ok(narrow_division::run(module))),
