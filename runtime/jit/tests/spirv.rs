@@ -760,3 +760,25 @@ fn assembly_without_a_text_gives_what_it_takes() {
     let text = refusal(kernel("", "call void asm sideeffect \"nop\", \"\"()"));
     assert!(text.contains("inline assembly"), "{text}");
 }
+
+#[test]
+fn integers_of_more_than_128_bits_are_pairs() {
+    // As LLVM counts `0 + 1 + … + n`, and a cubic sum. What comes out is compared with the host by random kernels.
+    for (bits, shift) in [(129, 1), (131, 3), (192, 64), (200, 130)] {
+        build(kernel(
+            "",
+            &format!(
+                "%a = load i128, ptr %from, align 8
+                 %b = load i128, ptr %to, align 8
+                 %a.long = zext i128 %a to i{bits}
+                 %b.long = zext i128 %b to i{bits}
+                 %sum = add i{bits} %b.long, 7
+                 %product = mul i{bits} %a.long, %sum
+                 %more = shl i{bits} %product, 1
+                 %part = lshr i{bits} %more, {shift}
+                 %result = trunc i{bits} %part to i128
+                 store i128 %result, ptr %to, align 8"
+            ),
+        ));
+    }
+}

@@ -18,6 +18,7 @@ mod atomics;
 mod calls;
 mod fills;
 mod group_memory;
+mod long;
 mod lower;
 mod rare_blocks;
 mod sides;
@@ -126,7 +127,10 @@ impl Target for Spirv {
             }
             "define-pause" => pause::add(context, module, Pause::Nothing)?,
             "dispatch-calls" => calls::dispatch(context, module)?,
-            "expand-wide-integers" => wide::expand(context, module)?,
+            "expand-wide-integers" => {
+                long::expand(module)?;
+                wide::expand(context, module)?;
+            }
             "expand-atomics" => atomics::expand(context, module)?,
             "plain-group-accesses" => {
                 if self.options.assumptions & ASSUME_GROUP_ON_THREAD != 0 {
