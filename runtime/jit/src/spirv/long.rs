@@ -160,3 +160,53 @@ fn upper_product<'m>(b: &Builder<'m>, x: Value<'m>, y: Value<'m>) -> Value<'m> {
     let sum = b.add(b.add(b.mul(x1, y1), upper(crossed)), upper(other));
     b.add(sum, upper(carried))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schism_llvm::Context;
+
+    /// What a function of constants returns, as LLVM's assembly says it.
+    fn result(module: &Module<'_>) -> String {
+        module.run_passes("function(instcombine)", None).expect("LLVM's passes run");
+        let text = module.print();
+        let line = text.lines().find(|line| line.contains("ret ")).expect("it returns");
+        line.trim().to_owned()
+    }
+
+    #[test]
+    fn pairs_compute_what_llvm_does() {
+        let numbers = [
+            "0",
+            "1",
+            "18446744073709551615",
+            "340282366920938463463374607431768211455",
+            "170141183460469231731687303715884105728",
+            "226854911280625642308916404954512140970",
+        ];
+        for (bits, by) in [(129, 1), (131, 3), (160, 32), (192, 64), (200, 130), (256, 200)] {
+            for a in numbers {
+                for b in numbers {
+                    let text = format!(
+                        "define i128 @f() {{
+                           %a = zext i128 {a} to i{bits}
+                           %b = zext i128 {b} to i{bits}
+                           %sum = add i{bits} %b, %a
+                           %product = mul i{bits} %a, %sum
+                           %up = shl i{bits} %product, 1
+                           %part = lshr i{bits} %up, {by}
+                           %result = trunc i{bits} %part to i128
+                           ret i128 %result
+                         }}"
+                    );
+                    let context = Context::new();
+                    let of = || Module::from_text(&context, &text).expect("it is well-formed");
+                    let (plain, pairs) = (of(), of());
+                    expand(&pairs).expect("LLVM's passes run");
+                    assert!(!pairs.print().contains(&format!("i{bits}")));
+                    assert_eq!(result(&pairs), result(&plain), "{text}");
+                }
+            }
+        }
+    }
+}
