@@ -329,6 +329,31 @@ fn weight(plan: &Plan<'_>, block: usize) -> f64 {
     counts.product::<f64>().min(MOST)
 }
 
+/// How many steps from a number to an address are looked at.
+const INDEX_STEPS: usize = 4;
+
+/// Whether a number only says where elements lie, and is compared: an address has 64 bits whatever they are.
+fn is_index<'m>(plan: &Plan<'m>, number: Value<'m>, steps: usize) -> bool {
+    number.is_integer_arithmetic() && makes_addresses(plan, number, steps) == Some(true)
+}
+
+/// Whether an address is made of a number; `None` if anything is but addresses and comparisons.
+fn makes_addresses<'m>(plan: &Plan<'m>, number: Value<'m>, steps: usize) -> Option<bool> {
+    let mut any = false;
+    // A panic may show it.
+    for user in number.users().into_iter().filter(|&user| plan.region.has(user)) {
+        any |= match user.opcode() {
+            Some(Opcode::GetElementPtr) => true,
+            Some(Opcode::ICmp) => false,
+            _ if steps > 0 && user.is_integer_arithmetic() => {
+                makes_addresses(plan, user, steps - 1)?
+            }
+            _ => return None,
+        };
+    }
+    Some(any)
+}
+
 /// How much of the deepest work is on values of up to 32 bits, and how much on wider ones.
 fn widths(plan: &Plan<'_>) -> (f64, f64) {
     let (mut narrow, mut wide) = (0.0, 0.0);
@@ -340,7 +365,10 @@ fn widths(plan: &Plan<'_>) -> (f64, f64) {
                 TypeKind::Integer => one.ty().int_width() > 1,
                 _ => true,
             };
-            if !is_value || plan.shapes.get(one) != Shape::Varying {
+            if !is_value
+                || plan.shapes.get(one) != Shape::Varying
+                || is_index(plan, one, INDEX_STEPS)
+            {
                 continue;
             }
             let bits = bits(one);
