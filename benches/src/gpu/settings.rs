@@ -101,9 +101,9 @@ impl Settings {
                 "--medium" => scale = Scale::Medium,
                 "--precise" => precise = true,
                 "--check" => check = true,
-                "--elements" => elements = Some(number(&value()?)?),
-                "--runs" => runs = number(&value()?)?,
-                "--warm-up" => warm_up = Duration::from_millis(number(&value()?)? as u64),
+                "--elements" => elements = Some(number(&option, &value()?)?),
+                "--runs" => runs = number(&option, &value()?)?,
+                "--warm-up" => warm_up = Duration::from_millis(number(&option, &value()?)? as u64),
                 "--only" => only = value()?.split(',').map(str::to_owned).collect(),
                 "--clock" => {
                     clock = match value()?.as_str() {
@@ -166,7 +166,7 @@ impl Settings {
     }
 }
 
-fn number(text: &str) -> Outcome<usize> {
+fn number(option: &str, text: &str) -> Outcome<usize> {
     let number = text.parse().ok().filter(|&number| number > 0);
-    number.ok_or_else(|| format!("`{text}` is no number above zero").into())
+    number.ok_or_else(|| format!("{option} takes a number above zero, and `{text}` is none").into())
 }
