@@ -16,7 +16,7 @@ pub(super) fn of_iteration<'m>(region: &Region<'m>, of: &InnerLoop) -> f64 {
     let phis = region.cfg.blocks[of.header].phis();
     let cycles = phis.iter().filter_map(|&phi| {
         let mut paths = Paths { region, of, phi, known: HashMap::new() };
-        paths.from_phi(phi.incoming(latch)?)
+        paths.longest(phi.incoming(latch)?)
     });
     cycles.fold(0.0, f64::max)
 }
@@ -31,7 +31,7 @@ struct Paths<'a, 'm> {
 
 impl<'m> Paths<'_, 'm> {
     /// The cycles of the longest path to a value; `None` if it does not depend on the phi.
-    fn from_phi(&mut self, value: Value<'m>) -> Option<f64> {
+    fn longest(&mut self, value: Value<'m>) -> Option<f64> {
         if value == self.phi {
             return Some(0.0);
         }
@@ -51,7 +51,7 @@ impl<'m> Paths<'_, 'm> {
             }
             _ => value.operands().collect(),
         };
-        let before = operands.into_iter().filter_map(|it| self.from_phi(it));
+        let before = operands.into_iter().filter_map(|it| self.longest(it));
         let longest =
             before.fold(None, |most: Option<f64>, it| Some(most.map_or(it, |most| most.max(it))));
         let all = longest.map(|cycles| cycles + cycles_of(value));
