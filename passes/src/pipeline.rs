@@ -270,6 +270,7 @@ pub static SPIRV: &[Step] = &[
     Step::Pass("demote-private-atomics"),
     Step::Pass("lower-local-memory"),
     THREAD_JUMPS,
+    Step::Pass("thread-headers"),
     Step::Target("compare-addresses"),
     Step::Target("name-kernel"),
     Step::Pass("address-spaces"),
