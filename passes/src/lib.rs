@@ -74,7 +74,7 @@
 //! | `clamped-checks` | [`bounds::clamped_checks`]: decides checks of clamped indices by the sizes that they are clamped to |
 //! | `unroll-small-arrays` | [`gpu::unroll_private_arrays`]: unrolls short loops over small private arrays completely (CPU) |
 //! | `split-clamps` | [`mod@vectorize`]: divides loops over work-items where clamps of indices begin and cease to matter |
-//! | `expand-copies` | [`cpu::expand_copies`]: copies parts of private arrays element by element (CPU) |
+//! | `expand-copies` | [`vectorize::expand_copies`]: copies parts of private arrays element by element (CPU) |
 //! | `vectorize` | [`mod@vectorize`]: computes several work-items at once, in the lanes of vectors (CPU) |
 //! | `unique-backedges` | [`cpu::unique_backedges`]: gives each loop one edge back to its header (CPU) |
 //! | `forward-group-memory` | [`cpu::forward_group_memory`]: keeps in registers what work-items of a group of known size leave in its memory for each other (CPU) |

@@ -22,9 +22,7 @@ use crate::bounds::{
     narrow_indices, segment_checks, strip_mine,
 };
 use crate::check::{capabilities, device_check, exports, performance_lints, recursion};
-use crate::cpu::{
-    expand_copies, forward_group_memory, lower_group_updates, split_at_barriers, unique_backedges,
-};
+use crate::cpu::{forward_group_memory, lower_group_updates, split_at_barriers, unique_backedges};
 use crate::frontend::{
     allocate_local_memory, declare_spec_constants, fold_ir_constants, freeze_initialisers,
     inline_refused, kernel_reachability, launch_offset, link_std_bodies, lower_allocation,
@@ -48,7 +46,7 @@ use crate::specialize::dead_arguments::Kept;
 use crate::specialize::{
     constant_buffer, dead_arguments, device_library, fast_math, promote_locals, spec_constants,
 };
-use crate::vectorize::{self, split_clamps};
+use crate::vectorize::{self, expand_copies, split_clamps};
 
 /// All passes, by folder.
 #[rustfmt::skip] // one line each

@@ -2,6 +2,8 @@
 
 use schism_llvm::{FUNCTION_INDEX, Opcode, Value, enum_kind};
 
+use crate::spec::target::GROUP_BARRIER;
+
 /// Whether a call, or the function that it calls, is said to touch no memory, to return, and to do
 /// that for each work-item by itself. What it
 /// returns may still be more than its arguments say, such as a work-item's number.
@@ -46,4 +48,9 @@ pub(crate) fn is_computed(instruction: Value<'_>) -> bool {
                 && callee.has_function_attribute("speculatable")
                 && !callee.has_function_attribute("convergent")
         })
+}
+
+/// Whether all work-items of a group wait for each other at an instruction, on a GPU.
+pub(crate) fn is_barrier(instruction: Value<'_>) -> bool {
+    instruction.direct_callee().is_some_and(|callee| callee.name() == GROUP_BARRIER)
 }

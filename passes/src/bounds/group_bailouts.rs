@@ -59,10 +59,10 @@ use inkwell::module::Module;
 use schism_llvm::{AsModule, AtomicOrdering, Block, Builder, IntPredicate, Opcode, Value};
 
 use crate::analysis::cold_paths::{has_panics, panics_anyway};
-use crate::analysis::effects::{is_computed, touches_no_memory};
+use crate::analysis::effects::{is_barrier, is_computed, touches_no_memory};
 use crate::bounds::versions::{Versions, can_clone, clone_kernel};
 use crate::ir::cfg::Cfg;
-use crate::spec::target::{GROUP_BARRIER, SPIRV};
+use crate::spec::target::SPIRV;
 
 /// What the names of notes begin with.
 const NOTE: &str = "__schism_bailout.";
@@ -288,10 +288,6 @@ impl<'m> Segment<'m> {
             values.hand_on(instruction);
         }
     }
-}
-
-fn is_barrier(instruction: Value<'_>) -> bool {
-    instruction.direct_callee().is_some_and(|callee| callee.name() == GROUP_BARRIER)
 }
 
 /// Whether an instruction may run again from the kernel's begin: nobody but the group sees what it

@@ -29,9 +29,9 @@
 use inkwell::module::Module;
 use schism_llvm::{AsModule, Value};
 
+use crate::analysis::effects::is_barrier;
 use crate::ir::cfg::Cfg;
 use crate::ir::metadata::{self, UNROLL_DISABLE};
-use crate::spec::target::GROUP_BARRIER;
 
 /// Runs the pass over a module.
 pub fn run(module: &Module<'_>) {
@@ -43,11 +43,9 @@ pub fn run(module: &Module<'_>) {
 }
 
 fn run_on(function: Value<'_>) {
-    let is_barrier =
-        |it: &Value<'_>| it.callee().is_some_and(|callee| callee.name() == GROUP_BARRIER);
     let cfg = Cfg::of(function);
     let loops = cfg.natural_loops();
-    let waits = |block: &usize| cfg.blocks[*block].instructions().iter().any(is_barrier);
+    let waits = |block: &usize| cfg.blocks[*block].instructions().into_iter().any(is_barrier);
     for outer in &loops {
         let is_around = loops.iter().any(|inner| {
             inner.header != outer.header

@@ -48,8 +48,8 @@ use std::collections::HashSet;
 use inkwell::module::Module;
 use schism_llvm::{AsModule, AtomicOrdering, Builder, ModuleRef, Opcode, Value};
 
+use crate::analysis::effects::is_barrier;
 use crate::spec::builtins;
-use crate::spec::target::GROUP_BARRIER;
 
 /// Runs the pass over a module.
 pub fn run(module: &Module<'_>) {
@@ -94,7 +94,6 @@ pub fn run_raw(module: ModuleRef<'_>, fences: Fences, joins: Joins) {
 }
 
 fn has_barriers(function: Value<'_>) -> bool {
-    let is_barrier = |it: Value<'_>| it.callee().is_some_and(|it| it.name() == GROUP_BARRIER);
     function.instructions().into_iter().any(is_barrier)
 }
 

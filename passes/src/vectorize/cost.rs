@@ -2,8 +2,8 @@
 //!
 //! Costs are in the time of one simple instruction. What an inner loop contains counts as often as
 //! it iterates, if that is a constant, or else as a loop is assumed to. An iteration takes at least as long as
-//! what it hands on to the next one takes to be computed (`latency`), for one work-item as for all lanes. Code that only some work-items run counts half for the scalar
-//! loop, and fully for the vector one. A gather is as many loads, and slower ones: the vector loop
+//! what it hands on to the next one takes to be computed (`latency`), for one work-item as for all lanes.
+//! Code that only some work-items run counts half for the scalar loop, and fully for the vector one. A gather is as many loads, and slower ones: the vector loop
 //! must win by its arithmetic.
 
 use std::fmt;
@@ -17,6 +17,7 @@ use super::refusal::Refusal;
 use super::region::{InnerLoop, Part};
 use super::shape::Shape;
 use crate::cpu::split_at_barriers::CUT;
+use crate::ir::address::base_and_offset;
 use crate::spec::lanes::Lanes;
 
 /// How often an inner loop is assumed to iterate.
@@ -411,28 +412,22 @@ fn distance(from: Value<'_>, to: Value<'_>) -> Option<i64> {
     (a == b).then(|| to.wrapping_sub(from))
 }
 
-/// A number as the sum of another one, if there is any, and a constant.
-fn offset(mut value: Value<'_>) -> (Option<Value<'_>>, i64) {
-    const STEPS: usize = 8;
-    let mut sum = 0_i64;
-    for _ in 0..STEPS {
-        if let Some(number) = value.as_signed() {
-            return (None, sum.wrapping_add(number));
-        }
-        let (base, constant) = match value.opcode() {
-            Some(Opcode::Add) => (value.operand(0), value.operand(1).as_signed()),
-            Some(Opcode::GetElementPtr) => match value.element() {
-                Some((base, index, size)) => {
-                    (base, index.as_signed().map(|index| index.wrapping_mul(size as i64)))
-                }
-                None => break,
-            },
-            _ => break,
-        };
-        let Some(constant) = constant else { break };
-        (value, sum) = (base, sum.wrapping_add(constant));
+/// A number, or an address, as the sum of another one, if there is any, and a constant.
+fn offset(value: Value<'_>) -> (Option<Value<'_>>, i64) {
+    if let Some(number) = value.as_signed() {
+        return (None, number);
     }
-    (Some(value), sum)
+    let more = value.get_operand(1).and_then(|more| more.as_signed());
+    match (value.opcode(), more) {
+        (Some(Opcode::Add), Some(more)) => {
+            let (base, number) = offset(value.operand(0));
+            (base, number.wrapping_add(more))
+        }
+        _ => {
+            let (base, bytes) = base_and_offset(value);
+            (Some(base), bytes)
+        }
+    }
 }
 
 /// The share of the work of an access: half if one in front of it has the lines of the cache already.

@@ -77,6 +77,7 @@
 mod apart;
 mod cost;
 mod emit;
+pub mod expand_copies;
 mod explain;
 mod independent;
 mod intrinsics;

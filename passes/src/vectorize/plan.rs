@@ -11,6 +11,7 @@ use super::region::{Part, Region};
 use super::shape::Shape;
 use super::shapes::Shapes;
 use crate::cpu::split_at_barriers::{CUT, GROUP_MEMORY, LOCAL_MEMORY};
+use crate::ir::address::base;
 use crate::ir::cfg::Cfg;
 
 /// How many instructions a loop may have.
@@ -88,14 +89,6 @@ fn is_element(ty: Type<'_>) -> bool {
 /// Whether control never comes to a block.
 pub(super) fn is_dead_end(block: Block<'_>) -> bool {
     block.first().is_some_and(|first| first.opcode() == Some(Opcode::Unreachable))
-}
-
-/// What an address is computed from.
-fn base(mut address: Value<'_>) -> Value<'_> {
-    while address.opcode() == Some(Opcode::GetElementPtr) {
-        address = address.operand(0);
-    }
-    address
 }
 
 /// Whether that is memory of the group, which ends with it: its local memory, or what its work-items keep across

@@ -201,7 +201,8 @@ pub fn run(module: &Module<'_>) -> Result<(), Failure> {
 fn cut(module: ModuleRef<'_>, function: Value<'_>) -> Result<bool, Refusal> {
     check_callers(module, function)?;
     let call = function.instructions().into_iter().find(|&call| waits(call));
-    let Some(group) = call.map(|call| call.operand(0)) else { return Ok(false) };
+    let Some(call) = call else { return Ok(false) };
+    let group = call.operand(0);
     if !group.is_argument() {
         return Err(Refusal::Nest);
     }
@@ -213,7 +214,7 @@ fn cut(module: ModuleRef<'_>, function: Value<'_>) -> Result<bool, Refusal> {
         Ok((body, varying, kept, shared))
     };
     let (mut body, mut varying, mut kept, mut shared) = find()?;
-    if call.is_some_and(|call| tails::cut(&body, &varying, &shared, call)) {
+    if tails::cut(&body, &varying, &shared, call) {
         (body, varying, kept, shared) = find()?;
     }
     let locals = private::kept_across_barriers(&body);

@@ -11,6 +11,7 @@ use std::collections::HashSet;
 use schism_llvm::{Opcode, Value};
 
 use super::body::{Body, Next};
+use crate::ir::address::base;
 use crate::ir::graph::Dominators;
 
 /// The values of a body that may differ between work-items.
@@ -131,10 +132,7 @@ fn chooses(body: &Body<'_>, phi: Value<'_>, branch: usize, influenced: &HashSet<
 
 /// Whether a load reads what nobody writes while the kernel runs.
 fn is_constant_memory(load: Value<'_>) -> bool {
-    let mut address = load.operand(0);
-    while address.opcode() == Some(Opcode::GetElementPtr) {
-        address = address.operand(0);
-    }
+    let address = base(load.operand(0));
     let has = |name| address.is_argument() && address.parameter_attribute(name).is_some();
     !load.is_volatile() && !load.is_atomic() && has("noalias") && has("readonly")
 }

@@ -22,7 +22,7 @@
 
 use std::collections::HashMap;
 
-use schism_llvm::{Builder, Opcode, TypeKind, Value};
+use schism_llvm::{Builder, IntPredicate, Opcode, TypeKind, Value};
 
 use crate::JitError;
 use crate::module::Module;
@@ -121,7 +121,7 @@ impl<'m> Pairs<'m> {
             Opcode::Add => {
                 let (other_low, other_high) = self.of(b, value.operand(1))?;
                 let sum = b.add(low, other_low);
-                let carry = b.icmp(schism_llvm::IntPredicate::ULT, sum, low);
+                let carry = b.icmp(IntPredicate::ULT, sum, low);
                 let carry = b.int_cast(carry, half, false);
                 Some((sum, b.add(b.add(high, other_high), carry)))
             }

@@ -30,7 +30,9 @@ use std::collections::HashMap;
 use inkwell::module::Module;
 use schism_llvm::{AsModule, Builder, DataLayout, Opcode, Type, TypeKind, Value};
 
+use super::intrinsics::is_called;
 use crate::gpu::expand_mem_intrinsics::alignment;
+use crate::ir::address::base;
 
 /// How many elements a copy may have, and all copies of a function.
 const ELEMENTS: u64 = 32;
@@ -104,7 +106,7 @@ fn element_of<'m>(local: Value<'m>, layout: &DataLayout<'m>) -> Option<Element<'
                 {
                     user.operand(0).ty()
                 }
-                Some(Opcode::Call) if is_copy(user) || is_mark(user) || is_fill(user) => continue,
+                Some(Opcode::Call) if is_copy(user) || has_no_elements(user) => continue,
                 _ => return None,
             };
             let plain = match ty.kind() {
@@ -121,33 +123,26 @@ fn element_of<'m>(local: Value<'m>, layout: &DataLayout<'m>) -> Option<Element<'
     Some(Element(found))
 }
 
+/// Whether a call is of one of these intrinsics.
+fn calls(call: Value<'_>, names: &[&str]) -> bool {
+    call.callee().is_some_and(|callee| names.iter().any(|name| is_called(callee, name)))
+}
+
 /// Whether a call copies a constant number of bytes.
 fn is_copy(call: Value<'_>) -> bool {
-    let name = call.callee().map(|callee| callee.name()).unwrap_or_default();
-    let copies = name.starts_with("llvm.memcpy.p0.p0") || name.starts_with("llvm.memmove.p0.p0");
-    copies && call.operand(2).is_constant_int() && call.operand(3).is_zero()
+    calls(call, &["memcpy", "memmove"])
+        && call.operand(2).is_constant_int()
+        && call.operand(3).is_zero()
 }
 
-/// Whether a call fills memory, whose elements may be of any size then.
-fn is_fill(call: Value<'_>) -> bool {
-    call.callee().is_some_and(|callee| callee.name().starts_with("llvm.memset."))
-}
-
-fn is_mark(call: Value<'_>) -> bool {
-    call.callee().is_some_and(|callee| callee.name().starts_with("llvm.lifetime."))
+/// Whether a call says nothing of elements: it fills them, or marks a lifetime.
+fn has_no_elements(call: Value<'_>) -> bool {
+    calls(call, &["memset", "lifetime.start", "lifetime.end"])
 }
 
 /// The memory that a copy writes, and that it reads.
 fn sides<'m>(copy: Value<'m>) -> [Value<'m>; 2] {
     [0, 1].map(|at| base(copy.operand(at)))
-}
-
-/// What an address is computed from.
-fn base(mut address: Value<'_>) -> Value<'_> {
-    while address.opcode() == Some(Opcode::GetElementPtr) {
-        address = address.operand(0);
-    }
-    address
 }
 
 /// Makes loads and stores of a copy.
