@@ -123,7 +123,12 @@ impl Settings {
                         "tuned" => Suite::Tuned,
                         "breadth" => Suite::Breadth,
                         "all" => Suite::All,
-                        other => return Err(format!("there is no suite `{other}`").into()),
+                        other => {
+                            return Err(format!(
+                                "there is no suite `{other}`: tuned, breadth or all"
+                            )
+                            .into());
+                        }
                     };
                 }
                 other => return Err(format!("`{other}` is no option\n{USAGE}").into()),
