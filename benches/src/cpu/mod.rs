@@ -21,6 +21,8 @@ pub const DOWN: usize = 1536;
 pub const COUNT: usize = 1 << 20;
 /// Blocks that are hashed.
 pub const BLOCKS: usize = 1 << 16;
+/// Work-items that wait on stacks, each 200 times.
+pub const WAITING: usize = 1 << 14;
 /// Rows of the sparse matrix.
 pub const ROWS: usize = 1 << 17;
 

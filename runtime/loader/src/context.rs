@@ -5,8 +5,8 @@
 //! the box runs.
 //!
 //! A barrier or a sub-group operation lets other work-items of the group run on this thread, each
-//! with a context of its own: [`barrier`] and [`sub_group`] restore the thread-local to what the
-//! entry function found, and set it again afterwards.
+//! with a context of its own. Whoever runs and resumes the work-items sets the thread-local to that of
+//! the one that goes on ([`swap`]).
 
 use std::cell::Cell;
 use std::ptr::null_mut;
@@ -19,11 +19,13 @@ thread_local! {
 }
 
 /// Called by generated code: the thread's context.
+#[inline]
 pub extern "C" fn current() -> *mut ItemContext {
     CONTEXT.get()
 }
 
 /// Called by generated code: sets the thread's context and returns the previous one.
+#[inline]
 pub extern "C" fn swap(context: *mut ItemContext) -> *mut ItemContext {
     CONTEXT.replace(context)
 }
@@ -34,11 +36,12 @@ pub extern "C" fn swap(context: *mut ItemContext) -> *mut ItemContext {
 /// `group` is that of the running work-item.
 pub unsafe extern "C" fn barrier(group: *const CpuGroup) {
     // SAFETY: the caller's promise; a kernel with barriers gets groups that have one.
-    away(|| unsafe {
+    unsafe {
         if let Some(wait) = (*group).barrier {
+            // The last thing done here, so that it returns to generated code.
             wait((*group).data);
         }
-    });
+    }
 }
 
 /// Called by generated code: runs a sub-group operation.
@@ -52,12 +55,12 @@ pub unsafe extern "C" fn sub_group(
     argument: u32,
 ) -> u32 {
     // SAFETY: the caller's promise; a kernel with such operations gets groups that have them.
-    away(|| unsafe {
+    unsafe {
         match (*group).sub_group {
             Some(operate) => operate((*group).data, operation, value, argument),
             None => value,
         }
-    })
+    }
 }
 
 /// Called by generated code: memory for what work-items keep across barriers.
@@ -95,17 +98,4 @@ pub extern "C" fn time() -> u64 {
     // SAFETY: the place can be written; the clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
     (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)
-}
-
-/// Lets other work-items run on this thread meanwhile. If `wait` never returns, this frame is
-/// discarded with the rest of its stack, and has nothing to clean up.
-#[inline(always)]
-fn away<R: Copy>(wait: impl FnOnce() -> R) -> R {
-    let context = CONTEXT.get();
-    // SAFETY: a context that is set belongs to the entry function that runs the work-item.
-    let before = unsafe { context.as_ref() }.map_or(null_mut(), |context| context.previous);
-    CONTEXT.set(before);
-    let result = wait();
-    CONTEXT.set(context);
-    result
 }

@@ -8,13 +8,13 @@
 //! |---|---|
 //! | [`Code`] | sections, relocations, memory |
 //! | `symbols` | symbols that code may use and that are not in its object |
-//! | `context` | the thread's work-item, for code that has no other access to it; barriers |
+//! | [`context`] | the thread's work-item, for code that has no other access to it; barriers |
 //! | `heap` | the program's allocator |
 //! | [`message`] | the messages of panics and prints |
 //!
 //! The interface between generated code and these functions is [`schism_jit_abi::code`].
 
-mod context;
+pub mod context;
 mod heap;
 mod load;
 pub mod message;

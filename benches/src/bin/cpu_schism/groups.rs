@@ -4,13 +4,17 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use schism::local_array;
 use schism::prelude::*;
-use schism_bench::cpu::{COUNT, Workload, words};
+use schism::{Local, NdItem};
+use schism_bench::cpu::{COUNT, WAITING, Workload, words};
 use schism_bench::{GROUP, SCANNED, SIDE, TILE, keys, matrices};
 
 use crate::workload;
 
 /// Byte values.
 const BINS: usize = 256;
+/// How deep work-items go that wait on stacks, and how often they wait twice at each depth.
+const DEPTH: u32 = 10;
+const ROUNDS: u32 = 10;
 /// Groups that count.
 const COUNTERS: usize = 64;
 
@@ -124,6 +128,27 @@ pub(crate) fn open(queue: &Queue, name: &str) -> Result<Option<Workload>, schism
                 })
             })
         }
+        "stacks" => {
+            let groups = NdRange::new(WAITING, GROUP)?;
+            workload(Buffer::filled(queue, WAITING, 0_u32)?, move |sums| {
+                q.for_each_in(groups, (local::<u32>(GROUP), sums), |item, (tile, sum)| {
+                    *sum = descend(&item, &tile, DEPTH, 0);
+                })
+            })
+        }
         _ => None,
     })
+}
+
+/// Work-items wait at barriers in a loop, and so do those of the next depth. A kernel with recursion cannot be
+/// cut at its barriers.
+fn descend(item: &NdItem<'_, 1>, tile: &Local<'_, u32>, depth: u32, mut sum: u32) -> u32 {
+    let i = item.local_x();
+    for round in 0..ROUNDS {
+        tile.set(i, sum ^ round);
+        item.barrier();
+        sum = sum.wrapping_add(tile.get((i + 1) % item.group_size()));
+        item.barrier();
+    }
+    if depth == 1 { sum } else { descend(item, tile, depth - 1, sum).wrapping_mul(3) }
 }

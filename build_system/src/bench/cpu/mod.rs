@@ -47,7 +47,7 @@ struct Kernel {
 const OF_HOST: &str = "_host_math";
 
 /// What a workload shows.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Items,
     Barriers,
@@ -55,6 +55,8 @@ enum Kind {
     Option,
     /// The cost of a launch, which is not in the means.
     Launch,
+    /// The cost of waiting on a stack, so many times. Nobody else does.
+    Stacks(f64),
 }
 
 const fn kernel(name: &'static str, bytes: f64, operations: f64) -> Kernel {
@@ -101,6 +103,8 @@ const KERNELS: &[Kernel] = &[
     kernel("binary_search", 8.0 * MILLION, 0.0),
     launch("launch_1"),
     launch("launch_million"),
+    // Work-items, and how often each waits.
+    Kernel { kind: Kind::Stacks(16_384.0 * 200.0), ..launch("stacks") },
 ];
 
 /// Builds the programs, runs them in turns, prints the ratios.

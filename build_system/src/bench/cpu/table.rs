@@ -7,6 +7,8 @@ use super::{Kernel, Kind, duration};
 const GOALS: (f64, f64) = (3.0, 1.2);
 /// What no kernel is to be below: of rayon, and of the best peer.
 const LEAST: (f64, f64) = (0.95, 0.8);
+/// The most nanoseconds of waiting on a stack.
+const WAIT: u32 = 15;
 
 /// A kernel's times by all peers.
 pub struct Row {
@@ -72,6 +74,9 @@ impl Table {
                 }
                 all.push((at, middle));
             }
+            if let Kind::Stacks(waits) = row.kernel.kind {
+                print!("  {:.1} ns for a work-item at a barrier; goal {WAIT}", own / waits * 1e9);
+            }
             println!("{}", verdict(row.kernel, &all));
         }
         print!("{:22} {:>17}", "geometric mean", "");
@@ -96,7 +101,7 @@ fn verdict(kernel: &Kernel, ratios: &[(usize, f64)]) -> &'static str {
         kernel.kind == Kind::Barriers && ratios.iter().any(|&(at, ratio)| at > 2 && ratio < 1.0);
     match (kernel.kind, below_rayon, below_best || below_opencl) {
         (Kind::Launch, true, _) => "  below rayon",
-        (Kind::Launch | Kind::Option, ..) | (_, false, false) => "",
+        (Kind::Launch | Kind::Option | Kind::Stacks(_), ..) | (_, false, false) => "",
         (_, true, _) => "  below rayon",
         (_, false, true) => "  below the best",
     }

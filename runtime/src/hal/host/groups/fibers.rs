@@ -22,13 +22,15 @@
 
 use std::cell::{Cell, OnceCell};
 use std::ops::Range;
-use std::ptr::from_ref;
+use std::ptr::{from_ref, null_mut};
 use std::sync::Arc;
 
 use schism_jit_abi::SUB_GROUP_SIZE as SIZE;
+use schism_jit_abi::code::ItemContext;
+use schism_loader::context;
 
 use crate::hal::host::groups::carriers::Carriers;
-use crate::hal::host::groups::coroutine::{Coroutine, Link, Place};
+use crate::hal::host::groups::coroutine::{Coroutine, Link, Place, Turn};
 use crate::hal::host::groups::lanes::Lanes;
 use crate::hal::host::groups::threads::{Baton, Job};
 use crate::launch::failure::Failure;
@@ -62,9 +64,9 @@ pub(super) struct Fibers<'a> {
     /// first one waits.
     slots: OnceCell<Box<[Slot]>>,
     suspenders: OnceCell<Box<[Cell<Option<Suspender>>]>>,
-    /// What the last suspended work-item waits for, and whether the running one ever waited.
+    /// What the last suspended work-item waits for, and its context.
     waits_for: Cell<WaitsFor>,
-    has_waited: Cell<bool>,
+    context: Cell<*mut ItemContext>,
     /// The end of the turn: work-items before it are resumed in order.
     turn: Cell<usize>,
     /// Whether any work-item ever waited.
@@ -97,12 +99,26 @@ enum Suspender {
 }
 
 /// What is known of a work-item that has waited: a line of the cache.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(C, align(64))]
 struct Slot {
     /// Where its stack goes on, if it waits on one. While it runs, where it went on last.
     place: Cell<Place>,
     waits_for: Cell<Option<WaitsFor>>,
+    /// What generated code knows it by, while it waits.
+    context: Cell<*mut ItemContext>,
+}
+
+const _: () = assert!(size_of::<Slot>() == 64);
+
+impl Slot {
+    const fn new() -> Self {
+        Self {
+            place: Cell::new(Place::NOWHERE),
+            waits_for: Cell::new(None),
+            context: Cell::new(null_mut()),
+        }
+    }
 }
 
 /// What a work-item runs on.
@@ -118,7 +134,7 @@ impl Carrier {
     fn place(&self) -> Place {
         match self {
             Self::Stack(coroutine) => coroutine.place(),
-            Self::Thread(..) => Place::default(),
+            Self::Thread(..) => Place::NOWHERE,
         }
     }
 
@@ -164,7 +180,7 @@ impl<'a> Fibers<'a> {
             slots: OnceCell::new(),
             suspenders: OnceCell::new(),
             waits_for: Cell::new(WaitsFor::Group),
-            has_waited: Cell::new(false),
+            context: Cell::new(null_mut()),
             turn: Cell::new(0),
             anybody_waits: Cell::new(false),
             is_sub_group_awaited: Cell::new(false),
@@ -231,7 +247,6 @@ impl<'a> Fibers<'a> {
             if !unsafe { self.passes(waits_for) || self.goes_back(waits_for) } {
                 return false;
             }
-            self.has_waited.set(true);
         }
         !self.given_up.get()
     }
@@ -245,6 +260,7 @@ impl<'a> Fibers<'a> {
     #[inline(never)]
     unsafe fn goes_back(&self, waits_for: WaitsFor) -> bool {
         self.waits_for.set(waits_for);
+        self.context.set(context::current());
         match self.running_suspender() {
             // SAFETY: the link of the running work-item.
             Some(Suspender::Stack(link)) => unsafe { link.suspend() },
@@ -262,27 +278,36 @@ impl<'a> Fibers<'a> {
     /// Called by a work-item that [`run`](Self::run) is running.
     #[inline(always)]
     unsafe fn passes(&self, waits_for: WaitsFor) -> bool {
+        let Some([own, other]) = self.next_of_turn(waits_for) else { return false };
+        // SAFETY: in a turn the running work-item is on a stack if it has a place; the other one waits, and all
+        // stacks of a group have the same `back`.
+        unsafe { Place::pass(own, other) };
+        true
+    }
+
+    /// If the running work-item can pass to the next one of the turn: where both go on. The next one counts as
+    /// running from now on.
+    #[inline(always)]
+    fn next_of_turn(&self, waits_for: WaitsFor) -> Option<[&Cell<Place>; 2]> {
         let item = self.running.get();
         let next = item + 1;
         if next >= self.turn.get() {
-            return false;
+            return None;
         }
-        let Some([own, other, later @ ..]) = self.slots().get(item..) else { return false };
+        let [own, other, later @ ..] = self.slots().get(item..)? else { return None };
         if !own.place.get().is_somewhere() || !other.place.get().is_somewhere() {
-            return false;
+            return None;
         }
         own.waits_for.set(Some(waits_for));
         if waits_for != WaitsFor::Group {
             self.is_sub_group_awaited.set(true);
         }
         self.running.set(next);
+        own.context.set(context::swap(other.context.get()));
         if let Some(slot) = later.first() {
             slot.place.get().prefetch();
         }
-        // SAFETY: in a turn the running work-item is on a stack if it has a place; the other one waits, and all
-        // stacks of a group have the same `back`.
-        unsafe { Place::pass(&own.place, &other.place) };
-        true
+        Some([&own.place, &other.place])
     }
 
     /// Those that wait. None before the first one does.
@@ -291,7 +316,7 @@ impl<'a> Fibers<'a> {
         self.slots.get().map_or(&[], |slots| slots)
     }
 
-    /// The waiting work-item with an index.
+    /// What the work-item with an index waits for. One that has waited and runs again: for what it did.
     #[inline]
     fn waiting(&self, item: usize) -> Option<WaitsFor> {
         self.slots().get(item)?.waits_for.get()
@@ -306,11 +331,12 @@ impl<'a> Fibers<'a> {
 
     /// A work-item waits. If it does so on a stack, this goes on at a place.
     fn enters(&self, item: usize, suspender: Suspender, place: Place) {
-        let slots = self.slots.get_or_init(|| (0..self.items).map(|_| Slot::default()).collect());
+        let slots = self.slots.get_or_init(|| (0..self.items).map(|_| Slot::new()).collect());
         let waits_for = self.waits_for.get();
         if let Some(slot) = slots.get(item) {
             slot.place.set(place);
             slot.waits_for.set(Some(waits_for));
+            slot.context.set(self.context.get());
         }
         let new = || (0..self.items).map(|_| Cell::new(None)).collect();
         if let Some(own) = self.suspenders.get_or_init(new).get(item) {
@@ -325,7 +351,7 @@ impl<'a> Fibers<'a> {
     /// A work-item that waited has ended.
     fn ends(&self, item: usize) {
         if let Some(slot) = self.slots().get(item) {
-            slot.place.set(Place::default());
+            slot.place.set(Place::NOWHERE);
             slot.waits_for.set(None);
         }
     }
@@ -396,7 +422,10 @@ impl<'a> Fibers<'a> {
     ) -> Result<(), Failure> {
         while self.next.get() < end {
             let mut carrier = self.start(carriers)?;
-            if self.resume(&mut carrier, None) {
+            let before = context::current();
+            let is_free = self.resume(&mut carrier, None);
+            context::swap(before);
+            if is_free {
                 self.free(carrier, carriers);
             } else {
                 self.waits(&carrier);
@@ -527,7 +556,6 @@ impl<'a> Fibers<'a> {
             }
             self.next.set(item + 1);
             self.running.set(item);
-            self.has_waited.set(false);
             let result = run(item);
             self.ended.set(self.ended.get() + 1);
             if let Err(failure) = result {
@@ -537,9 +565,7 @@ impl<'a> Fibers<'a> {
                 }
                 return;
             }
-            // Others may have run while it waited, but it was resumed last, so this is its own
-            // result.
-            if self.has_waited.get()
+            if self.waiting(item).is_some()
                 || (self.next.get().is_multiple_of(SIZE) && self.anybody_waits.get())
             {
                 return;
@@ -565,7 +591,12 @@ impl<'a> Fibers<'a> {
     /// Resumes a waiting work-item.
     fn go_on_with(&self, item: usize, carrier: &mut Carrier) -> bool {
         self.running.set(item);
-        self.resume(carrier, self.slots().get(item).map(|slot| &slot.place))
+        let slot = self.slots().get(item);
+        let context = slot.map_or(null_mut(), |slot| slot.context.get());
+        let before = context::swap(context);
+        let is_free = self.resume(carrier, slot.map(|slot| &slot.place));
+        context::swap(before);
+        is_free
     }
 
     /// The work-item that was resumed last waits.
@@ -602,6 +633,19 @@ impl<'a> Fibers<'a> {
             return self.failure.take().map_or(Ok(()), Err);
         }
         Ok(())
+    }
+}
+
+impl Turn<Place> for Fibers<'_> {
+    #[inline]
+    fn next(&self) -> Option<[&Cell<Place>; 2]> {
+        // Those of an abandoned group resume in no turn.
+        self.next_of_turn(WaitsFor::Group)
+    }
+
+    unsafe fn suspend(&self) {
+        // SAFETY: the caller's promise. There is no use for the result: generated code does not unwind.
+        unsafe { self.wait() };
     }
 }
 

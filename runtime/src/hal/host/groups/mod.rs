@@ -30,6 +30,7 @@ use schism_jit_abi::{CPU_BARRIER, CpuChunk, CpuGroup, PanicRecord, RUN_OK};
 use crate::hal::host::body::{Body, failed, run_cpu};
 use crate::hal::host::groups::builtins::{Arrays, HostGroup};
 use crate::hal::host::groups::carriers::Carriers;
+use crate::hal::host::groups::coroutine::wait;
 use crate::hal::host::groups::fibers::{Fibers, GiveUp, position};
 use crate::hal::host::groups::kept::Kept;
 use crate::hal::host::groups::limits::LOCAL_MEMORY;
@@ -337,7 +338,7 @@ impl Group<'_> {
 unsafe extern "C" fn cpu_barrier(data: *mut c_void) {
     // SAFETY: the caller's promise. A group that is given up never comes back here: its stacks are
     // forgotten.
-    unsafe { (*data.cast::<Fibers<'_>>()).wait() };
+    unsafe { wait(data.cast_const().cast::<Fibers<'_>>()) };
 }
 
 /// Generated code calls this for sub-group operations.

@@ -20,7 +20,10 @@ mod implementation;
 #[path = "x86_64.rs"]
 mod implementation;
 
-pub(super) use crate::hal::host::groups::coroutine::implementation::{Coroutine, Link, Place};
+pub(super) use crate::hal::host::groups::coroutine::entry::Turn;
+pub(super) use crate::hal::host::groups::coroutine::implementation::{
+    Coroutine, Link, Place, wait,
+};
 
 #[cfg(test)]
 mod tests {

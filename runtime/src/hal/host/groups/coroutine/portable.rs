@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use corosensei::{CoroutineResult, Yielder};
 
-use crate::hal::host::groups::coroutine::entry::Entry;
+use crate::hal::host::groups::coroutine::entry::{Entry, Turn};
 use crate::hal::host::groups::coroutine::implementation::watched::Watched;
 use crate::hal::host::stack::memory::OwnStack;
 
@@ -108,7 +108,23 @@ impl Link {
     }
 }
 
+/// Generated code waits here. Returns when the running coroutine is resumed.
+///
+/// # Safety
+/// Called in one of the turn's coroutines.
+pub(in super::super) unsafe extern "C" fn wait<T: Turn<Place>>(turn: *const T) {
+    // SAFETY: the caller's promise, and that of `next`.
+    unsafe {
+        match (*turn).next() {
+            Some([from, to]) => Place::pass(from, to),
+            None => (*turn).suspend(),
+        }
+    }
+}
+
 impl Place {
+    pub(in super::super) const NOWHERE: Self = Self(());
+
     /// Whether others can pass to this place.
     pub(in super::super) const fn is_somewhere(&self) -> bool {
         false

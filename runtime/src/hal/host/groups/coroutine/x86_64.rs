@@ -1,8 +1,7 @@
 //! Coroutines for x86-64, with the calling convention of Linux.
 //!
-//! A switch stores the registers that a called function must keep in a [`Place`], loads those of another
-//! one, and returns on the other stack. The processor predicts a `ret` by the last `call`s. Work-items leave
-//! at a barrier and arrive at one, in the same function, so they return to where the last call was made.
+//! A switch stores the registers that a called function must keep in a [`Place`] and on the stack, loads
+//! those of another one, and goes on there.
 //!
 //! ```text
 //! base of the stack ->  +---------+
@@ -10,22 +9,29 @@
 //!                       +---------+
 //!                       |    …    |  frames
 //!                       +---------+
-//!                       |   rip   |  <- Place::top, while suspended
+//!                       |   rip   |
+//!                       |   rbp   |
+//!                       |   rbx   |  <- Place::top, while suspended
 //!                       +---------+
 //! ```
 //!
-//! A coroutine that has not run has the address of [`begin`] there. Those that pass to each other have their
-//! places side by side, where their owner keeps them: a line of the cache each, in the order in which they
-//! are needed. Of the stack one more line is touched.
+//! A coroutine that has not run has the address of [`begin`] as `rip`. Those that pass to each other have
+//! their places side by side, where their owner keeps them: a line of the cache each, in the order in which
+//! they are needed. Of the stack one more line is touched.
+//!
+//! The processor predicts a `ret` by the last `call`s. Coroutines that wait in a loop leave at one call and
+//! arrive behind another one, so each of these returns would be mispredicted. [`wait`] is therefore one
+//! frame, directly below generated code, and goes on by an indirect jump, which is predicted by the branches
+//! before it. [`switch`] leaves and arrives in one function of this crate.
 
 use std::arch::naked_asm;
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use std::cell::Cell;
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null};
 
 use corosensei::stack::Stack;
 
-use crate::hal::host::groups::coroutine::entry::Entry;
+use crate::hal::host::groups::coroutine::entry::{Entry, Turn};
 use crate::hal::host::stack::memory::OwnStack;
 
 /// What is known of a coroutine, at the base of its stack.
@@ -54,8 +60,8 @@ pub(in super::super) struct Link(NonNull<Control>);
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(in super::super) struct Place {
-    /// rbx, rbp, and r12 to r15.
-    registers: [usize; 6],
+    /// r12 to r15.
+    registers: [usize; 4],
     top: Option<NonNull<u8>>,
 }
 
@@ -67,22 +73,82 @@ pub(in super::super) struct Place {
 #[unsafe(naked)]
 unsafe extern "sysv64" fn switch(from: &Cell<Place>, to: &Cell<Place>) {
     naked_asm!(
-        "mov [rdi], rbx",
-        "mov [rdi + 8], rbp",
-        "mov [rdi + 16], r12",
-        "mov [rdi + 24], r13",
-        "mov [rdi + 32], r14",
-        "mov [rdi + 40], r15",
-        "mov [rdi + 48], rsp",
-        "mov rsp, [rsi + 48]",
-        "mov rbx, [rsi]",
-        "mov rbp, [rsi + 8]",
-        "mov r12, [rsi + 16]",
-        "mov r13, [rsi + 24]",
-        "mov r14, [rsi + 32]",
-        "mov r15, [rsi + 40]",
+        "push rbp",
+        "push rbx",
+        "mov [rdi], r12",
+        "mov [rdi + 8], r13",
+        "mov [rdi + 16], r14",
+        "mov [rdi + 24], r15",
+        "mov [rdi + 32], rsp",
+        "mov rsp, [rsi + 32]",
+        "mov r12, [rsi]",
+        "mov r13, [rsi + 8]",
+        "mov r14, [rsi + 16]",
+        "mov r15, [rsi + 24]",
+        "pop rbx",
+        "pop rbp",
         "ret",
     )
+}
+
+/// Generated code waits here: passes to the next one of the turn, or [suspends](Turn::suspend) itself.
+/// Returns when it is resumed.
+///
+/// # Safety
+/// Called in one of the turn's coroutines. All of them have the same `back`.
+#[unsafe(naked)]
+pub(in super::super) unsafe extern "sysv64" fn wait<T: Turn<Place>>(turn: *const T) {
+    naked_asm!(
+        "push rdi",
+        "call {next}",
+        "pop rdi",
+        "test rax, rax",
+        "je {suspend}",
+        "push rbp",
+        "push rbx",
+        "mov [rax], r12",
+        "mov [rax + 8], r13",
+        "mov [rax + 16], r14",
+        "mov [rax + 24], r15",
+        "mov [rax + 32], rsp",
+        "mov rsp, [rdx + 32]",
+        "mov r12, [rdx]",
+        "mov r13, [rdx + 8]",
+        "mov r14, [rdx + 16]",
+        "mov r15, [rdx + 24]",
+        "pop rbx",
+        "pop rbp",
+        "pop rcx",
+        "jmp rcx",
+        next = sym next::<T>,
+        suspend = sym suspend::<T>,
+    )
+}
+
+/// Where the running coroutine is to be left, and where another one goes on; null if it cannot pass to one.
+#[repr(C)]
+struct Ways {
+    from: *const Cell<Place>,
+    to: *const Cell<Place>,
+}
+
+/// [`Turn::next`] for [`wait`].
+///
+/// # Safety
+/// As for that.
+unsafe extern "sysv64" fn next<T: Turn<Place>>(turn: *const T) -> Ways {
+    // SAFETY: the caller's promise.
+    let next = unsafe { &*turn }.next();
+    next.map_or(Ways { from: null(), to: null() }, |[from, to]| Ways { from, to })
+}
+
+/// [`Turn::suspend`] for [`wait`].
+///
+/// # Safety
+/// As for that.
+unsafe extern "sysv64" fn suspend<T: Turn<Place>>(turn: *const T) {
+    // SAFETY: the caller's promise.
+    unsafe { (*turn).suspend() };
 }
 
 /// Where a coroutine begins: its [`Control`] is on the top of the stack.
@@ -137,20 +203,22 @@ impl Coroutine {
     ) -> Self {
         let base = std::ptr::with_exposed_provenance_mut::<u8>(stack.base().get());
         let control = base.wrapping_byte_sub(size_of::<Control>()).cast::<Control>();
-        // The frame of `run` begins below an aligned address: it is called after the two words were read.
-        let top = control.cast::<usize>().wrapping_sub(2);
+        // The frame of `run` begins below an aligned address: it is called after the four words were read.
+        let top = control.cast::<usize>().wrapping_sub(4);
         // SAFETY: nothing else uses the stack, whose highest bytes these are. The base is a multiple of a
         // line of the cache, and the size of the control one of its alignment.
         unsafe {
             control.write(Control {
-                place: Cell::new(Place { top: NonNull::new(top.cast()), ..Place::default() }),
+                place: Cell::new(Place { top: NonNull::new(top.cast()), ..Place::NOWHERE }),
                 back: NonNull::from(back),
                 has_ended: Cell::new(false),
                 entry,
                 data,
             });
-            top.write(begin as *const () as usize);
-            top.add(1).write(control.expose_provenance());
+            top.write(0);
+            top.add(1).write(0);
+            top.add(2).write(begin as *const () as usize);
+            top.add(3).write(control.expose_provenance());
             Self { stack, control: NonNull::new_unchecked(control) }
         }
     }
@@ -207,6 +275,8 @@ impl Link {
 }
 
 impl Place {
+    pub(in super::super) const NOWHERE: Self = Self { registers: [0; 4], top: None };
+
     /// Whether a stack goes on here.
     #[inline]
     pub(in super::super) const fn is_somewhere(&self) -> bool {
@@ -236,4 +306,4 @@ impl Place {
     }
 }
 
-const _: () = assert!(size_of::<Place>() == 7 * 8 && std::mem::offset_of!(Place, top) == 48);
+const _: () = assert!(size_of::<Place>() == 5 * 8 && std::mem::offset_of!(Place, top) == 32);
