@@ -7,6 +7,10 @@ use schism_jit_abi::*;
 use support::spirv::{self, Spirv, build, count, instructions};
 use support::{Source, kernel, param};
 
+const EXT_INST: u16 = 12;
+/// Of OpenCL's instructions.
+const FMA: u32 = 26;
+const BRANCH_CONDITIONAL: u16 = 250;
 const EXECUTION_MODE: u16 = 16;
 const DECORATE: u16 = 71;
 const OR: u16 = 197;
@@ -28,27 +32,46 @@ fn offsets(code: &Spirv) -> usize {
     all.filter(|(_, operands)| operands[1..] == [11, 33]).count()
 }
 
+/// A function of the mathematics library of each element.
+fn map(function: &str) -> Source {
+    let params = vec![param(0, 8, PARAM_POINTER), param(8, 8, PARAM_POINTER)];
+    let text = format!(
+        "declare float @{function}(float)
+        define void @k(ptr align 4 %to, ptr noalias readonly align 4 %from) {{
+          %x = call i64 @__schism_global_id_x()
+          %at = getelementptr inbounds float, ptr %from, i64 %x
+          %value = load float, ptr %at, align 4
+          %result = call float @{function}(float %value)
+          %there = getelementptr inbounds float, ptr %to, i64 %x
+          store float %result, ptr %there, align 4
+          ret void
+        }}"
+    );
+    Source::new(&text, "k", params)
+}
+
 #[test]
 fn rare_code_is_a_loop_that_drivers_skip() {
-    let source = || {
-        let params = vec![param(0, 8, PARAM_POINTER), param(8, 8, PARAM_POINTER)];
-        let text = "declare float @expf(float)
-            define void @k(ptr align 4 %to, ptr noalias readonly align 4 %from) {
-              %x = call i64 @__schism_global_id_x()
-              %at = getelementptr inbounds float, ptr %from, i64 %x
-              %value = load float, ptr %at, align 4
-              %power = call float @expf(float %value)
-              %there = getelementptr inbounds float, ptr %to, i64 %x
-              store float %power, ptr %there, align 4
-              ret void
-            }";
-        Source::new(text, "k", params)
-    };
-    let code = on_thread(source());
+    let code = on_thread(map("expf"));
     assert_eq!(offsets(&code), 1, "{}", code.text());
     // Where each work-item computes for itself, it is a branch.
-    let code = build(source());
+    let code = build(map("expf"));
     assert_eq!(offsets(&code), 0, "{}", code.text());
+}
+
+#[test]
+fn common_code_beside_rare_code_comes_before_the_branch() {
+    let sums_before = |code: &Spirv| {
+        let all = instructions(code);
+        // The first branch asks whether there is such a work-item.
+        let mut branches = all.split(|(op, _)| *op == BRANCH_CONDITIONAL).skip(1);
+        let before = branches.next().unwrap_or_else(|| panic!("{}", code.text()));
+        before.iter().filter(|(op, operands)| *op == EXT_INST && operands[3] == FMA).count()
+    };
+    let code = on_thread(map("logf"));
+    assert_eq!(sums_before(&code), 10, "{}", code.text());
+    let code = build(map("logf"));
+    assert_eq!(sums_before(&code), 0, "{}", code.text());
 }
 
 #[test]

@@ -24,7 +24,9 @@ pub(super) fn kept_across_barriers<'m>(body: &Body<'m>) -> Vec<Value<'m>> {
 /// Removes the marks of where locals begin and end to have contents: one work-item's end would come
 /// before another one's use.
 pub(super) fn forget_lifetimes(function: Value<'_>) {
-    for local in function.instructions().into_iter().filter(|it| it.is_alloca()) {
+    // All at first: those that are removed are instructions, too.
+    let locals: Vec<_> = function.instructions().into_iter().filter(|it| it.is_alloca()).collect();
+    for local in locals {
         for user in local.users() {
             let callee = user.direct_callee().filter(|callee| callee.is_intrinsic());
             if callee.is_some_and(|callee| callee.name().starts_with("llvm.lifetime.")) {

@@ -25,7 +25,11 @@
 //! ```
 //! Drivers' compilers compute both sides of a branch for all lanes, and choose. A loop they skip if
 //! no lane comes to it. What it computes of depends on the iteration, as far as compilers know:
-//! otherwise they would compute it in front of the loop. Runs after optimisation.
+//! otherwise they would compute it in front of the loop.
+//!
+//! What the other, common side computes, if it does nothing else, comes in front of the branch: there
+//! it is for all lanes, and drivers hold its constants in registers instead of masking them. Runs
+//! after optimisation.
 
 use std::collections::HashMap;
 
@@ -51,6 +55,15 @@ pub fn skip(module: &Module<'_>, entry: &str) {
     for (before, block) in rare {
         if predecessors[&block] == 1 && computes(block) {
             let zero = *zero.get_or_insert_with(|| hidden_zero(entry));
+            let common = before.successors().into_iter().find(|side| *side != block);
+            if let Some(common) = common
+                && predecessors[&common] == 1
+                && computes(common)
+                && !common.instructions().into_iter().any(divides)
+                && common.end().successor(0) == block.end().successor(0)
+            {
+                compute_before(before, common);
+            }
             repeat(before, block, zero);
         }
     }
@@ -85,9 +98,9 @@ fn is_pure(it: Value<'_>) -> bool {
     use Opcode::*;
     match it.opcode() {
         Some(Call) => {
-            const PURE: [&str; 16] = [
+            const PURE: [&str; 17] = [
                 "fma", "fabs", "sqrt", "copysign", "minnum", "maxnum", "floor", "ceil", "trunc",
-                "rint", "umin", "umax", "smin", "smax", "fshl", "ctlz",
+                "rint", "is", "umin", "umax", "smin", "smax", "fshl", "ctlz",
             ];
             it.callee().is_some_and(|callee| {
                 let name = callee.name();
@@ -111,6 +124,21 @@ pub(super) fn hidden_zero(entry: Value<'_>) -> Value<'_> {
     let builder = Builder::before(entry.entry().begin());
     let zero = builder.call_function(offset, &[word.const_int(0, false)]);
     builder.trunc(zero, word)
+}
+
+/// Whether it must not be computed where it was not.
+fn divides(it: Value<'_>) -> bool {
+    use Opcode::{SDiv, SRem, UDiv, URem};
+    matches!(it.opcode(), Some(UDiv | SDiv | URem | SRem))
+}
+
+/// Computes in front of a branch what its common side does.
+fn compute_before<'m>(before: Block<'m>, common: Block<'m>) {
+    let builder = Builder::before(before.end());
+    for instruction in common.instructions().into_iter().filter(|it| *it != common.end()) {
+        instruction.remove_from_block();
+        builder.insert(instruction);
+    }
 }
 
 /// Makes a loop of a block.
