@@ -169,6 +169,16 @@ impl<'m> Value<'m> {
         self.blocks().into_iter().flat_map(Block::instructions).collect()
     }
 
+    /// A function's local variables, as they are now. Other instructions may be removed while these are
+    /// visited.
+    ///
+    /// # Panics
+    /// If this is no function.
+    #[track_caller]
+    pub fn allocas(self) -> Vec<Value<'m>> {
+        self.instructions().into_iter().filter(|it| it.is_alloca()).collect()
+    }
+
     /// Gives a function one more block.
     ///
     /// # Panics

@@ -55,11 +55,15 @@ pub fn run(module: ModuleRef<'_>, device: &TargetLibraryInfo) {
     for function in module.functions() {
         if !function.is_declaration() {
             for instruction in function.instructions() {
-                if instruction.opcode() == Some(Opcode::FRem) {
-                    replace(module, instruction, "fmod", Shape::Numbers(2));
-                } else if !device.wide {
-                    convert(module, instruction);
-                    divide(module, instruction);
+                match instruction.opcode() {
+                    Some(Opcode::FRem) => {
+                        replace(module, instruction, "fmod", Shape::Numbers(2));
+                    }
+                    _ if device.wide => {}
+                    Some(Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem) => {
+                        divide(module, instruction);
+                    }
+                    _ => convert(module, instruction),
                 }
             }
         } else if function.intrinsic_id() != 0 {

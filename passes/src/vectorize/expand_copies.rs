@@ -52,10 +52,10 @@ pub fn run(module: &Module<'_>) {
 }
 
 fn run_on(function: Value<'_>, layout: &DataLayout<'_>) {
-    let instructions = function.instructions();
-    let copies: Vec<Value<'_>> = instructions.iter().copied().filter(|it| is_copy(*it)).collect();
+    let copies: Vec<Value<'_>> =
+        function.instructions().into_iter().filter(|it| is_copy(*it)).collect();
     let mut elements = HashMap::new();
-    for local in instructions.into_iter().filter(|it| it.is_alloca()) {
+    for local in function.allocas() {
         if let Some(found) = element_of(local, layout) {
             elements.insert(local, found);
         }

@@ -159,8 +159,7 @@ fn has_checks(cfg: &Cfg<'_>, of: &Loop) -> bool {
 
 /// The instructions that access locals, or have their addresses.
 fn uses_of_locals<'m>(function: Value<'m>) -> HashSet<Value<'m>> {
-    let mut open: Vec<Value<'m>> =
-        function.instructions().into_iter().filter(|one| one.is_alloca()).collect();
+    let mut open = function.allocas();
     let mut seen = HashSet::new();
     while let Some(address) = open.pop() {
         for user in address.users() {

@@ -41,7 +41,7 @@ pub(super) fn run<'m>(function: Value<'m>, latches: &[Block<'m>]) -> bool {
         let cfg = Cfg::of(function);
         let latch = cfg.index[&latch];
         let Ok(region) = Region::of(cfg, function, latch) else { continue };
-        for local in function.entry().instructions().into_iter().filter(|one| one.is_alloca()) {
+        for local in function.allocas() {
             if let Some(table) = Table::of(&region, local) {
                 table.fill_in_front(&region);
                 any = true;

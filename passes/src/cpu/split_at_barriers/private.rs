@@ -17,16 +17,13 @@ enum Event {
 /// The locals that work-items of a group may not share: all but those whose contents are never
 /// needed behind a barrier.
 pub(super) fn kept_across_barriers<'m>(body: &Body<'m>) -> Vec<Value<'m>> {
-    let locals = body.function.instructions().into_iter().filter(|it| it.is_alloca());
-    locals.filter(|&local| is_kept(body, local)).collect()
+    body.function.allocas().into_iter().filter(|&local| is_kept(body, local)).collect()
 }
 
 /// Removes the marks of where locals begin and end to have contents: one work-item's end would come
 /// before another one's use.
 pub(super) fn forget_lifetimes(function: Value<'_>) {
-    // All at first: those that are removed are instructions, too.
-    let locals: Vec<_> = function.instructions().into_iter().filter(|it| it.is_alloca()).collect();
-    for local in locals {
+    for local in function.allocas() {
         for user in local.users() {
             let callee = user.direct_callee().filter(|callee| callee.is_intrinsic());
             if callee.is_some_and(|callee| callee.name().starts_with("llvm.lifetime.")) {

@@ -64,7 +64,7 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
             continue;
         }
         let mut is_changed = false;
-        for local in function.instructions().into_iter().filter(|one| one.is_alloca()) {
+        for local in function.allocas() {
             if let Some(plan) = Plan::of(local)
                 && plan.gains()
             {
