@@ -96,6 +96,7 @@
 //! | `narrow-indices` | [`bounds::narrow_indices`]: computes in 32 bits the indices of elements that do not follow each other from work-item to work-item (OpenCL) |
 //! | `keep-barrier-nests` | [`gpu::keep_barrier_nests`]: keeps loops around loops with barriers from being unrolled (OpenCL) |
 //! | `separate-offsets` | [`gpu::separate_offsets`]: adds what all work-items have in common to an element's address instead of its index (OpenCL) |
+//! | `type-locals` | [`gpu::type_locals`]: gives private arrays the type of their elements (OpenCL) |
 //! | `hint-scalar` | [`gpu::hint_scalar`]: says of kernels whose loops mostly update memory atomically that they gain nothing from vectors (OpenCL) |
 //! | `infer-alignment` | [`gpu::infer_alignment`]: raises the alignment of accesses at addresses that advance by constant steps |
 //! | `no-return-atomics` | [`nvptx::no_return_atomics`]: makes no-return atomics of updates of global memory whose previous value nobody uses |

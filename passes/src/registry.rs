@@ -34,7 +34,7 @@ use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
     hint_scalar, infer_alignment, keep_barrier_nests, lower_local_memory, merge_panic_exits,
     narrow_division, panic_sites, select_elements, separate_offsets, superblocks, thread_headers,
-    unroll_hints, unroll_private_arrays,
+    type_locals, unroll_hints, unroll_private_arrays,
 };
 use crate::nvptx::{
     circular_statics, hoist_loads, launch_bounds, no_return_atomics, separate_bytes,
@@ -125,6 +125,7 @@ pub static PASSES: &[Pass] = &[
     optional("expand-mem-intrinsics", "expands large memset and memcpy intrinsics into loops of words", |module, _| Ok(expand_mem_intrinsics::run(module))),
     optional("keep-barrier-nests", "keeps loops around loops with barriers from being unrolled (OpenCL)", |module, _| { keep_barrier_nests::run(module); Ok(()) }),
     optional("separate-offsets", "adds what all work-items have in common to an element's address instead of its index (OpenCL)", |module, _| Ok(separate_offsets::run(module)?)),
+    optional("type-locals", "gives private arrays the type of their elements (OpenCL)", |module, _| Ok(type_locals::run(module)?)),
     optional("hint-scalar", "says of kernels whose loops mostly update memory atomically that they gain nothing from vectors (OpenCL)", |module, _| { hint_scalar::run(module); Ok(()) }),
     pass("demote-private-atomics", "turns atomic accesses of private memory into plain ones", |module, _| Ok(demote_private_atomics::run_on(module))),
     optional("demote-shared-loads", "turns relaxed atomic loads of work-group memory into plain loads where no store is possible in the same barrier interval", |module, _| Ok(demote_shared_loads::run(module))),

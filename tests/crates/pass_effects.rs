@@ -407,6 +407,17 @@ fn separate_offsets(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> 
     })
 }
 
+/// Elements in an order of their own.
+fn type_locals(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
+    queue.for_each((whole(from), to), |(from, to)| {
+        let mut counts = [0_u32; 7];
+        for value in from.iter() {
+            counts[*value as usize % 7] += 1;
+        }
+        *to = counts[*to as usize % 7] as f32;
+    })
+}
+
 /// A sorting network.
 fn keep_barrier_nests(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
     let range = NdRange::new(GROUP, GROUP)?;
@@ -490,6 +501,7 @@ fn main() -> Result<(), schism::Error> {
     narrow_indices(&queue, &from, &mut to)?;
     narrow_comparisons(&queue, &from, &mut to)?;
     separate_offsets(&queue, &from, &mut to)?;
+    type_locals(&queue, &from, &mut to)?;
     keep_barrier_nests(&queue, &from, &mut to)?;
     hint_scalar(&queue, &numbers, &mut Buffer::filled(&queue, GROUP, 0)?)?;
     loop_versioning(&queue, &from, &mut row, side).map_err(Into::into)

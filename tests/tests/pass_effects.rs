@@ -70,6 +70,8 @@ const OPENCL_EFFECTS: &[(&str, &[Effect])] = &[
     ("keep-barrier-nests", &[Fewer("op 224 ")]),
     // Of addresses.
     ("separate-offsets", &[More("op 67 ")]),
+    // Of elements of variables.
+    ("type-locals", &[Appears("op 66 ")]),
     // Of execution modes.
     ("hint-scalar", &[More("op 16 ")]),
 ];

@@ -5,6 +5,7 @@ pub mod call_sites;
 pub(crate) mod callees;
 pub mod cold_paths;
 pub(crate) mod effects;
+pub(crate) mod local_elements;
 pub(crate) mod scev;
 pub(crate) mod statics;
 pub mod structural_hash;

@@ -15,5 +15,6 @@ pub mod select_elements;
 pub mod separate_offsets;
 pub mod superblocks;
 pub mod thread_headers;
+pub mod type_locals;
 pub mod unroll_hints;
 pub mod unroll_private_arrays;

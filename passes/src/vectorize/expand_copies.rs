@@ -28,9 +28,9 @@
 use std::collections::HashMap;
 
 use inkwell::module::Module;
-use schism_llvm::{AsModule, Builder, DataLayout, Opcode, Type, TypeKind, Value};
+use schism_llvm::{AsModule, Builder, DataLayout, Type, Value};
 
-use super::intrinsics::is_called;
+use crate::analysis::local_elements::{Elements, elements_of, is_copy};
 use crate::gpu::expand_mem_intrinsics::alignment;
 use crate::ir::address::base;
 
@@ -56,7 +56,7 @@ fn run_on(function: Value<'_>, layout: &DataLayout<'_>) {
         function.instructions().into_iter().filter(|it| is_copy(*it)).collect();
     let mut elements = HashMap::new();
     for local in function.allocas() {
-        if let Some(found) = element_of(local, layout) {
+        if let Some(found) = elements_of(local, layout) {
             elements.insert(local, found);
         }
     }
@@ -65,8 +65,8 @@ fn run_on(function: Value<'_>, layout: &DataLayout<'_>) {
         for &copy in &copies {
             let [a, b] = sides(copy);
             for (known, other) in [(a, b), (b, a)] {
-                let Some(&Element(Some(ty))) = elements.get(&known) else { continue };
-                if let Some(Element(unknown @ None)) = elements.get_mut(&other) {
+                let Some(&Elements(Some(ty))) = elements.get(&known) else { continue };
+                if let Some(Elements(unknown @ None)) = elements.get_mut(&other) {
                     *unknown = Some(ty);
                 }
             }
@@ -84,60 +84,6 @@ fn run_on(function: Value<'_>, layout: &DataLayout<'_>) {
             expand(copy, ty, size, count);
         }
     }
-}
-
-/// What a local is accessed as; nothing if it is only copied.
-#[derive(Clone, Copy)]
-struct Element<'m>(Option<Type<'m>>);
-
-/// The type of all accesses of a local; `None` if they differ, or its address goes elsewhere.
-fn element_of<'m>(local: Value<'m>, layout: &DataLayout<'m>) -> Option<Element<'m>> {
-    let (mut open, mut found): (Vec<Value<'m>>, Option<Type<'m>>) = (vec![local], None);
-    while let Some(pointer) = open.pop() {
-        for user in pointer.users() {
-            let ty = match user.opcode() {
-                Some(Opcode::GetElementPtr) if user.operand(0) == pointer => {
-                    open.push(user);
-                    continue;
-                }
-                Some(Opcode::Load) if !user.is_volatile() && !user.is_atomic() => user.ty(),
-                Some(Opcode::Store)
-                    if user.operand(0) != pointer && !user.is_volatile() && !user.is_atomic() =>
-                {
-                    user.operand(0).ty()
-                }
-                Some(Opcode::Call) if is_copy(user) || has_no_elements(user) => continue,
-                _ => return None,
-            };
-            let plain = match ty.kind() {
-                TypeKind::Integer => matches!(ty.int_width(), 8 | 16 | 32 | 64),
-                TypeKind::Float | TypeKind::Double => true,
-                _ => false,
-            };
-            if !plain || found.is_some_and(|found| layout.abi_size(found) != layout.abi_size(ty)) {
-                return None;
-            }
-            found.get_or_insert(ty);
-        }
-    }
-    Some(Element(found))
-}
-
-/// Whether a call is of one of these intrinsics.
-fn calls(call: Value<'_>, names: &[&str]) -> bool {
-    call.callee().is_some_and(|callee| names.iter().any(|name| is_called(callee, name)))
-}
-
-/// Whether a call copies a constant number of bytes.
-fn is_copy(call: Value<'_>) -> bool {
-    calls(call, &["memcpy", "memmove"])
-        && call.operand(2).is_constant_int()
-        && call.operand(3).is_zero()
-}
-
-/// Whether a call says nothing of elements: it fills them, or marks a lifetime.
-fn has_no_elements(call: Value<'_>) -> bool {
-    calls(call, &["memset", "lifetime.start", "lifetime.end"])
 }
 
 /// The memory that a copy writes, and that it reads.

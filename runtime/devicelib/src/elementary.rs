@@ -90,7 +90,7 @@ pub extern "C" fn logf(x: f32) -> f32 {
     let logarithm = logarithm(x * EXPONENT, 23.0 * EXPONENT);
     let logarithm = choose(x == 0.0, f32::NEG_INFINITY, logarithm);
     // Infinity and NaN stay as they are, and negative numbers become NaN.
-    let is_finite = (x >= 0.0) & (x < f32::INFINITY);
+    let is_finite = (0.0..f32::INFINITY).contains(&x);
     choose(is_finite, logarithm, fmaf(x, f32::INFINITY, f32::INFINITY))
 }
 

@@ -75,6 +75,35 @@ fn common_code_beside_rare_code_comes_before_the_branch() {
 }
 
 #[test]
+fn zeros_in_arrays_are_hidden() {
+    let source = || {
+        kernel(
+            "",
+            "%counts = alloca [16 x i8], align 4
+             store i32 0, ptr %counts, align 4
+             %second = getelementptr i8, ptr %counts, i64 4
+             store i32 0, ptr %second, align 4
+             %place = and i64 %x, 1
+             %one = getelementptr i32, ptr %counts, i64 %place
+             store i32 3, ptr %one, align 4
+             %at = lshr i64 %x, 63
+             %other = getelementptr i32, ptr %counts, i64 %at
+             %count = load i32, ptr %other, align 4
+             store i32 %count, ptr %to, align 8",
+        )
+    };
+    // Intel's driver loses fills, and does not interleave arrays with volatile accesses.
+    let volatile = |code: &Spirv| {
+        let stores = instructions(code).into_iter().filter(|(op, _)| *op == STORE);
+        stores.filter(|(_, operands)| operands.get(2).is_some_and(|it| it & 1 != 0)).count()
+    };
+    let code = on_thread(source());
+    assert_eq!(volatile(&code), 0, "{}", code.text());
+    let code = build(source());
+    assert_eq!(volatile(&code), 1, "{}", code.text());
+}
+
+#[test]
 fn sums_stay_sums() {
     let code = build(kernel(
         "declare i64 @__schism_local_id_x()

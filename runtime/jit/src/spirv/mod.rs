@@ -18,6 +18,7 @@ mod atomics;
 mod calls;
 mod fills;
 mod group_memory;
+mod hidden_fills;
 mod long;
 mod lower;
 mod rare_blocks;
@@ -140,6 +141,11 @@ impl Target for Spirv {
             "skip-rare-blocks" => {
                 if self.options.assumptions & ASSUME_GROUP_ON_THREAD != 0 {
                     rare_blocks::skip(module, &state.entry()?.name);
+                }
+            }
+            "hide-fills" => {
+                if self.options.assumptions & ASSUME_GROUP_ON_THREAD != 0 {
+                    hidden_fills::hide(module, &state.entry()?.name);
                 }
             }
             "separate-sides" => {

@@ -177,6 +177,8 @@ struct Lowering<'m> {
     /// Loads that a driver hoists to the kernel's begin.
     hoisted_loads: HashSet<Value<'m>>,
     locals: Vec<Instruction>,
+    /// Locals that are arrays of elements: their variables.
+    arrays: HashMap<Value<'m>, Word>,
     code: Vec<Instruction>,
 }
 
@@ -206,6 +208,7 @@ impl<'m> Lowering<'m> {
             hidden_false: None,
             hoisted_loads: HashSet::new(),
             locals: Vec::new(),
+            arrays: HashMap::new(),
             code: Vec::new(),
         }
     }

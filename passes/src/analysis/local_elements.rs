@@ -1,0 +1,60 @@
+//! What the elements of a private array are: rustc's locals are so many bytes.
+
+use schism_llvm::{DataLayout, Opcode, Type, TypeKind, Value, intrinsic_id};
+
+/// What a local is accessed as; nothing if it is only copied.
+#[derive(Clone, Copy)]
+pub(crate) struct Elements<'m>(pub Option<Type<'m>>);
+
+/// The type of all accesses of a local; `None` if they differ, or its address goes elsewhere.
+pub(crate) fn elements_of<'m>(local: Value<'m>, layout: &DataLayout<'m>) -> Option<Elements<'m>> {
+    let (mut open, mut found): (Vec<Value<'m>>, Option<Type<'m>>) = (vec![local], None);
+    while let Some(pointer) = open.pop() {
+        for user in pointer.users() {
+            let ty = match user.opcode() {
+                Some(Opcode::GetElementPtr) if user.operand(0) == pointer => {
+                    open.push(user);
+                    continue;
+                }
+                Some(Opcode::Load) if !user.is_volatile() && !user.is_atomic() => user.ty(),
+                Some(Opcode::Store)
+                    if user.operand(0) != pointer && !user.is_volatile() && !user.is_atomic() =>
+                {
+                    user.operand(0).ty()
+                }
+                Some(Opcode::Call) if is_copy(user) || has_no_elements(user) => continue,
+                _ => return None,
+            };
+            let plain = match ty.kind() {
+                TypeKind::Integer => matches!(ty.int_width(), 8 | 16 | 32 | 64),
+                TypeKind::Float | TypeKind::Double => true,
+                _ => false,
+            };
+            if !plain || found.is_some_and(|found| layout.abi_size(found) != layout.abi_size(ty)) {
+                return None;
+            }
+            found.get_or_insert(ty);
+        }
+    }
+    Some(Elements(found))
+}
+
+/// Whether a call is of one of these intrinsics.
+fn calls(call: Value<'_>, names: &[&str]) -> bool {
+    call.callee().is_some_and(|callee| {
+        callee.is_intrinsic()
+            && names.iter().any(|name| callee.intrinsic_id() == intrinsic_id(name))
+    })
+}
+
+/// Whether a call copies a constant number of bytes.
+pub(crate) fn is_copy(call: Value<'_>) -> bool {
+    calls(call, &["llvm.memcpy", "llvm.memmove"])
+        && call.operand(2).is_constant_int()
+        && call.operand(3).is_zero()
+}
+
+/// Whether a call says nothing of elements: it fills them, or marks a lifetime.
+fn has_no_elements(call: Value<'_>) -> bool {
+    calls(call, &["llvm.memset", "llvm.lifetime.start", "llvm.lifetime.end"])
+}
