@@ -94,6 +94,7 @@
 //! | `narrow-counters` | [`bounds::narrow_counters`]: counts in 32 bits what stays below 2³², where work-items count different numbers (OpenCL) |
 //! | `narrow-comparisons` | [`bounds::narrow_comparisons`]: compares numbers that were extended from 32 bits in 32 bits (OpenCL) |
 //! | `narrow-indices` | [`bounds::narrow_indices`]: computes in 32 bits the indices of elements that do not follow each other from work-item to work-item (OpenCL) |
+//! | `disable-runtime-unrolling` | [`gpu::disable_runtime_unrolling`]: keeps loops whose trip count is known at run time only from being unrolled (OpenCL) |
 //! | `keep-barrier-nests` | [`gpu::keep_barrier_nests`]: keeps loops around loops with barriers from being unrolled (OpenCL) |
 //! | `separate-offsets` | [`gpu::separate_offsets`]: adds what all work-items have in common to an element's address instead of its index (OpenCL) |
 //! | `type-locals` | [`gpu::type_locals`]: gives private arrays the type of their elements (OpenCL) |

@@ -278,6 +278,7 @@ pub static SPIRV: &[Step] = &[
     Step::Target("dump-legalized"),
     // Pre-optimize.
     Step::Pass("keep-barrier-nests"),
+    Step::Pass("disable-runtime-unrolling"),
     GROUP_BOUNDS,
     LANE_BOUNDS,
     OPTIMIZE,

@@ -31,10 +31,10 @@ use crate::frontend::{
     strip_instrumentation,
 };
 use crate::gpu::{
-    address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
-    hint_scalar, infer_alignment, keep_barrier_nests, lower_local_memory, merge_panic_exits,
-    narrow_division, panic_sites, select_elements, separate_offsets, superblocks, thread_headers,
-    type_locals, unroll_hints, unroll_private_arrays,
+    address_spaces, demote_private_atomics, demote_shared_loads, disable_runtime_unrolling,
+    expand_mem_intrinsics, hint_scalar, infer_alignment, keep_barrier_nests, lower_local_memory,
+    merge_panic_exits, narrow_division, panic_sites, select_elements, separate_offsets,
+    superblocks, thread_headers, type_locals, unroll_hints, unroll_private_arrays,
 };
 use crate::nvptx::{
     circular_statics, hoist_loads, launch_bounds, no_return_atomics, separate_bytes,
@@ -123,6 +123,7 @@ pub static PASSES: &[Pass] = &[
     optional("narrow-division", "divides trip counts that fit into 32 bits in 32 bits", |module, _| Ok(narrow_division::run(module))),
     optional("select-elements", "keeps private arrays in registers whose indices are one of a few constants (GPUs)", |module, _| Ok(select_elements::run(module)?)),
     optional("expand-mem-intrinsics", "expands large memset and memcpy intrinsics into loops of words", |module, _| Ok(expand_mem_intrinsics::run(module))),
+    optional("disable-runtime-unrolling", "keeps loops whose trip count is known at run time only from being unrolled (OpenCL)", |module, _| { disable_runtime_unrolling::run(module); Ok(()) }),
     optional("keep-barrier-nests", "keeps loops around loops with barriers from being unrolled (OpenCL)", |module, _| { keep_barrier_nests::run(module); Ok(()) }),
     optional("separate-offsets", "adds what all work-items have in common to an element's address instead of its index (OpenCL)", |module, _| Ok(separate_offsets::run(module)?)),
     optional("type-locals", "gives private arrays the type of their elements (OpenCL)", |module, _| Ok(type_locals::run(module)?)),

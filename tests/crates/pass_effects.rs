@@ -407,6 +407,14 @@ fn separate_offsets(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> 
     })
 }
 
+/// As many elements as the work-item's first one says.
+fn disable_runtime_unrolling(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
+    queue.for_each((whole(from), to), |(from, to)| {
+        let count = *to as usize % from.len();
+        *to = from.iter().take(count).fold(0.0, |sum, value| sum * 0.5 + value);
+    })
+}
+
 /// Elements in an order of their own.
 fn type_locals(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
     queue.for_each((whole(from), to), |(from, to)| {
@@ -502,6 +510,7 @@ fn main() -> Result<(), schism::Error> {
     narrow_comparisons(&queue, &from, &mut to)?;
     separate_offsets(&queue, &from, &mut to)?;
     type_locals(&queue, &from, &mut to)?;
+    disable_runtime_unrolling(&queue, &from, &mut to)?;
     keep_barrier_nests(&queue, &from, &mut to)?;
     hint_scalar(&queue, &numbers, &mut Buffer::filled(&queue, GROUP, 0)?)?;
     loop_versioning(&queue, &from, &mut row, side).map_err(Into::into)

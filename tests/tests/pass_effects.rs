@@ -70,6 +70,8 @@ const OPENCL_EFFECTS: &[(&str, &[Effect])] = &[
     ("keep-barrier-nests", &[Fewer("op 224 ")]),
     // Of addresses.
     ("separate-offsets", &[More("op 67 ")]),
+    // Of loads.
+    ("disable-runtime-unrolling", &[Fewer("op 61 ")]),
     // Of elements of variables.
     ("type-locals", &[Appears("op 66 ")]),
     // Of execution modes.

@@ -3,6 +3,7 @@
 pub mod address_spaces;
 pub mod demote_private_atomics;
 pub mod demote_shared_loads;
+pub mod disable_runtime_unrolling;
 pub mod expand_mem_intrinsics;
 pub mod hint_scalar;
 pub mod infer_alignment;
