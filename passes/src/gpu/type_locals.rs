@@ -106,9 +106,9 @@ fn store_elements<'m>(fill: Value<'m>, ty: Type<'m>, size: u64) {
         return;
     }
     let builder = Builder::before(fill);
-    let number = fill.context().int_type(8 * size as u32);
-    let value = number.const_int((byte & 0xFF).wrapping_mul(0x0101_0101_0101_0101), false);
-    let value = builder.bitcast(value, ty);
+    let bits = 8 * size as u32;
+    let repeated = (byte & 0xFF).wrapping_mul(0x0101_0101_0101_0101) >> (64 - bits);
+    let value = builder.bitcast(fill.context().int_type(bits).const_int(repeated, false), ty);
     for element in 0..bytes / size {
         let index = fill.context().int_type(64).const_int(element, false);
         let at = if element == 0 { address } else { builder.gep(ty, address, &[index]) };
