@@ -21,10 +21,8 @@
 //! lanes access at one index is one vector. It does so for arrays whose elements are accessed by their index.
 //! Others stay whole, and each access gathers or scatters.
 //!
-//! An array qualifies if all its accesses have one size ([`local_elements`]), and are a number of elements from
-//! its begin.
-//!
-//! [`local_elements`]: crate::analysis::local_elements
+//! An array qualifies if all its accesses have one size (`analysis::local_elements`), and are a number of elements
+//! from its begin.
 
 use inkwell::module::Module;
 use schism_llvm::{AsModule, Builder, DataLayout, Opcode, Type, Value, intrinsic_id};
