@@ -3,6 +3,8 @@
 use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::error::BufferError;
 use crate::hal::MemoryOps;
@@ -15,6 +17,8 @@ pub(crate) struct ClMemory {
     context: Arc<Context>,
     address: NonNull<u8>,
     bytes: usize,
+    /// Bytes in front of it that belong to the allocation.
+    ahead: usize,
 }
 
 // SAFETY: it owns its memory as a `Vec` does.
@@ -30,19 +34,38 @@ impl ClMemory {
         }
         let _no_fork = NoForkGuard::enter();
         let bytes = layout.size();
+        let ahead = if context.device.is_cpu { ahead(layout) } else { 0 };
         let address = context
-            .allocate(bytes, layout.align())
+            .allocate(bytes.saturating_add(ahead), layout.align())
             .map_err(|error| context.buffer_error(bytes, error))?;
-        let address = NonNull::new(address).unwrap_or(NonNull::dangling());
-        Ok(Self { context: Arc::clone(context), address, bytes })
+        let address = NonNull::new(address.wrapping_add(ahead)).unwrap_or(NonNull::dangling());
+        Ok(Self { context: Arc::clone(context), address, bytes, ahead })
     }
+}
+
+/// How far behind the begin of its allocation a long array begins, where the device is a processor. Allocations begin
+/// with a page. If arrays did so, too, the elements of one index would be at the same place of a page in all
+/// of them: they would share few lines of the cache, and a processor, which compares these places, would take loads
+/// for ones of what was just stored to another array.
+fn ahead(layout: Layout) -> usize {
+    /// Bytes from which on an array is long.
+    const LONG: usize = 64 << 10;
+    const PAGE: usize = 4096;
+    /// An odd number of lines, so that all places of a page are used.
+    const DISTANCE: usize = 17 * 64;
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    if layout.size() < LONG {
+        return 0;
+    }
+    let place = COUNT.fetch_add(1, Relaxed).wrapping_mul(DISTANCE) % PAGE;
+    place & !(layout.align().max(64) - 1)
 }
 
 impl Drop for ClMemory {
     fn drop(&mut self) {
         let _no_fork = NoForkGuard::enter();
-        // SAFETY: allocated in `new`, and the buffer is gone.
-        unsafe { self.context.free(self.address.as_ptr()) };
+        // SAFETY: allocated in `new`, so many bytes ahead, and the buffer is gone.
+        unsafe { self.context.free(self.address.as_ptr().wrapping_sub(self.ahead)) };
     }
 }
 
