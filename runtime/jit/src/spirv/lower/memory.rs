@@ -96,8 +96,7 @@ impl<'m> Lowering<'m> {
             let typed = self.typed(base, space, element)?;
             let ty = self.pointer_to(storage_class(space)?, element);
             let at = self.emit_of(op, ty, &[typed, index]);
-            let is_byte = ty == bytes;
-            return Ok(if is_byte { at } else { self.emit_of(Op::Bitcast, bytes, &[at]) });
+            return Ok(self.pointer_to_bytes(at, ty, bytes));
         }
         // An element of an array that has its type (`type-locals`).
         if element.kind() == TypeKind::Array
@@ -117,8 +116,7 @@ impl<'m> Lowering<'m> {
                     self.emit_of(op, ty, &[typed, zero, index])
                 }
             };
-            let is_byte = ty == bytes;
-            return Ok(if is_byte { at } else { self.emit_of(Op::Bitcast, bytes, &[at]) });
+            return Ok(self.pointer_to_bytes(at, ty, bytes));
         }
         let long = self.int(64);
         let mut sum = None;
@@ -143,6 +141,11 @@ impl<'m> Lowering<'m> {
             }
         };
         Ok(self.emit_of(op, bytes, &[base, sum]))
+    }
+
+    /// A pointer of a type as one to bytes.
+    fn pointer_to_bytes(&mut self, pointer: Word, ty: Word, bytes: Word) -> Word {
+        if ty == bytes { pointer } else { self.emit_of(Op::Bitcast, bytes, &[pointer]) }
     }
 
     /// An index, in 64 bits.

@@ -112,12 +112,8 @@ struct Slot {
 const _: () = assert!(size_of::<Slot>() == 64);
 
 impl Slot {
-    const fn new() -> Self {
-        Self {
-            place: Cell::new(Place::NOWHERE),
-            waits_for: Cell::new(None),
-            context: Cell::new(null_mut()),
-        }
+    fn new() -> Self {
+        Self { place: Cell::default(), waits_for: Cell::new(None), context: Cell::new(null_mut()) }
     }
 }
 
@@ -134,7 +130,7 @@ impl Carrier {
     fn place(&self) -> Place {
         match self {
             Self::Stack(coroutine) => coroutine.place(),
-            Self::Thread(..) => Place::NOWHERE,
+            Self::Thread(..) => Place::default(),
         }
     }
 
@@ -351,7 +347,7 @@ impl<'a> Fibers<'a> {
     /// A work-item that waited has ended.
     fn ends(&self, item: usize) {
         if let Some(slot) = self.slots().get(item) {
-            slot.place.set(Place::NOWHERE);
+            slot.place.set(Place::default());
             slot.waits_for.set(None);
         }
     }
@@ -422,10 +418,7 @@ impl<'a> Fibers<'a> {
     ) -> Result<(), Failure> {
         while self.next.get() < end {
             let mut carrier = self.start(carriers)?;
-            let before = context::current();
-            let is_free = self.resume(&mut carrier, None);
-            context::swap(before);
-            if is_free {
+            if self.resume(&mut carrier, None) {
                 self.free(carrier, carriers);
             } else {
                 self.waits(&carrier);
@@ -573,30 +566,31 @@ impl<'a> Fibers<'a> {
         }
     }
 
-    /// Resumes what runs on a carrier; returns whether that is free afterwards. The place is as for a
-    /// coroutine.
-    fn resume(&self, carrier: &mut Carrier, place: Option<&Cell<Place>>) -> bool {
-        match carrier {
+    /// Resumes what runs on a carrier; returns whether that is free afterwards. The slot is that of a work-item
+    /// that waits there; one that has not begun has none. The thread's context is afterwards what it was.
+    fn resume(&self, carrier: &mut Carrier, slot: Option<&Slot>) -> bool {
+        let before = context::current();
+        if let Some(slot) = slot {
+            context::swap(slot.context.get());
+        }
+        let is_free = match carrier {
             Carrier::Stack(coroutine) => {
                 // SAFETY: a coroutine that has ended is not resumed again: its stack was given back.
-                unsafe { coroutine.resume(place) };
+                unsafe { coroutine.resume(slot.map(|slot| &slot.place)) };
                 coroutine.has_ended()
             }
             // SAFETY: the thread was taken, and `run` ends every work-item before it returns. Only
             // the holder of the baton uses this state.
             Carrier::Thread(baton, job) => unsafe { baton.pass_to_thread(job.take()) },
-        }
+        };
+        context::swap(before);
+        is_free
     }
 
     /// Resumes a waiting work-item.
     fn go_on_with(&self, item: usize, carrier: &mut Carrier) -> bool {
         self.running.set(item);
-        let slot = self.slots().get(item);
-        let context = slot.map_or(null_mut(), |slot| slot.context.get());
-        let before = context::swap(context);
-        let is_free = self.resume(carrier, slot.map(|slot| &slot.place));
-        context::swap(before);
-        is_free
+        self.resume(carrier, self.slots().get(item))
     }
 
     /// The work-item that was resumed last waits.

@@ -123,8 +123,6 @@ pub(in super::super) unsafe extern "C" fn wait<T: Turn<Place>>(turn: *const T) {
 }
 
 impl Place {
-    pub(in super::super) const NOWHERE: Self = Self(());
-
     /// Whether others can pass to this place.
     pub(in super::super) const fn is_somewhere(&self) -> bool {
         false

@@ -209,7 +209,7 @@ impl Coroutine {
         // line of the cache, and the size of the control one of its alignment.
         unsafe {
             control.write(Control {
-                place: Cell::new(Place { top: NonNull::new(top.cast()), ..Place::NOWHERE }),
+                place: Cell::new(Place { top: NonNull::new(top.cast()), ..Place::default() }),
                 back: NonNull::from(back),
                 has_ended: Cell::new(false),
                 entry,
@@ -275,8 +275,6 @@ impl Link {
 }
 
 impl Place {
-    pub(in super::super) const NOWHERE: Self = Self { registers: [0; 4], top: None };
-
     /// Whether a stack goes on here.
     #[inline]
     pub(in super::super) const fn is_somewhere(&self) -> bool {
