@@ -61,6 +61,17 @@ pub(crate) struct Reached<'tcx> {
     pub formats: bool,
     /// Whether there is a pipeline in another.
     pub nests: bool,
+    /// Whether something asks which thread of rayon's runs it.
+    pub asks_pool: bool,
+}
+
+/// Where kernels are to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// On devices, which have neither the host's panics nor its formatting.
+    Device,
+    /// In the program's process.
+    Process,
 }
 
 /// The non-generic panic functions and formatting functions of the standard library, in the order
@@ -100,10 +111,11 @@ pub(crate) fn special_functions_of_std(tcx: TyCtxt<'_>) -> SpecialFunctions {
 /// Walks from the entry functions of the kernels.
 pub(crate) fn reach<'tcx>(
     tcx: TyCtxt<'tcx>,
+    place: Place,
     entries: impl Iterator<Item = Instance<'tcx>>,
 ) -> Reached<'tcx> {
     let entries: Vec<_> = entries.collect();
-    let mut walk = walk(tcx, entries.iter().copied(), CallMap::default());
+    let mut walk = walk(tcx, place, entries.iter().copied(), CallMap::default());
     let no_thread_locals = entries.iter().map(|entry| walk.threads.uses_none(*entry)).collect();
     let mut formatters: Vec<Formatter> = Vec::new();
     for instance in std::mem::take(&mut walk.deferred) {
@@ -123,13 +135,8 @@ pub(crate) fn reach<'tcx>(
         nests,
         without_body: walk.without_body,
         formats: walk.formats,
+        asks_pool: walk.asks_pool,
     }
-}
-
-/// Whether one kernel formats for itself, and whether there is a pipeline in it.
-pub(crate) fn formats_and_nests<'tcx>(tcx: TyCtxt<'tcx>, entry: Instance<'tcx>) -> (bool, bool) {
-    let walk = walk(tcx, std::iter::once(entry), CallMap::default());
-    (walk.formats, walk.nests())
 }
 
 /// The call graph of what kernels reach, for diagnostics.
@@ -137,16 +144,19 @@ pub(crate) fn call_map<'tcx>(
     tcx: TyCtxt<'tcx>,
     entries: impl Iterator<Item = Instance<'tcx>>,
 ) -> CallMap {
-    walk(tcx, entries, CallMap::with_notes()).map
+    walk(tcx, Place::Device, entries, CallMap::with_notes()).map
 }
 
 fn walk<'tcx>(
     tcx: TyCtxt<'tcx>,
+    place: Place,
     entries: impl Iterator<Item = Instance<'tcx>>,
     map: CallMap,
 ) -> Walk<'tcx> {
     let mut walk = Walk {
         tcx,
+        place,
+        asks_pool: false,
         seen: FxIndexSet::default(),
         panics: Panics::default(),
         formatters: Formatters::new(tcx),
@@ -232,6 +242,9 @@ fn makes_formatters(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
 
 struct Walk<'tcx> {
     tcx: TyCtxt<'tcx>,
+    place: Place,
+    /// Whether something asks which thread of rayon's runs it.
+    asks_pool: bool,
     seen: FxIndexSet<MonoItem<'tcx>>,
     panics: Panics,
     formatters: Formatters<'tcx>,
@@ -272,10 +285,13 @@ impl<'tcx> Walk<'tcx> {
         }
         let index = self.remember(instance);
         self.indices.insert(instance, index);
+        let has_body = self.has_body(instance);
         if self.panics.note(tcx, &mut self.formatters, instance) {
+            if self.place == Place::Process && has_body {
+                self.seen.insert(MonoItem::Fn(instance));
+            }
             return Some(index);
         }
-        let has_body = self.has_body(instance);
         let formats = self.formatters.formatter(instance);
         let is_formatter = formats.is_some();
         if let Some((ty, _)) = formats {
@@ -285,7 +301,7 @@ impl<'tcx> Walk<'tcx> {
         }
         self.formats |= makes_formatters(tcx, instance.def_id())
             || (!has_body && !is_formatter && self.formatters.takes_messages(instance.def_id()));
-        if !self.formats && is_formatter {
+        if !self.formats && is_formatter && self.place == Place::Device {
             self.deferred.insert(instance);
         } else if has_body {
             self.seen.insert(MonoItem::Fn(instance));
@@ -293,6 +309,12 @@ impl<'tcx> Walk<'tcx> {
             self.without_body.insert(instance);
         }
         Some(index)
+    }
+
+    /// A thread-local variable is used.
+    fn thread_local(&mut self, def_id: DefId) {
+        self.threads.variable(def_id);
+        self.asks_pool |= stdpar::is_of_pool(self.tcx, def_id);
     }
 
     /// Whether a pipeline has been reached: what the host does with one is left out.
@@ -403,7 +425,7 @@ impl<'tcx> Walk<'tcx> {
                     MonoItem::Fn(used) => self.function(used),
                     MonoItem::Static(def_id) => {
                         if tcx.is_thread_local_static(def_id) {
-                            self.threads.variable(def_id);
+                            self.thread_local(def_id);
                         }
                         self.threads.reaches(item.node);
                         self.seen.insert(item.node);
@@ -472,7 +494,7 @@ impl<'tcx> Walk<'tcx> {
             // The value of another crate's static is in its metadata.
             GlobalAlloc::Static(def_id) => {
                 if tcx.is_thread_local_static(def_id) {
-                    self.threads.variable(def_id);
+                    self.thread_local(def_id);
                 }
                 self.threads.reaches(MonoItem::Static(def_id));
                 named.push(self.remember_static(def_id));
@@ -565,7 +587,7 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
                 }
             }
             Rvalue::ThreadLocalRef(def_id) => {
-                self.walk.threads.variable(*def_id);
+                self.walk.thread_local(*def_id);
                 let index = self.walk.remember_static(*def_id);
                 self.mentions(vec![index], source);
             }

@@ -3,23 +3,26 @@
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
+use rustc_data_structures::fx::FxIndexSet;
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::def_id::LOCAL_CRATE;
 use rustc_span::{DUMMY_SP, Span, Symbol};
 use schism_hcf::{Addresses, Container, Groups, HcfError, Image, Kernel, Parameter, ParameterKind};
+use schism_passes::analysis::structural_hash;
 use schism_passes::frontend::std_bodies::build_index;
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, OptionsError};
+use schism_passes::spec::image::KernelImage;
 use schism_passes::spec::options::{SplitMode, Warnings};
 use schism_passes::spec::report::{Lints, ViolationKind};
-use schism_passes::stage1;
+use schism_passes::stage1::{self, ProcessImage};
 use schism_passes::{
-    DeviceImage, DeviceSpec, Formatter, KernelSpec, PanicFunction, Stage1Error, StdBodies,
-    TypeDescription,
+    DeviceImage, DeviceSpec, Formatter, PanicFunction, Stage1Error, StdBodies, TypeDescription,
 };
 
 use crate::aot::{self, Missing};
 use crate::call_map::{CallMap, Origin};
+use crate::collect::Place;
 use crate::kernels::KernelInfo;
 use crate::runtime_items::IS_DEVICE;
 use crate::rustc::{CodegenUnit, CodegenUnitNameBuilder};
@@ -28,11 +31,15 @@ use crate::stdpar::explain;
 use crate::stdpar::refuse::{self, Pipelines};
 use crate::work_products::{self, SavedObject};
 use crate::{
-    collect, diagnostic_text, imports, kernels, runtime_items, spec_constants, std_bodies, times,
+    collect, diagnostic_text, imports, kernels, runtime_items, spec_constants, std_bodies, stdpar,
+    times,
 };
 
 /// The name of the image of a container that has one.
 const IMAGE: &str = "llvm-ir.global";
+
+/// The name of the image whose kernels run in the program's own process.
+const PROCESS_IMAGE: &str = "llvm-ir.process";
 
 /// The environment variable for the division of kernels into images.
 pub(crate) const SPLIT: &str = "SCHISM_DEVICE_CODE_SPLIT";
@@ -60,6 +67,8 @@ struct Unit {
     no_thread_locals: Vec<bool>,
     /// Kernels of pipelines that are left out, by name, and why.
     left_out: Vec<(String, &'static str)>,
+    /// Those of them that are left out of what devices have, but not of what the process has.
+    not_for_devices: Vec<(String, &'static str)>,
 }
 
 /// Findings of the walk for the container, which the passes do not need.
@@ -110,6 +119,10 @@ pub(crate) struct Record {
     pub bytes: Vec<u8>,
     /// Identifies the crate among all crates of a program.
     pub crate_id: String,
+    /// What kernels in the program's process need of it.
+    pub host_symbols: Vec<String>,
+    /// A symbol that each program has.
+    pub everywhere: String,
 }
 
 /// What makes the kernels of a finished container slow, with the data for diagnostics.
@@ -192,10 +205,20 @@ pub(crate) fn make<'tcx>(
     let unit = Unit::lock().take().unwrap_or_default();
     let mut pipelines = Pipelines::among(tcx, &kernels);
     pipelines.refuse(&unit.left_out);
-    let is_left_out = |kernel: &kernels::Kernel<'tcx>| {
-        unit.left_out.iter().any(|(name, _)| *name == kernel.info.name)
+    pipelines.refuse(&unit.not_for_devices);
+    let is_among = |kernel: &kernels::Kernel<'tcx>, left_out: &[(String, &'static str)]| {
+        left_out.iter().any(|(name, _)| *name == kernel.info.name)
     };
-    let kernels: Vec<_> = kernels.into_iter().filter(|kernel| !is_left_out(kernel)).collect();
+    let kernels: Vec<_> =
+        kernels.into_iter().filter(|kernel| !is_among(kernel, &unit.left_out)).collect();
+    let in_process: Vec<KernelInfo> = kernels
+        .iter()
+        .filter(|kernel| stdpar::is_in_process(tcx, kernel.entry.args.type_at(0)))
+        .map(|kernel| kernel.info.clone())
+        .collect();
+    let all: Vec<KernelInfo> = kernels.iter().map(|kernel| kernel.info.clone()).collect();
+    let kernels: Vec<_> =
+        kernels.into_iter().filter(|kernel| !is_among(kernel, &unit.not_for_devices)).collect();
     let exported = exports.iter().map(|export| export.instance);
     let entries: Vec<Instance<'tcx>> =
         kernels.iter().map(|kernel| kernel.entry).chain(exported).collect();
@@ -206,17 +229,8 @@ pub(crate) fn make<'tcx>(
         kernels.iter().chain(&exports).cloned().collect::<Vec<KernelInfo>>()
     };
     let mut spec = DeviceSpec {
-        kernels: kernels
-            .iter()
-            .map(|kernel| KernelSpec {
-                name: kernel.name.clone(),
-                entry: kernel.entry_symbol.clone(),
-                source: kernel.source.clone(),
-                closure_size: kernel.closure.size,
-                closure_align: kernel.closure.align,
-                parameters: kernel.closure.parameters.clone(),
-            })
-            .collect(),
+        kernels: kernels.iter().map(KernelInfo::spec).collect(),
+        shares_module: !in_process.is_empty(),
         panics: unit.panics,
         formatters: unit.formatters,
         types: unit.types,
@@ -251,15 +265,26 @@ pub(crate) fn make<'tcx>(
     // A check reports problems of the plan, too.
     let plan = aot::plan(tcx);
     let aot = if purpose == Purpose::Build { plan } else { aot::Plan::default() };
+    let process_spec = DeviceSpec {
+        kernels: in_process.iter().map(KernelInfo::spec).collect(),
+        in_process: true,
+        ir_constants: spec.ir_constants.clone(),
+        ir_constant_functions: spec.ir_constant_functions.clone(),
+        ..DeviceSpec::default()
+    };
     let crate_id = crate_id(tcx);
+    let everywhere = tcx.lang_items().panic_fmt().map_or_else(String::new, |panic| {
+        tcx.symbol_name(Instance::mono(tcx, panic)).name.to_owned()
+    });
     let dump_to = std::env::var_os("SCHISM_DUMP_STAGE1");
-    let names: Vec<_> = kernels
+    let names: Vec<_> = all
         .iter()
         .map(|kernel| (kernel.located_name(), kernel.dimensions, &kernel.closure.addresses))
         .collect();
-    let mut found =
+    let found =
         Found { spec_constants: unit.spec_constants, no_thread_locals: unit.no_thread_locals };
-    let ingredients = (&spec, names, &found, std_bodies::identity(tcx), aot.ingredients());
+    let ingredients =
+        (&spec, &process_spec, names, &found, std_bodies::identity(tcx), aot.ingredients());
     let keeps = purpose == Purpose::Build && dump_to.is_none() && !explain::is_asked();
     let keep_as = keeps.then(|| work_products::name(tcx, name, &ingredients)).flatten();
     if let Some(object) =
@@ -270,7 +295,7 @@ pub(crate) fn make<'tcx>(
 
     let start = Instant::now();
     // Of pipelines there may be none left.
-    let is_empty = kernels.is_empty() && exports.is_empty();
+    let is_empty = all.is_empty() && exports.is_empty();
     let bitcode = if is_empty { Vec::new() } else { lower(name) };
     note("(lower the device half)", start);
     // Errors of lowering have been reported.
@@ -280,8 +305,18 @@ pub(crate) fn make<'tcx>(
     }
     spec.std_bodies = std_bodies::load(tcx);
     let crate_name = tcx.crate_name(LOCAL_CRATE).to_string();
+    let process = match process_spec.kernels.is_empty() {
+        true => Ok(None),
+        false => on_own_thread(|| shape_in_process(&crate_name, &bitcode, &process_spec)).map(Some),
+    };
+    let half = Half { crate_name: &crate_name, bitcode: &bitcode, all: &all, found: &found };
     let outcome = loop {
-        let outcome = pass(&crate_name, &bitcode, &spec, &kernels, &pipelines, found.clone(), &aot);
+        let process = match &process {
+            Ok(process) => process.as_ref().map(|image| (image, in_process.as_slice())),
+            // Then there are none.
+            Err(_) => None,
+        };
+        let outcome = pass(&half, &spec, &kernels, &pipelines, process, &aot);
         let Err(cause) = &outcome else { break outcome };
         // In descending order, so that what is left keeps its indices.
         let blamed = pipelines.blame(cause, &kernels);
@@ -293,11 +328,15 @@ pub(crate) fn make<'tcx>(
         for &index in blamed.iter().rev() {
             kernels.remove(index);
             spec.kernels.remove(index);
-            if index < found.no_thread_locals.len() {
-                found.no_thread_locals.remove(index);
-            }
         }
     };
+    let process = process.ok().flatten();
+    if process.is_some() {
+        pipelines.run_in_process(in_process.iter().map(|kernel| kernel.name.clone()));
+        let only = in_process.into_iter();
+        let known: Vec<String> = kernels.iter().map(|kernel| kernel.name.clone()).collect();
+        kernels.extend(only.filter(|kernel| !known.contains(&kernel.name)));
+    }
     Some(match outcome {
         Ok((bytes, lints, missing)) => {
             let span_of = |name: &str| {
@@ -315,7 +354,8 @@ pub(crate) fn make<'tcx>(
                 Box::new(Slow { lints, kernels: roots(&kernels), map })
             });
             let keep_as = keep_as.filter(|_| slow.is_none() && missing.is_empty());
-            let record = Record { bytes, crate_id };
+            let host_symbols = process.map(|image| image.host_symbols).unwrap_or_default();
+            let record = Record { bytes, crate_id, host_symbols, everywhere };
             DeviceHalf::Made { record, slow, pipelines, kernels, missing, keep_as }
         }
         Err(cause) => {
@@ -347,48 +387,79 @@ fn note_allocating(cause: &Stage1Failure, bodies: Option<&StdBodies>, map: &mut 
     }
 }
 
-/// Runs the passes, and packs the result. On a thread of its own: a pass that panics is reported as
-/// a defect of schism, not of the compiler.
-fn pass(
+/// What does not change while kernels are taken out.
+struct Half<'a> {
+    crate_name: &'a str,
+    bitcode: &'a [u8],
+    /// The kernels that there are for any device.
+    all: &'a [KernelInfo],
+    found: &'a Found,
+}
+
+/// Runs the passes for the program's process.
+fn shape_in_process(
     crate_name: &str,
     bitcode: &[u8],
     spec: &DeviceSpec,
-    kernels: &[KernelInfo],
-    pipelines: &Pipelines,
-    found: Found,
-    aot: &aot::Plan,
-) -> Result<(Vec<u8>, Lints, Vec<Missing>), Stage1Failure> {
+) -> Result<ProcessImage, Stage1Failure> {
+    let mut cx = context(spec)?;
+    let image = stage1::run_in_process(bitcode, &mut cx);
+    times::print(crate_name, cx.times.as_deref().unwrap_or_default());
+    image.map_err(Stage1Failure::Passes)
+}
+
+fn context(spec: &DeviceSpec) -> Result<PassContext<'_>, Stage1Failure> {
+    let mut cx = PassContext::new(spec);
+    cx.options =
+        pipeline::options(|name| std::env::var(name).ok()).map_err(Stage1Failure::Options)?;
+    cx.times = times::wanted().then(Vec::new);
+    Ok(cx)
+}
+
+/// Runs work on a thread of its own: a pass that panics is reported as a defect of schism, not of
+/// the compiler.
+fn on_own_thread<R: Send>(
+    work: impl FnOnce() -> Result<R, Stage1Failure> + Send,
+) -> Result<R, Stage1Failure> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("schism device half".to_owned());
-        let passes = move || {
-            let mut cx = PassContext::new(spec);
-            cx.options = pipeline::options(|name| std::env::var(name).ok())
-                .map_err(Stage1Failure::Options)?;
-            cx.times = times::wanted().then(Vec::new);
-            // All that there was are pipelines that no device can have; the host half names the
-            // container all the same.
-            let image = if spec.kernels.is_empty() && spec.exports.is_empty() {
-                let lints = Lints::default();
-                Ok(DeviceImage { parts: Vec::new(), kernels: Vec::new(), lints })
-            } else {
-                stage1::run(bitcode, &mut cx)
-            };
-            times::print(crate_name, cx.times.as_deref().unwrap_or_default());
-            let mut image = image.map_err(Stage1Failure::Passes)?;
-            let unfit = pipelines.unfit(&image, kernels);
-            if !unfit.is_empty() {
-                return Err(Stage1Failure::Pipelines(unfit));
-            }
-            let lints = std::mem::take(&mut image.lints);
-            let mut container = container(crate_name.to_owned(), image, kernels, found);
-            let missing = aot.add_to(&mut container).map_err(Stage1Failure::Aot)?;
-            let bytes = container.to_record().map_err(Stage1Failure::Container)?;
-            Ok((bytes, lints, missing))
-        };
         let thread = thread
-            .spawn_scoped(scope, passes)
+            .spawn_scoped(scope, work)
             .expect("the process can start a thread, as rustc itself must");
         thread.join().unwrap_or(Err(Stage1Failure::Panicked))
+    })
+}
+
+/// Runs the passes for devices, and packs the result with that for the process.
+fn pass(
+    half: &Half<'_>,
+    spec: &DeviceSpec,
+    kernels: &[KernelInfo],
+    pipelines: &Pipelines,
+    process: Option<(&ProcessImage, &[KernelInfo])>,
+    aot: &aot::Plan,
+) -> Result<(Vec<u8>, Lints, Vec<Missing>), Stage1Failure> {
+    on_own_thread(|| {
+        let mut cx = context(spec)?;
+        // All that there was are pipelines that no device can have; the host half names the
+        // container all the same.
+        let image = if spec.kernels.is_empty() && spec.exports.is_empty() {
+            let lints = Lints::default();
+            Ok(DeviceImage { parts: Vec::new(), kernels: Vec::new(), lints })
+        } else {
+            stage1::run(half.bitcode, &mut cx)
+        };
+        times::print(half.crate_name, cx.times.as_deref().unwrap_or_default());
+        let mut image = image.map_err(Stage1Failure::Passes)?;
+        let unfit = pipelines.unfit(&image, kernels);
+        if !unfit.is_empty() {
+            return Err(Stage1Failure::Pipelines(unfit));
+        }
+        let lints = std::mem::take(&mut image.lints);
+        let mut container = container(half, image, kernels, process);
+        let missing = aot.add_to(&mut container).map_err(Stage1Failure::Aot)?;
+        let bytes = container.to_record().map_err(Stage1Failure::Container)?;
+        Ok((bytes, lints, missing))
     })
 }
 
@@ -406,18 +477,34 @@ pub(crate) fn codegen_unit<'tcx>(
     let mut kernels = kernels::of_crate(tcx, &runtime);
     let exports = imports::exports(tcx, &runtime);
     let exported = exports.iter().map(|export| export.instance);
-    let reach = |kernels: &[kernels::Kernel<'tcx>]| {
-        collect::reach(tcx, kernels.iter().map(|kernel| kernel.entry).chain(exported.clone()))
+    let reach = |place, kernels: &[kernels::Kernel<'tcx>]| {
+        let entries = kernels.iter().map(|kernel| kernel.entry).chain(exported.clone());
+        collect::reach(tcx, place, entries)
     };
-    let mut reached = reach(&kernels);
+    let mut reached = reach(Place::Device, &kernels);
     let mut left_out = Vec::new();
-    if reached.formats || reached.nests {
+    if reached.nests || reached.asks_pool {
         left_out = refuse::by_what_they_reach(tcx, &kernels);
-        if !left_out.is_empty() {
-            kernels.retain(|kernel| left_out.iter().all(|(name, _)| *name != kernel.info.name));
-            reached = reach(&kernels);
-        }
+        let is_left_out = |name: &str| left_out.iter().any(|(other, _)| other == name);
+        kernels.retain(|kernel| !is_left_out(&kernel.info.name));
     }
+    let no_thread_locals = match left_out.is_empty() {
+        true => std::mem::take(&mut reached.no_thread_locals),
+        false => reach(Place::Device, &kernels).no_thread_locals,
+    };
+    let of_process =
+        |kernel: &kernels::Kernel<'tcx>| stdpar::is_in_process(tcx, kernel.entry.args.type_at(0));
+    let mut items = FxIndexSet::default();
+    if kernels.iter().any(of_process) {
+        items = reach(Place::Process, &kernels).items;
+    }
+    let not_for_devices = refuse::for_devices(tcx, &kernels, reached.formats);
+    let is_left_out = |name: &str| not_for_devices.iter().any(|(other, _)| other == name);
+    kernels.retain(|kernel| !is_left_out(&kernel.info.name));
+    if !left_out.is_empty() || !not_for_devices.is_empty() {
+        reached = reach(Place::Device, &kernels);
+    }
+    items.extend(reached.items.iter().copied());
     let imports = imports::imported(tcx, &runtime, reached.without_body.iter().copied());
     let statics = reached.statics.iter();
     let mut spec_constants: Vec<SpecConstant> =
@@ -429,10 +516,11 @@ pub(crate) fn codegen_unit<'tcx>(
         unit.panics = reached.panics;
         unit.formatters = reached.formatters;
         unit.types = reached.types;
-        unit.no_thread_locals = reached.no_thread_locals;
+        unit.no_thread_locals = no_thread_locals;
         unit.left_out = left_out;
+        unit.not_for_devices = not_for_devices;
     }
-    Some(tcx.arena.alloc(collect::unit(name, &reached.items)))
+    Some(tcx.arena.alloc(collect::unit(name, &items)))
 }
 
 fn unit_name(tcx: TyCtxt<'_>) -> Symbol {
@@ -459,18 +547,19 @@ fn warnings(tcx: TyCtxt<'_>) -> Warnings {
 }
 
 fn container(
-    crate_name: String,
+    half: &Half<'_>,
     image: DeviceImage,
-    kernels: &[KernelInfo],
-    found: Found,
+    of_devices: &[KernelInfo],
+    process: Option<(&ProcessImage, &[KernelInfo])>,
 ) -> Container {
-    let Found { spec_constants, no_thread_locals } = found;
-    let is_read = |constant: &SpecConstant| {
+    let Found { spec_constants, no_thread_locals } = half.found;
+    let is_read = |constant: &&SpecConstant| {
         image.kernels.iter().any(|kernel| kernel.spec_constants.contains(&constant.symbol))
     };
     let spec_constants = spec_constants
-        .into_iter()
+        .iter()
         .filter(is_read)
+        .cloned()
         .map(|constant| schism_hcf::SpecConstant {
             symbol: constant.symbol,
             path: constant.path,
@@ -486,11 +575,19 @@ fn container(
         let part = image.parts.iter().position(|part| part.kernels.contains(&kernel));
         name_of_part(part.expect("every kernel is in a part"))
     };
-    let kernels = kernels
-        .iter()
-        .zip(&image.kernels)
-        .enumerate()
-        .map(|(index, (kernel, shaped))| Kernel {
+    let kernel_of = |(index, kernel): (usize, &KernelInfo)| {
+        let on_devices = of_devices.iter().position(|other| other.name == kernel.name);
+        let in_process = process.and_then(|(image, kernels)| {
+            let at = kernels.iter().position(|other| other.name == kernel.name)?;
+            Some(image.structural_hashes[at])
+        });
+        if on_devices.is_none() && in_process.is_none() {
+            return None;
+        }
+        let nothing = KernelImage::new(&kernel.name);
+        let shaped = on_devices.map_or(&nothing, |at| &image.kernels[at]);
+        let images = in_process.map(|_| PROCESS_IMAGE.to_owned()).into_iter();
+        Some(Kernel {
             name: kernel.name.clone(),
             display_name: kernel.located_name(),
             dimensions: kernel.dimensions,
@@ -503,7 +600,7 @@ fn container(
                 .zip(&kernel.closure.addresses)
                 .map(parameter)
                 .collect(),
-            images: vec![image_of(index)],
+            images: images.chain(on_devices.map(image_of)).collect(),
             can_panic: shaped.can_panic,
             groups: shaped.groups.map(|groups| Groups {
                 local_size: groups.local_size,
@@ -513,10 +610,23 @@ fn container(
             spec_constants: shaped.spec_constants.clone(),
             imports: shaped.imports.clone(),
             capabilities: shaped.capabilities.iter().map(ToString::to_string).collect(),
-            content: shaped.structural_hash,
+            content: match in_process {
+                None => shaped.structural_hash,
+                Some(own) => structural_hash::joined([own, shaped.structural_hash]),
+            },
             no_thread_locals: no_thread_locals.get(index).copied().unwrap_or_default(),
         })
-        .collect();
+    };
+    let kernels = half.all.iter().enumerate().filter_map(kernel_of).collect();
+    let in_process = process.map(|(image, _)| Image {
+        name: PROCESS_IMAGE.to_owned(),
+        format: "llvm-ir".to_owned(),
+        variant: "in-process".to_owned(),
+        code: None,
+        exported_symbols: Vec::new(),
+        imported_symbols: image.host_symbols.clone(),
+        data: image.bitcode.clone(),
+    });
     let images = image.parts.iter().enumerate().map(|(number, part)| Image {
         name: name_of_part(number),
         format: "llvm-ir".to_owned(),
@@ -535,8 +645,8 @@ fn container(
         )
         .to_owned(),
         llvm_version: llvm_version(),
-        crate_name,
-        images: images.collect(),
+        crate_name: half.crate_name.to_owned(),
+        images: in_process.into_iter().chain(images).collect(),
         spec_constants,
         kernels,
     }

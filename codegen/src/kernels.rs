@@ -11,6 +11,8 @@ use rustc_middle::ty::{self, Instance, Ty, TyCtxt, TypeVisitableExt};
 use rustc_span::def_id::DefId;
 use rustc_span::{RemapPathScopeComponents, Span};
 
+use schism_passes::KernelSpec;
+
 use crate::runtime_items::RuntimeItems;
 use crate::rustc::{CodegenUnit, MonoItem};
 use crate::{layout, stdpar};
@@ -45,6 +47,18 @@ pub(crate) struct KernelInfo {
 }
 
 impl KernelInfo {
+    /// What the passes are told of it.
+    pub(crate) fn spec(&self) -> KernelSpec {
+        KernelSpec {
+            name: self.name.clone(),
+            entry: self.entry_symbol.clone(),
+            source: self.source.clone(),
+            closure_size: self.closure.size,
+            closure_align: self.closure.align,
+            parameters: self.closure.parameters.clone(),
+        }
+    }
+
     /// The path of its closure and where that stands, for people who see no span.
     pub(crate) fn located_name(&self) -> String {
         match &self.location {

@@ -21,6 +21,7 @@ use llvm_sys::{LLVMLinkage, LLVMVisibility};
 use rustc_codegen_ssa::CompiledModule;
 use rustc_session::Session;
 use rustc_session::config::OutputFilenames;
+use schism_passes::frontend::import_host_symbols::THREAD_LOCAL;
 
 use crate::device::Record;
 use crate::rustc;
@@ -135,12 +136,13 @@ unsafe fn define(module: LLVMModuleRef, record: &Record) {
         let end = LLVMAddAlias2(module, byte, 0, behind, name.as_ptr());
         LLVMSetVisibility(end, LLVMVisibility::LLVMHiddenVisibility);
 
+        let host = define_host_table(module, record);
         let mut used = vec![container];
         for (section, function, callee, arguments) in [
-            (c".init_array", c"schism.register", c"__schism_hcf_register", 2),
+            (c".init_array", c"schism.register", c"__schism_hcf_register", 3),
             (c".fini_array", c"schism.unregister", c"__schism_hcf_unregister", 1),
         ] {
-            let mut parameters = [pointer, pointer];
+            let mut parameters = [pointer, pointer, pointer];
             let callee_type = LLVMFunctionType(void, parameters.as_mut_ptr(), arguments, 0);
             let callee = LLVMAddFunction(module, callee.as_ptr(), callee_type);
             // A strong reference, so that a linker takes the runtime's definition out of its
@@ -152,7 +154,7 @@ unsafe fn define(module: LLVMModuleRef, record: &Record) {
             let block = LLVMAppendBasicBlockInContext(context, function, c"".as_ptr());
             let builder = LLVMCreateBuilderInContext(context);
             LLVMPositionBuilderAtEnd(builder, block);
-            let mut values = [container, end];
+            let mut values = [container, end, host];
             LLVMBuildCall2(
                 builder,
                 callee_type,
@@ -178,6 +180,63 @@ unsafe fn define(module: LLVMModuleRef, record: &Record) {
         LLVMSetInitializer(global, list);
         LLVMSetLinkage(global, LLVMLinkage::LLVMAppendingLinkage);
         LLVMSetSection(global, c"llvm.metadata".as_ptr());
+    }
+}
+
+/// The table of what kernels in the program's process need of it, in the order in which the container
+/// lists it, with an entry in front that each program has; null if they need nothing.
+///
+/// References are weak: what the linker does not find is null, and a kernel that needs it is none.
+/// Thread-local variables have no address in a table, but a function that returns that of the running
+/// thread's.
+///
+/// # Safety
+/// `module` is live.
+unsafe fn define_host_table(module: LLVMModuleRef, record: &Record) -> LLVMValueRef {
+    // SAFETY: everything is made in the live module and its context; names end with a NUL.
+    unsafe {
+        let context = LLVMGetModuleContext(module);
+        let pointer = LLVMPointerTypeInContext(context, 0);
+        if record.host_symbols.is_empty() {
+            return LLVMConstNull(pointer);
+        }
+        let byte = LLVMInt8TypeInContext(context);
+        let name = |symbol: &str| CString::new(symbol).unwrap_or_default();
+        let weak = |symbol: &str| {
+            let symbol = name(symbol);
+            let known = LLVMGetNamedGlobal(module, symbol.as_ptr());
+            if !known.is_null() {
+                return known;
+            }
+            let global = LLVMAddGlobal(module, byte, symbol.as_ptr());
+            LLVMSetLinkage(global, LLVMLinkage::LLVMExternalWeakLinkage);
+            global
+        };
+        let own_of_thread = |symbol: &str| {
+            let variable = weak(symbol);
+            LLVMSetThreadLocal(variable, 1);
+            let ty = LLVMFunctionType(pointer, std::ptr::null_mut(), 0, 0);
+            let function = LLVMAddFunction(module, c"schism.thread_local".as_ptr(), ty);
+            LLVMSetLinkage(function, LLVMLinkage::LLVMInternalLinkage);
+            let block = LLVMAppendBasicBlockInContext(context, function, c"".as_ptr());
+            let builder = LLVMCreateBuilderInContext(context);
+            LLVMPositionBuilderAtEnd(builder, block);
+            LLVMBuildRet(builder, variable);
+            LLVMDisposeBuilder(builder);
+            function
+        };
+        let entry = |symbol: &String| match symbol.strip_prefix(THREAD_LOCAL) {
+            Some(variable) => own_of_thread(variable),
+            None => weak(symbol),
+        };
+        let mut entries = vec![weak(&record.everywhere)];
+        entries.extend(record.host_symbols.iter().map(entry));
+        let table = LLVMConstArray2(pointer, entries.as_mut_ptr(), entries.len() as u64);
+        let global = LLVMAddGlobal(module, LLVMTypeOf(table), c"schism.host".as_ptr());
+        LLVMSetInitializer(global, table);
+        LLVMSetGlobalConstant(global, 1);
+        LLVMSetLinkage(global, LLVMLinkage::LLVMInternalLinkage);
+        global
     }
 }
 

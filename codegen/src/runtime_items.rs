@@ -18,7 +18,7 @@ pub(crate) const IS_DEVICE: &str = "__schism_is_device";
 pub(crate) struct RuntimeItems {
     /// `fn descriptor<K, const D: usize>() -> *const Descriptor`, one instance for each kernel.
     pub descriptor: DefId,
-    /// `unsafe extern "C" fn device_entry<K, const D: usize>(...)`, which runs one work-item.
+    /// `unsafe extern "C-unwind" fn device_entry<K, const D: usize>(...)`, which runs one work-item.
     pub device_entry: DefId,
     /// `fn is_device() -> bool`.
     pub is_device: DefId,

@@ -91,6 +91,22 @@ pub static STAGE1: &[Step] = &[
     Step::Pass("strip-debug"),
 ];
 
+/// Stage 1 for kernels that run in the program's process: they unwind as the host half does, and what
+/// is not theirs is the host's. So nothing is lowered or refused.
+pub static STAGE1_IN_PROCESS: &[Step] = &[
+    Step::Pass("strip-instrumentation"),
+    Step::Pass("import-host-symbols"),
+    Step::Pass("strip-host-attributes"),
+    Step::Pass("mark-convergent"),
+    Step::Pass("lower-unroll-markers"),
+    Step::Pass("fold-ir-constants"),
+    Step::Pass("outline-kernels"),
+    Step::Pass("kernel-reachability"),
+    Step::Pass("lower-scoped-atomics"),
+    Step::Pass("simplify"),
+    Step::Pass("strip-debug"),
+];
+
 /// Brings together what a condition decides twice, such as an iterator's `next` and the loop around
 /// it. Nothing becomes a `select` before jumps are threaded: whether an iterator's pointer is null
 /// is known on each path, and not where two meet. So this stands before [`BOUNDS`], whose
@@ -360,8 +376,14 @@ pub static AMDGCN: &[Step] = &[
 ];
 
 /// The pipelines, by name.
-pub static PIPELINES: &[(&str, &[Step])] =
-    &[("stage1", STAGE1), ("cpu", CPU), ("ptx", PTX), ("spirv", SPIRV), ("amdgcn", AMDGCN)];
+pub static PIPELINES: &[(&str, &[Step])] = &[
+    ("stage1", STAGE1),
+    ("stage1-in-process", STAGE1_IN_PROCESS),
+    ("cpu", CPU),
+    ("ptx", PTX),
+    ("spirv", SPIRV),
+    ("amdgcn", AMDGCN),
+];
 
 impl Step {
     /// The step's name; that of steps under a condition is empty.

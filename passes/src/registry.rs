@@ -25,10 +25,10 @@ use crate::check::{capabilities, device_check, exports, performance_lints, recur
 use crate::cpu::{forward_group_memory, lower_group_updates, split_at_barriers, unique_backedges};
 use crate::frontend::{
     allocate_local_memory, declare_spec_constants, fold_ir_constants, freeze_initialisers,
-    inline_refused, kernel_reachability, launch_offset, link_std_bodies, lower_allocation,
-    lower_copy_markers, lower_formatters, lower_panics, lower_scoped_atomics, lower_unroll_markers,
-    lower_unwind, mark_convergent, outline_kernels, simplify, split_images, strip_host_attributes,
-    strip_instrumentation,
+    import_host_symbols, inline_refused, kernel_reachability, launch_offset, link_std_bodies,
+    lower_allocation, lower_copy_markers, lower_formatters, lower_panics, lower_scoped_atomics,
+    lower_unroll_markers, lower_unwind, mark_convergent, outline_kernels, simplify, split_images,
+    strip_host_attributes, strip_instrumentation,
 };
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, disable_runtime_unrolling,
@@ -54,7 +54,8 @@ use crate::vectorize::{self, expand_copies, split_clamps};
 pub static PASSES: &[Pass] = &[
     // frontend
     pass("strip-instrumentation", "removes what an instrumented build adds to code: counters, sanitizer checks, sleds", |module, _| Ok(strip_instrumentation::run(module))),
-    pass("strip-host-attributes", "removes attributes that only mean something to the host's code generator", |module, _| Ok(strip_host_attributes::run(module))),
+    pass("strip-host-attributes", "removes attributes that only mean something to the host's code generator", |module, cx| Ok(strip_host_attributes::run(module, cx.spec.in_process))),
+    pass("import-host-symbols", "makes statics, thread-local variables and assembly functions those of the host", |module, _| Ok(import_host_symbols::run(module))),
     pass("mark-convergent", "marks calls that may reach a barrier as convergent", |module, _| Ok(mark_convergent::run(module))),
     pass("lower-unroll-markers", "turns markers of `schism::unroll` into metadata of the loops around them", |module, _| Ok(lower_unroll_markers::run(module))),
     pass("declare-spec-constants", "turns specialization constants into bytes that stay open until stage 2", |module, cx| Ok(declare_spec_constants::run(module, &cx.spec.spec_constants))),

@@ -3,15 +3,16 @@
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
-use schism_llvm::IntoValue;
+use schism_llvm::{AsModule, IntoValue};
 use thiserror::Error;
 
 use crate::analysis::call_sites;
 use crate::analysis::structural_hash::{self, ModuleText};
-use crate::frontend::{line_tables, split_images};
+use crate::frontend::{import_host_symbols, kernel_reachability, line_tables, split_images};
 use crate::pass::{PassContext, PassError};
 use crate::pipeline::{self, PipelineError};
-use crate::spec::image::KernelImage;
+use crate::spec::device::DeviceSpec;
+use crate::spec::image::{KernelImage, StructuralHash};
 use crate::spec::report::{Lints, Report};
 
 /// A finished device module.
@@ -77,6 +78,10 @@ pub fn run(bitcode: &[u8], cx: &mut PassContext<'_>) -> Result<DeviceImage, Stag
         // Reports read the module again; without them it only makes each pass slower.
         module.strip_debug_info();
     }
+    if cx.spec.shares_module {
+        leave_to_others(&module, cx.spec)
+            .map_err(|message| failed("kernel-reachability", message))?;
+    }
     cx.note("(read the module)", start);
     if let Err(error) = shape(&module, cx) {
         return Err(match error {
@@ -117,6 +122,58 @@ pub fn run(bitcode: &[u8], cx: &mut PassContext<'_>) -> Result<DeviceImage, Stag
     }
     cx.note("(split and write the module)", start);
     Ok(DeviceImage { parts, kernels: cx.kernels.clone(), lints: cx.lints.clone() })
+}
+
+/// Removes kernels that are not listed, and what only these reach. Functions that format have bodies
+/// for them; for those that are listed they are only declared.
+fn leave_to_others(module: &Module<'_>, spec: &DeviceSpec) -> Result<(), String> {
+    let entries = spec.kernels.iter().map(|kernel| kernel.entry.as_str());
+    let roots = entries.chain(spec.exports.iter().map(String::as_str)).collect();
+    for formatter in &spec.formatters {
+        let function = module.handle().function(&formatter.symbol);
+        if let Some(function) = function.filter(|function| !function.is_declaration()) {
+            import_host_symbols::declare(module.handle(), function);
+        }
+    }
+    kernel_reachability::run(module, &roots)
+}
+
+/// The kernels of a device module that run in the program's own process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessImage {
+    /// LLVM bitcode.
+    pub bitcode: Vec<u8>,
+    /// What they need of the host, sorted: see [`import_host_symbols`].
+    pub host_symbols: Vec<String>,
+    /// What each kernel is, in the order of the specification.
+    pub structural_hashes: Vec<Option<StructuralHash>>,
+}
+
+/// Shapes the kernels of a device module that run in the program's own process.
+///
+/// # Errors
+/// See [`Stage1Error`].
+pub fn run_in_process(
+    bitcode: &[u8],
+    cx: &mut PassContext<'_>,
+) -> Result<ProcessImage, Stage1Error> {
+    let context = Context::create();
+    let buffer = MemoryBuffer::create_from_memory_range_copy(bitcode, "device");
+    let module = Module::parse_bitcode_from_buffer(&buffer, &context)
+        .map_err(|message| Stage1Error::Parse(message.to_string()))?;
+    call_sites::untag(&module);
+    module.strip_debug_info();
+    pipeline::run(&module, pipeline::STAGE1_IN_PROCESS, cx)?;
+    module.set_source_file_name("device");
+    module.set_name("device");
+    let text = structural_hash::text(&module);
+    let parsed = ModuleText::of(&text, &[]);
+    let hash = |kernel: &KernelImage| parsed.of_kernel([kernel.name.as_str()]);
+    Ok(ProcessImage {
+        bitcode: module.write_bitcode_to_memory().as_slice().to_vec(),
+        host_symbols: import_host_symbols::imports(&module),
+        structural_hashes: cx.kernels.iter().map(hash).collect(),
+    })
 }
 
 /// What LLVM says of work that is no pass of the table.

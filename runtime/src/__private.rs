@@ -17,6 +17,7 @@ pub use crate::kernel::spec_const::SpecConst;
 pub use crate::kernel::specialized::Specialized;
 pub use crate::kernel::unroll::independent_iterations;
 pub use crate::launch::desc::HostThreads;
+pub use crate::launch::failure::Hook;
 
 /// Prints a message; `dprint!` expands to this.
 #[inline(always)]

@@ -4,10 +4,13 @@
 //! its cause, so causes are not a `source` of the error, whose text would be printed twice; the
 //! exception is the error of a device's driver, which programs may want to inspect.
 
+use std::any::Any;
 use std::fmt;
 use std::path::PathBuf;
 
 use schism_hcf::HcfError;
+
+use crate::launch::failure::Payload;
 
 /// Any error of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -591,6 +594,17 @@ pub enum ImageError {
         /// The images' names, separated by commas.
         available: String,
     },
+    /// The kernel is for the program's own process: it uses what only that has.
+    #[error(
+        "it uses what only the program's own process has, such as its statics, locks or allocator"
+    )]
+    OnlyInProcess,
+    /// The program does not know its own symbols.
+    #[error(
+        "the program was linked without the symbols that it needs, as link-time optimisation does; \
+         build it without `lto`"
+    )]
+    HostSymbols,
     /// The kernel needs a capability that the device lacks.
     #[error(
         "it needs {what}, which this device does not have; use other types in it, or launch it on the device `cpu`"
@@ -680,6 +694,8 @@ impl ImageError {
             | Self::Mismatch { .. }
             | Self::NoKernel
             | Self::NoImage { .. }
+            | Self::OnlyInProcess
+            | Self::HostSymbols
             | Self::Lacks { .. }
             | Self::AmbiguousConstant { .. } => false,
             // A library that is loaded or unloaded later changes the exports.
@@ -738,6 +754,17 @@ pub struct KernelPanic {
     pub work_item: Option<Vec<usize>>,
     /// Its place in its work-group, if it was launched with groups.
     pub local_id: Option<Vec<usize>>,
+    pub(crate) payload: Payload,
+}
+
+impl KernelPanic {
+    /// The payload, as [`std::panic::catch_unwind`] returns it, for
+    /// [`resume_unwind`](std::panic::resume_unwind). There is one where kernels unwind (see
+    /// [Panics](crate#panics)), and only the first call returns it.
+    #[must_use]
+    pub fn take_payload(&self) -> Option<Box<dyn Any + Send>> {
+        self.payload.take()
+    }
 }
 
 /// As the standard library prints a panic, then the work-item and the device:

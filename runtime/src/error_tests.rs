@@ -190,6 +190,7 @@ fn launches() {
         location: Some(text("src/main.rs:7:21")),
         work_item: Some(vec![2, 7]),
         local_id: Some(vec![0, 3]),
+        payload: Default::default(),
     };
     let cases = vec![
         (

@@ -78,13 +78,16 @@ fn in_words(ty: Ty<'_>) -> String {
 /// Prints a note for each pipeline that became a kernel, and for each that did not, with why.
 pub(crate) fn tell<'p>(
     sess: &Session,
-    became: impl Iterator<Item = &'p Place>,
+    became: impl Iterator<Item = (&'p Place, Option<&'p str>)>,
     refused: impl Iterator<Item = (&'p Place, &'p String)>,
 ) {
     let mut told: HashSet<Span> = HashSet::new();
-    for place in became {
+    for (place, only_in_process) in became {
         if place.closure.is_none_or(|span| told.insert(span)) {
-            note(sess, place, "becomes a kernel");
+            match only_in_process {
+                None => note(sess, place, "becomes a kernel"),
+                Some(why) => note(sess, place, &format!("becomes a kernel on `cpu` only: {why}")),
+            }
         }
     }
     // `collect` has a second way with the same closure, for iterators without a length, which never
@@ -98,7 +101,7 @@ pub(crate) fn tell<'p>(
 
 /// Prints a note for each pipeline that types exclude, if the build asks for it.
 pub(crate) fn tell_types(tcx: TyCtxt<'_>, runtime: &[RuntimeItems]) {
-    const WHY: &str = "its values may hold functions, and those of a kernel are not the host's";
+    const WHY: &str = "it has no kernel";
     const SORT: &str =
         "its elements are dropped, may hold functions, or may change while they are compared";
     if !is_asked() {

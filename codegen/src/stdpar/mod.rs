@@ -20,6 +20,7 @@ pub(crate) mod heap;
 pub(crate) mod inject;
 pub(crate) mod refuse;
 mod sorts;
+mod statics;
 
 use std::sync::{Mutex, OnceLock};
 
@@ -55,6 +56,9 @@ const SEARCHES_IN_ORDER: &str = "find_first_last";
 /// The crate whose pipelines these are.
 const RAYON: &str = "rayon";
 
+/// The crate with the threads that run them.
+const POOL: &str = "rayon_core";
+
 type Resolved<'tcx> = Result<Option<Instance<'tcx>>, ErrorGuaranteed>;
 type Provider = for<'tcx> fn(
     TyCtxt<'tcx>,
@@ -66,6 +70,7 @@ static RESOLVE: OnceLock<Provider> = OnceLock::new();
 
 /// Puts ours in front.
 pub(crate) fn provide(providers: &mut Providers) {
+    statics::provide(providers);
     RESOLVE.get_or_init(|| providers.queries.resolve_instance_raw);
     providers.queries.resolve_instance_raw = |tcx, mut key| {
         let (function, args) = key.value;
@@ -190,6 +195,11 @@ pub(crate) fn is_in_sight(tcx: TyCtxt<'_>) -> bool {
     known(tcx, |known| !known.bridges.is_empty())
 }
 
+/// Whether a thread-local variable says which of rayon's threads this is. A kernel runs on others.
+pub(crate) fn is_of_pool(tcx: TyCtxt<'_>, variable: DefId) -> bool {
+    tcx.crate_name(variable.krate).as_str() == POOL
+}
+
 /// Whether only the host runs a function, so that kernels do without its body.
 pub(crate) fn is_for_host_only(tcx: TyCtxt<'_>, function: DefId) -> bool {
     !function.is_local()
@@ -200,10 +210,10 @@ pub(crate) fn is_for_host_only(tcx: TyCtxt<'_>, function: DefId) -> bool {
         })
 }
 
-/// Notes what the crate depends on besides its sources, if it sees rayon.
+/// Notes what the crate depends on besides its sources, if it sees rayon or has statics.
 pub(crate) fn track(tcx: TyCtxt<'_>) {
     let rayon = Symbol::intern(RAYON);
-    if tcx.crates(()).iter().any(|&krate| tcx.crate_name(krate) == rayon) {
+    if tcx.crates(()).iter().any(|&krate| tcx.crate_name(krate) == rayon) || statics::are_in(tcx) {
         for name in [inject::MODE, inject::LIBRARY] {
             track::variable(tcx.sess, name);
         }
@@ -233,13 +243,26 @@ pub(crate) fn is_pipeline<'tcx>(tcx: TyCtxt<'tcx>, entry: Instance<'tcx>) -> boo
     pipeline_of(tcx, entry.args.type_at(0)).is_some()
 }
 
-/// Whether something can be a kernel as far as types tell. A pipeline cannot whose values may hold
-/// functions, alone or in a table of methods: those of a kernel are not the host's.
-pub(crate) fn may_be_kernel<'tcx>(tcx: TyCtxt<'tcx>, marker: Instance<'tcx>) -> bool {
-    let kernel = marker.args.type_at(0);
+/// Whether a kernel runs in the program's own process, on the device `cpu`: one of a pipeline that is
+/// cut into pieces on the host.
+pub(crate) fn is_in_process<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    pipeline_of(tcx, kernel).is_some() && !is_copied(tcx, kernel)
+}
+
+/// Whether a kernel can be one for devices with code of their own, as far as types tell. A pipeline
+/// cannot whose values may hold functions, alone or in a table of methods: those of a device are not
+/// the host's.
+pub(crate) fn may_be_for_devices<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
     let Some(args) = pipeline_of(tcx, kernel) else { return true };
     let mut types = Types { tcx, seen: FxHashSet::default(), left: MOST_TYPES };
     args.types().all(|ty| types.are_data(ty))
+}
+
+/// Whether something can be a kernel as far as types tell.
+pub(crate) fn may_be_kernel<'tcx>(tcx: TyCtxt<'tcx>, marker: Instance<'tcx>) -> bool {
+    let kernel = marker.args.type_at(0);
+    let Some(args) = pipeline_of(tcx, kernel) else { return true };
+    (is_in_process(tcx, kernel) || may_be_for_devices(tcx, kernel))
         // Of those that run pieces, there is one.
         && is_form_of_pipeline(tcx, kernel)
         && (!is_copied(tcx, kernel)

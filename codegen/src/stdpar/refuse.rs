@@ -12,12 +12,12 @@ use schism_passes::spec::image::{Capability, KernelImage};
 use schism_passes::spec::report::{Report, Use, ViolationKind};
 
 use crate::call_paths;
-use crate::collect;
+use crate::collect::{self, Place};
 use crate::device::Stage1Failure;
 use crate::diagnostic_text;
 use crate::kernels::{Kernel, KernelInfo};
 use crate::stdpar;
-use crate::stdpar::explain::{self, Place};
+use crate::stdpar::explain;
 
 /// Why a kernel is taken out by [`Pipelines::unfit`].
 const UNFIT: &str =
@@ -27,10 +27,12 @@ const UNFIT: &str =
 #[derive(Debug, Default)]
 pub(crate) struct Pipelines {
     /// The kernels that are made of pipelines, by name, with their places if these are to be told.
-    pipelines: HashMap<String, Option<Place>>,
+    pipelines: HashMap<String, Option<explain::Place>>,
     /// The names of those that use the program's allocator, as kernels on the host can.
     allocating: BTreeSet<String>,
-    /// The names of those that are taken out, and why.
+    /// The names of those that there are for the program's process.
+    in_process: BTreeSet<String>,
+    /// The names of those that no other device has, and why.
     refused: Vec<(String, String)>,
 }
 
@@ -43,7 +45,10 @@ impl Pipelines {
             explain::is_asked() && !stdpar::is_secondary(tcx, kernel.entry.args.type_at(0))
         };
         let place = |kernel: &Kernel<'tcx>| {
-            (kernel.info.name.clone(), is_told(kernel).then(|| Place::of(tcx, kernel.entry)))
+            (
+                kernel.info.name.clone(),
+                is_told(kernel).then(|| explain::Place::of(tcx, kernel.entry)),
+            )
         };
         Self { pipelines: pipelines.map(place).collect(), ..Self::default() }
     }
@@ -57,6 +62,11 @@ impl Pipelines {
     pub(crate) fn refuse(&mut self, kernels: &[(String, &'static str)]) {
         let refused = kernels.iter().map(|(name, why)| (name.clone(), (*why).to_owned()));
         self.refused.extend(refused);
+    }
+
+    /// Notes which kernels there are for the program's process.
+    pub(crate) fn run_in_process(&mut self, kernels: impl Iterator<Item = String>) {
+        self.in_process.extend(kernels);
     }
 
     /// Whether all of these kernels are made of pipelines.
@@ -178,35 +188,66 @@ impl Pipelines {
     /// Prints a note for each pipeline at its place, if the build asks for it.
     pub(crate) fn explain(&self, sess: &Session, kernels: &[KernelInfo]) {
         let of = |name: &str| self.pipelines.get(name)?.as_ref();
-        let became = kernels.iter().filter_map(|kernel| of(&kernel.name));
-        let refused = self.refused.iter().filter_map(|(name, why)| Some((of(name)?, why)));
+        let why: HashMap<&str, &str> =
+            self.refused.iter().map(|(name, why)| (name.as_str(), why.as_str())).collect();
+        let became = kernels
+            .iter()
+            .filter_map(|kernel| Some((of(&kernel.name)?, why.get(kernel.name.as_str()).copied())));
+        let refused = self.refused.iter().filter(|(name, _)| !self.in_process.contains(name));
+        let refused = refused.filter_map(|(name, why)| Some((of(name)?, why)));
         explain::tell(sess, became, refused);
     }
 }
 
-/// The kernels of pipelines that are taken out before anything is lowered, by name, and why. One
-/// that formats allocates, or writes somewhere, and would have all others format in their panics.
-/// One with a pipeline in it would run that as a loop, which may never end where rayon finds
-/// something in another part of it.
+/// The kernels of pipelines that are taken out before anything is lowered, by name, and why. One with
+/// a pipeline in it would run that as a loop, which may never end where rayon finds something in
+/// another part of it.
 pub(crate) fn by_what_they_reach<'tcx>(
     tcx: TyCtxt<'tcx>,
     kernels: &[Kernel<'tcx>],
 ) -> Vec<(String, &'static str)> {
-    let pipelines = kernels.iter().filter(|kernel| stdpar::is_pipeline(tcx, kernel.entry));
-    let refused = pipelines.filter_map(|kernel| {
+    let why = |kernel: &Kernel<'tcx>| {
         if stdpar::is_search_in_order(tcx, kernel.entry.args.type_at(0)) {
-            let why =
-                "it looks for the first or the last item, and rayon splits it until that is found";
-            return Some((kernel.info.name.clone(), why));
+            return Some(
+                "it looks for the first or the last item, and rayon splits it until that is found",
+            );
         }
-        let why = match collect::formats_and_nests(tcx, kernel.entry) {
-            (_, true) => "there is another parallel iterator in it, which may be a kernel",
-            (true, false) => "it formats",
-            (false, false) => return None,
-        };
-        Some((kernel.info.name.clone(), why))
-    });
-    refused.collect()
+        let reached = collect::reach(tcx, Place::Device, std::iter::once(kernel.entry));
+        match (reached.nests, reached.asks_pool) {
+            (true, _) => Some("there is another parallel iterator in it, which may be a kernel"),
+            (false, true) => Some("it asks which of rayon's threads runs it"),
+            (false, false) => None,
+        }
+    };
+    refused(tcx, kernels, why)
+}
+
+/// The kernels of pipelines that no device with code of its own can have, by name, and why; `formats`
+/// is whether one of them formats. Such a kernel allocates, or writes somewhere, and would have all
+/// others format in their panics.
+pub(crate) fn for_devices<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    kernels: &[Kernel<'tcx>],
+    formats: bool,
+) -> Vec<(String, &'static str)> {
+    let why = |kernel: &Kernel<'tcx>| {
+        if !stdpar::may_be_for_devices(tcx, kernel.entry.args.type_at(0)) {
+            return Some("its values may hold functions, and those of a device are not the host's");
+        }
+        let reached = || collect::reach(tcx, Place::Device, std::iter::once(kernel.entry)).formats;
+        (formats && reached()).then_some("it formats")
+    };
+    refused(tcx, kernels, why)
+}
+
+/// Kernels of pipelines that are taken out for a reason.
+fn refused<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    kernels: &[Kernel<'tcx>],
+    why: impl Fn(&Kernel<'tcx>) -> Option<&'static str>,
+) -> Vec<(String, &'static str)> {
+    let pipelines = kernels.iter().filter(|kernel| stdpar::is_pipeline(tcx, kernel.entry));
+    pipelines.filter_map(|kernel| Some((kernel.info.name.clone(), why(kernel)?))).collect()
 }
 
 /// The kernels from which uses are reached, by their names.

@@ -8,8 +8,8 @@ use llvm_sys::target::{LLVMCopyStringRepOfTargetData, LLVMDisposeTargetData};
 use llvm_sys::target_machine::{
     LLVMCodeGenFileType, LLVMCodeGenOptLevel, LLVMCodeModel, LLVMCreateTargetDataLayout,
     LLVMCreateTargetMachine, LLVMDisposeTargetMachine, LLVMGetHostCPUFeatures, LLVMGetHostCPUName,
-    LLVMGetTargetFromTriple, LLVMRelocMode, LLVMTargetMachineEmitToMemoryBuffer,
-    LLVMTargetMachineRef,
+    LLVMGetTargetFromTriple, LLVMGetTargetMachineFeatureString, LLVMRelocMode,
+    LLVMTargetMachineEmitToMemoryBuffer, LLVMTargetMachineRef,
 };
 
 use crate::{AsModule, bytes, take_message};
@@ -94,6 +94,12 @@ impl Machine {
     /// What LLVM inlines for the machine; `None` if that is left to it.
     pub fn inline_threshold(&self) -> Option<i32> {
         self.inline_threshold
+    }
+
+    /// The processor's features in LLVM's form: `+avx2,-avx512f`.
+    pub fn features(&self) -> String {
+        // SAFETY: the machine is live, and LLVM's answer is a text that is ours.
+        unsafe { take_message(LLVMGetTargetMachineFeatureString(self.raw)) }
     }
 
     /// The triple.

@@ -51,6 +51,18 @@ enum Piece<'t> {
     Reference(&'t str),
 }
 
+/// The hash of a kernel that is in several modules, of its hash in each; `None` if it has no hash in
+/// one of those that it is in.
+pub fn joined(hashes: [Option<StructuralHash>; 2]) -> Option<StructuralHash> {
+    let [first, second] = hashes;
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(PURPOSE.as_bytes()).update(&first?);
+    if let Some(second) = second {
+        hasher.update(&second);
+    }
+    Some(*hasher.finalize().as_bytes())
+}
+
 /// The text of a module, for [`ModuleText`].
 pub fn text(module: &Module<'_>) -> String {
     module.print_to_string().to_string()

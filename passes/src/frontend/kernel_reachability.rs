@@ -47,8 +47,11 @@ pub fn run(module: &Module<'_>, kernels: &HashSet<&str>) -> Result<(), String> {
         if name == "llvm.used" || name == "llvm.compiler.used" || name.starts_with("llvm.global") {
             // What the host's linker must keep says nothing about what a kernel reaches.
             lists.push(value);
-        } else if !value.is_declaration() && !value.is_externally_initialized() {
-            // A specialization constant keeps its name for stage 2.
+        } else if !value.is_declaration()
+            && !value.is_externally_initialized()
+            && value.linkage() != schism_llvm::Linkage::AvailableExternally
+        {
+            // A specialization constant keeps its name for stage 2, and so does what is the host's.
             value.set_linkage(Linkage::Internal);
             value.set_visibility(Visibility::Default);
             value.remove_comdat();

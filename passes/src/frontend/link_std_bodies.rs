@@ -87,7 +87,7 @@ pub fn run(
         release(held);
     }
     strip_instrumentation::run(module);
-    strip_host_attributes::run(module);
+    strip_host_attributes::run(module, false);
     mark_convergent::run(module);
     lower_unwind::run(module).map_err(ImportError::Pass)?;
     lower_formatters::run(module, &index.special.formatters, &index.special.types);

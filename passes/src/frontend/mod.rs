@@ -5,6 +5,7 @@ pub mod constant_body;
 pub mod declare_spec_constants;
 pub mod fold_ir_constants;
 pub mod freeze_initialisers;
+pub mod import_host_symbols;
 pub mod inline_refused;
 pub mod kernel_reachability;
 pub mod launch_offset;

@@ -48,14 +48,22 @@ const INACCESSIBLE_MEMORY: u64 = 3 << 2;
 /// Hints to the host's CPU that a loop waits: no operands that matter, no result.
 const HINTS: [&str; 3] = ["llvm.x86.sse2.pause", "llvm.aarch64.hint", "llvm.arm.hint"];
 
-/// Runs the pass over every function of the module.
-pub fn run(module: &Module<'_>) {
+/// Runs the pass over every function of the module. Code for the program's own process (`in_process`)
+/// keeps what a function needs of the processor, calls of rare code, and the processor's own hints.
+pub fn run(module: &Module<'_>, in_process: bool) {
     for function in module.get_functions() {
+        let is_rare = in_process && function.value().has_function_attribute("cold");
         for name in ENUM_ATTRIBUTES {
+            if name == "noinline" && is_rare {
+                continue;
+            }
             let kind = inkwell::attributes::Attribute::get_named_enum_kind_id(name);
             function.remove_enum_attribute(AttributeLoc::Function, kind);
         }
         for name in STRING_ATTRIBUTES {
+            if name == "target-features" && in_process {
+                continue;
+            }
             function.remove_string_attribute(AttributeLoc::Function, name);
         }
     }
@@ -66,7 +74,7 @@ pub fn run(module: &Module<'_>) {
             instruction.remove_call_enum_attribute(FUNCTION_INDEX, kind);
         }
     }
-    for name in HINTS {
+    for name in HINTS.into_iter().filter(|_| !in_process) {
         let Some(hint) = module.get_function(name) else { continue };
         for user in hint.value().users() {
             if user.opcode() == Some(Opcode::Call) {

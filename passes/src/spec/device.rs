@@ -46,6 +46,10 @@ pub struct DeviceSpec {
     pub lines: bool,
     /// Which costs to look for.
     pub warnings: Warnings,
+    /// The module has kernels that are not listed here, and what they reach.
+    pub shares_module: bool,
+    /// The kernels run in the program's own process, and nowhere else.
+    pub in_process: bool,
     /// Kernels, by name, that work in the program's own memory.
     pub host_memory: Vec<String>,
     /// Kernels, by name, that may use the program's allocator.

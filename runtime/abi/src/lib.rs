@@ -285,6 +285,10 @@ pub const FLAG_PORTABLE_MATH: u32 = 16;
 /// request are ignored.
 pub const FLAG_OPEN_CONSTANTS: u32 = 32;
 
+/// For the CPU only: the image is for the process that runs the code. Kernels unwind, and what the
+/// image declares is the host's.
+pub const FLAG_IN_PROCESS: u32 = 64;
+
 /// The value of a specialization constant.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -362,8 +366,9 @@ pub const CPU_WHOLE_GROUP: u32 = 8;
 /// `closure` points to the closure's bytes (of the size and alignment in the request) and is not
 /// written during the call; every pointer in it is valid for what the kernel does with it; `chunk`
 /// is as [`CpuChunk`] says; `panic` can be written. The kernel's work-items do not race: two of
-/// them access the same memory only atomically, or only to read it.
-pub type CpuEntry = unsafe extern "C" fn(
+/// them access the same memory only atomically, or only to read it. Code for [`FLAG_IN_PROCESS`] may
+/// unwind, and `panic` is then as it was.
+pub type CpuEntry = unsafe extern "C-unwind" fn(
     closure: *const u8,
     chunk: *const CpuChunk,
     panic: *mut PanicRecord,

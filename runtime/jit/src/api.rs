@@ -7,9 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use schism_jit_abi::{
-    ABI_VERSION, Bytes, CpuObject, CpuRequest, FLAG_BASE, FLAG_FINITE_MATH, FLAG_OFFSET,
-    FLAG_OPEN_CONSTANTS, FLAG_PORTABLE_MATH, FLAG_RELAXED_MATH, GpuKernel, GpuRequest, JitApi, OK,
-    TARGET_AMDGCN, TARGET_AMDGCN_ASSEMBLY, TARGET_PTX, TARGET_SPIRV, Text,
+    ABI_VERSION, Bytes, CpuObject, CpuRequest, FLAG_BASE, FLAG_FINITE_MATH, FLAG_IN_PROCESS,
+    FLAG_OFFSET, FLAG_OPEN_CONSTANTS, FLAG_PORTABLE_MATH, FLAG_RELAXED_MATH, GpuKernel, GpuRequest,
+    JitApi, OK, TARGET_AMDGCN, TARGET_AMDGCN_ASSEMBLY, TARGET_PTX, TARGET_SPIRV, Text,
 };
 use schism_passes::spec::options::FastMath;
 
@@ -253,7 +253,8 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
         | FLAG_RELAXED_MATH
         | FLAG_FINITE_MATH
         | FLAG_PORTABLE_MATH
-        | FLAG_OPEN_CONSTANTS;
+        | FLAG_OPEN_CONSTANTS
+        | FLAG_IN_PROCESS;
     if request.flags & !KNOWN != 0 {
         return Err(invalid("unknown flags"));
     }
@@ -305,6 +306,7 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
         portable_math: has(FLAG_PORTABLE_MATH),
         constants,
         open_constants: has(FLAG_OPEN_CONSTANTS),
+        in_process: has(FLAG_IN_PROCESS),
         cpu: String::from_utf8(cpu.to_vec())
             .map_err(|_| invalid("a processor that is not UTF-8"))?,
         values,

@@ -14,7 +14,9 @@ use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Par
 use crate::kinds::{TypeKind, param_kinds, return_kind};
 use crate::module::Module;
 use crate::{JitError, Request};
-use schism_llvm::{AsModule, Attribute, Context, Machine, Opcode, Type, Value, enum_kind};
+use schism_llvm::{
+    AsModule, Attribute, Context, FUNCTION_INDEX, Linkage, Machine, Opcode, Type, Value, enum_kind,
+};
 
 /// The kernel's name in the module from here on, so that text around it need not quote names.
 pub const KERNEL: &str = "schism.kernel";
@@ -87,13 +89,20 @@ pub fn load<'c>(
         return Err(unsupported(format!("the thread-local variable `{}`", global.name())));
     }
     for function in module.functions() {
-        if !function.is_declaration() {
+        if function.is_declaration() {
+            continue;
+        }
+        if request.in_process {
+            normalise_features(function, machine);
+        } else {
             check_unwinding(function)?;
             normalise(function);
         }
     }
     // Whatever the image says about it: stores before a panic are visible afterwards.
-    module.infer_unwinding();
+    if !request.in_process {
+        module.infer_unwinding();
+    }
     Ok(module)
 }
 
@@ -361,7 +370,7 @@ fn check_builtins(module: &Module<'_>) -> Result<(), JitError> {
 fn internalise(module: &Module<'_>) {
     let globals = module.globals().into_iter().chain(module.functions());
     for global in globals.chain(module.aliases()) {
-        if !global.is_declaration() {
+        if !global.is_declaration() && global.linkage() != Linkage::AvailableExternally {
             global.set_internal();
         }
     }
@@ -382,6 +391,22 @@ fn check_unwinding(function: Value) -> Result<(), JitError> {
         return Err(JitError::InvalidImage(format!("`{}` unwinds", function.name())));
     }
     Ok(())
+}
+
+/// As [`normalise`], for functions that may only be called on some processors. What the machine has
+/// anyway is no feature of the function's; all others it keeps, since it is not called here, but
+/// code is generated for it.
+fn normalise_features(function: Value, machine: &Machine) {
+    const FEATURES: &str = "target-features";
+    let features = function.string_attribute(FUNCTION_INDEX, FEATURES);
+    let features = features.and_then(Attribute::string_value).unwrap_or_default();
+    normalise(function);
+    let has = machine.features();
+    let has = |feature: &str| has.split(',').any(|known| known == feature);
+    if !features.is_empty() && !features.split(',').all(has) {
+        function.add_string_attribute(FEATURES, &features);
+        function.add_function_attribute("noinline", 0);
+    }
 }
 
 /// Removes attributes that would compile a function for another machine than the requested one.

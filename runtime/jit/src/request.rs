@@ -32,6 +32,9 @@ pub struct Request {
     pub constants: Vec<(String, Vec<u8>)>,
     /// Whether the values of these constants are open.
     pub open_constants: bool,
+    /// On the CPU, whether the image is for the process that runs the code: kernels unwind, and what
+    /// the image declares is the host's.
+    pub in_process: bool,
     /// The processor to compile for, on the CPU; empty for the one of this process.
     pub cpu: String,
     /// Parameters whose values are known.

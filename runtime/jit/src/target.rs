@@ -125,6 +125,7 @@ impl<T: Target> Driver for Steps<'_, '_, T> {
         match step {
             "dump-legalized" => self.work.dump.module("2-legalized.ll", self.work.module),
             "dump-optimized" => self.work.dump.module("3-optimized.ll", self.work.module),
+            "forget-unwinding" if self.work.request.in_process => {}
             "forget-unwinding" => self.work.module.forget_unwinding(),
             step => return self.target.run_step(step, self.work, &mut self.state, cx),
         }

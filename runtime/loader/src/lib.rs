@@ -20,4 +20,4 @@ mod load;
 pub mod message;
 mod symbols;
 
-pub use load::{Code, LoadError};
+pub use load::{Code, FindInHost, LoadError};

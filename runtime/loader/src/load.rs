@@ -73,9 +73,14 @@ impl From<object::Error> for LoadError {
     }
 }
 
+/// The address of a symbol of the program, for code that runs in its process.
+pub type FindInHost<'a> = &'a dyn Fn(&str) -> Option<*const ()>;
+
 /// Loaded code. It is unmapped when dropped.
 #[derive(Debug)]
 pub struct Code {
+    /// Before the mapping: it is taken out first.
+    _frames: Option<Frames>,
     mapping: Mapping,
     entry: CpuEntry,
 }
@@ -92,12 +97,14 @@ impl Code {
     /// The object was made by stage 2, for this processor and this version of the interface.
     pub unsafe fn load(object: &[u8], print: PrintFn) -> Result<Self, LoadError> {
         // SAFETY: the caller's promise.
-        unsafe { Self::load_with(object, print, &[]) }
+        unsafe { Self::load_with(object, print, &[], None) }
     }
 
     /// Loads an object with open specialization constants, and sets them: index in the request, and
     /// bytes. Others keep the image's own value. A constant that nothing reads has no symbol, and
     /// accepts any value.
+    ///
+    /// With `host`, what the object does not define is the program's, and its code may unwind.
     ///
     /// # Errors
     /// As [`load`](Self::load); if a value is larger than its constant.
@@ -108,9 +115,12 @@ impl Code {
         object: &[u8],
         print: PrintFn,
         constants: &[(usize, &[u8])],
+        host: Option<FindInHost<'_>>,
     ) -> Result<Self, LoadError> {
         let file = ElfFile64::<object::Endianness>::parse(object)?;
-        let outside = outside_symbols(&file, |name| symbols::find(name, print))?;
+        let of_host = |name: &str| host.and_then(|host| host(name));
+        let find = |name: &str| of_host(name).or_else(|| symbols::find(name, print));
+        let outside = outside_symbols(&file, find)?;
         let plan = Plan::new(&file, &outside)?;
         let mut mapping = Mapping::new(plan.size)?;
         plan.fill(&file, &outside, &mut mapping)?;
@@ -118,6 +128,11 @@ impl Code {
             plan.set_constant(&file, &mut mapping, *index, value)?;
         }
         mapping.protect(&plan)?;
+        let frames = match plan.frames {
+            // SAFETY: the section is loaded, relocated and terminated, and nothing changes it.
+            Some(at) if host.is_some() => Some(unsafe { Frames::register(mapping.address() + at) }),
+            _ => None,
+        };
         let offset = file
             .symbols()
             .filter(|symbol| symbol.is_global() && symbol.is_definition())
@@ -132,7 +147,7 @@ impl Code {
         // SAFETY: the caller promises that stage 2 made the object, which defines the symbol as a
         // function of exactly this type.
         let entry = unsafe { std::mem::transmute::<*const (), CpuEntry>(entry) };
-        Ok(Self { mapping, entry })
+        Ok(Self { _frames: frames, mapping, entry })
     }
 
     /// Runs a part of a launch. The function must not be called after the code is dropped.
@@ -145,6 +160,35 @@ impl Code {
     #[must_use]
     pub fn size(&self) -> usize {
         self.mapping.len
+    }
+}
+
+/// The unwind tables of loaded code, known to the process's unwinder.
+#[derive(Debug)]
+struct Frames(usize);
+
+unsafe extern "C" {
+    // Of the unwinder that the standard library links.
+    fn __register_frame(begin: *const u8);
+    fn __deregister_frame(begin: *const u8);
+}
+
+impl Frames {
+    /// Tells the unwinder of a section `.eh_frame`.
+    ///
+    /// # Safety
+    /// It lies there, ends with a length of zero, and stays as it is as long as the result.
+    unsafe fn register(address: usize) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { __register_frame(address as *const u8) };
+        Self(address)
+    }
+}
+
+impl Drop for Frames {
+    fn drop(&mut self) {
+        // SAFETY: it was registered once, and is still there.
+        unsafe { __deregister_frame(self.0 as *const u8) };
     }
 }
 
@@ -194,15 +238,18 @@ fn outside_symbols(
     }
 }
 
-/// The sections that belong into memory. Unwind tables are not needed: kernels do not unwind.
+/// The section with unwind tables.
+const FRAMES: &str = ".eh_frame";
+
+/// Its end: an entry of length zero.
+const END_OF_FRAMES: usize = 4;
+
+/// The sections that belong into memory.
 fn loaded_sections<'d, 'f>(
     file: &'f File<'d>,
 ) -> impl Iterator<Item = object::read::elf::ElfSection64<'d, 'f, object::Endianness>> {
-    file.sections().filter(|section| {
-        section_flags(section) & elf::SHF_ALLOC.0 != 0
-            && section.size() != 0
-            && section.name() != Ok(".eh_frame")
-    })
+    file.sections()
+        .filter(|section| section_flags(section) & elf::SHF_ALLOC.0 != 0 && section.size() != 0)
 }
 
 fn section_flags<'d>(section: &impl ObjectSection<'d>) -> u64 {
@@ -230,6 +277,8 @@ struct Plan {
     sections: HashMap<SectionIndex, usize>,
     stubs: HashMap<SymbolIndex, usize>,
     slots: BTreeMap<usize, usize>,
+    /// The unwind tables, if there are some.
+    frames: Option<usize>,
     /// Where constants and data begin; code begins at 0.
     constants: usize,
     data: usize,
@@ -260,6 +309,7 @@ impl Plan {
             sections: HashMap::new(),
             stubs: HashMap::new(),
             slots: BTreeMap::new(),
+            frames: None,
             constants: 0,
             data: 0,
             size: 0,
@@ -275,7 +325,13 @@ impl Plan {
             for section in loaded_sections(file).filter(|section| area_of(section) == area) {
                 at = round_up(at, section.align().max(1) as usize)?;
                 plan.sections.insert(section.index(), at);
+                let begin = at;
                 at = at.checked_add(section.size() as usize).ok_or_else(too_large)?;
+                if section.name() == Ok(FRAMES) {
+                    plan.frames = Some(begin);
+                    // New memory is zero.
+                    at += END_OF_FRAMES;
+                }
             }
             match area {
                 Area::Code => {

@@ -37,6 +37,7 @@ support! {
     __fixsfti __fixdfti __fixunssfti __fixunsdfti
     __powisf2 __powidf2
     __extendhfsf2 __truncsfhf2 __truncdfhf2
+    _Unwind_Resume
     // Rust ships these for every target. The results of `cbrt` vary: the C library's differs in the
     // last bit.
     cbrt cbrtf ceil ceilf floor floorf fma fmaf fmod fmodf rint rintf round roundf trunc truncf

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 
 use schism_hcf::{Code, ImageRef, KernelRef, RecordRef, Target};
 use schism_jit_abi::{
-    ABI_VERSION, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS, FLAG_PORTABLE_MATH,
+    ABI_VERSION, FLAG_BASE, FLAG_IN_PROCESS, FLAG_OFFSET, FLAG_OPEN_CONSTANTS, FLAG_PORTABLE_MATH,
 };
 
 use crate::code::assumptions::Assumptions;
@@ -47,7 +47,8 @@ pub(crate) trait AotTarget {
 
 /// Whether an image is code that runs on a device.
 fn takes(on: &dyn AotTarget, image: &ImageRef<'_>, code: &Code) -> bool {
-    const KNOWN: u32 = FLAG_OFFSET | FLAG_BASE | FLAG_OPEN_CONSTANTS | FLAG_PORTABLE_MATH;
+    const KNOWN: u32 =
+        FLAG_OFFSET | FLAG_BASE | FLAG_OPEN_CONSTANTS | FLAG_PORTABLE_MATH | FLAG_IN_PROCESS;
     let understood = code.interface == ABI_VERSION
         && code.flags & !KNOWN == 0
         && Assumptions::of_code(code).is_some();
@@ -66,6 +67,7 @@ fn all<'r, 'a>(
         let has = |flag| code.flags & flag != 0;
         has(FLAG_OFFSET) == offset
             && has(FLAG_PORTABLE_MATH) == variant.portable
+            && has(FLAG_IN_PROCESS) == variant.in_process
             && (has(FLAG_OPEN_CONSTANTS) || variant.constants.is_empty())
             && (has(FLAG_BASE) || !variant.sub_grids)
     };

@@ -13,6 +13,8 @@ use crate::util::fork::NoForkGuard;
 pub(crate) struct Container {
     begin: usize,
     end: usize,
+    /// The program's table for kernels that run in its process, or 0.
+    host: usize,
     /// Read when the first kernel is launched.
     record: OnceLock<Result<RecordRef<'static>, HcfError>>,
 }
@@ -40,6 +42,12 @@ impl Container {
             })
         };
         self.record.get_or_init(read).as_ref().map_err(Clone::clone)
+    }
+
+    /// The program's table of symbols for the image of this container that runs in its process, or
+    /// null.
+    pub(crate) const fn host_table(&self) -> *const *const () {
+        self.host as *const *const ()
     }
 
     /// The id of its content, if it was read.
@@ -118,14 +126,15 @@ pub(crate) fn container_of(descriptor: &Descriptor) -> Arc<Container> {
     if let Some(known) = containers.iter().find(|container| container.begin == begin) {
         return Arc::clone(known);
     }
-    let container = Arc::new(Container { begin, end, record: OnceLock::new() });
+    let container = Arc::new(Container { begin, end, host: 0, record: OnceLock::new() });
     containers.push(Arc::clone(&container));
     container
 }
 
 /// Runs before `main` and inside `dlopen`: it only records the container.
-pub(crate) fn register(begin: *const u8, end: *const u8) {
-    let container = Container { begin: begin as usize, end: end as usize, record: OnceLock::new() };
+pub(crate) fn register(begin: *const u8, end: *const u8, host: *const *const ()) {
+    let (begin, end, host) = (begin as usize, end as usize, host as usize);
+    let container = Container { begin, end, host, record: OnceLock::new() };
     let _no_fork = NoForkGuard::enter();
     containers().push(Arc::new(container));
 }

@@ -13,6 +13,7 @@ use schism_hcf::ObjectId;
 use crate::code::aot::{self, AotCode};
 use crate::code::assumptions::FlattenedParameters;
 use crate::code::display_name::KernelName;
+use crate::code::host_symbols::HostSymbols;
 use crate::code::imports::Linked;
 use crate::code::lookup::{self, name_of, values};
 use crate::code::recent::{self, RecentCode};
@@ -340,14 +341,19 @@ unsafe fn make<L: CodeLoader>(
     let container = images::container_of(descriptor);
     // SAFETY: as above.
     let record = unsafe { container.record()? };
-    let (kernel, image) =
+    let (kernel, images) =
         lookup::find(record, name_of(descriptor)?, descriptor.dimensions, site.layout)?;
     let variant =
         Variant { assumptions: key.assumptions, values: key.values.clone(), ..base.clone() };
-    let load = |aot_code: &AotCode<'_, '_>| loader.load(aot_code, kernel, &variant);
+    // SAFETY: stage 1 made the table for this container's image in the process, and the caller keeps
+    // both loaded.
+    let host = || unsafe { HostSymbols::of(images.of(kernel, &variant)?, container.host_table()) };
+    let host = if variant.in_process { Some(host()?) } else { None };
+    let load = |aot_code: &AotCode<'_, '_>| loader.load(aot_code, kernel, &variant, host);
     let compile = || {
         let linked = Linked::of(kernel)?;
-        loader.compile(record, kernel, image.data(kernel)?, &linked, &variant)
+        let image = images.of(kernel, &variant)?;
+        loader.compile(record, kernel, image.data, &linked, &variant, host)
     };
     aot::choose(record, kernel, &variant, &*loader.aot_target(), load, compile).map(Arc::new)
 }
@@ -393,7 +399,7 @@ unsafe fn look_up<L: CodeLoader>(
     // SAFETY: the caller keeps the shared object loaded.
     let record = unsafe { container.record()? };
     let name = name_of(descriptor)?;
-    let (kernel, _) = lookup::find(record, name, descriptor.dimensions, site.layout)?;
+    let (kernel, images) = lookup::find(record, name, descriptor.dimensions, site.layout)?;
     let variant = Variant {
         offset: requirements.offset,
         math: requirements.math(),
@@ -402,6 +408,7 @@ unsafe fn look_up<L: CodeLoader>(
             .options
             .map_or(Ok(Vec::new()), |options| values(record, name, options))?,
         sub_grids: requirements.sub_grids,
+        in_process: L::IN_PROCESS && images.are_in_process(),
         ..Variant::default()
     };
     let (object, device) = (record.object_id(), loader.id());

@@ -5,7 +5,7 @@ use std::str;
 
 use schism_hcf::{ImageRef, KernelRef, RecordRef, SpecConstantRef, SpecPart};
 
-use crate::code::variant::ConstantValue;
+use crate::code::variant::{ConstantValue, Variant};
 use crate::error::ImageError;
 use crate::kernel::abi::Descriptor;
 use crate::kernel::spec_place::ConstantPlace;
@@ -13,6 +13,9 @@ use crate::launch::options::{self, Options};
 
 /// The format of the images that stage 2 compiles from.
 pub(super) const FORMAT: &str = "llvm-ir";
+
+/// The variant of those that run in the program's own process.
+const IN_PROCESS: &str = "in-process";
 
 /// The kernel's name in the container.
 pub(super) fn name_of(descriptor: &Descriptor) -> Result<&str, ImageError> {
@@ -90,14 +93,32 @@ fn is_of(value: &options::Value, part: &SpecPart) -> bool {
         && value.bytes.len() as u64 == part.size
 }
 
-/// The image that stage 2 compiles a kernel from, if there is one.
+/// The images that stage 2 compiles a kernel from, as far as there are some.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct KernelImage<'r, 'a>(Option<&'r ImageRef<'a>>);
+pub(super) struct KernelImages<'r, 'a> {
+    /// For all devices.
+    general: Option<&'r ImageRef<'a>>,
+    /// For the program's own process.
+    in_process: Option<&'r ImageRef<'a>>,
+}
 
-impl<'a> KernelImage<'_, 'a> {
-    pub(super) fn data(self, kernel: &KernelRef<'_>) -> Result<&'a [u8], ImageError> {
-        let none = || ImageError::NoImage { available: kernel.images.join(", ") };
-        self.0.map(|image| image.data).ok_or_else(none)
+impl<'r, 'a> KernelImages<'r, 'a> {
+    /// Whether there is an image for the program's own process.
+    pub(super) const fn are_in_process(self) -> bool {
+        self.in_process.is_some()
+    }
+
+    /// The image for a variant.
+    pub(super) fn of(
+        self,
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+    ) -> Result<&'r ImageRef<'a>, ImageError> {
+        let image = if variant.in_process { self.in_process } else { self.general };
+        image.ok_or_else(|| match self.in_process {
+            Some(_) => ImageError::OnlyInProcess,
+            None => ImageError::NoImage { available: kernel.images.join(", ") },
+        })
     }
 }
 
@@ -107,7 +128,7 @@ pub(super) fn find<'r, 'a>(
     name: &str,
     dimensions: u32,
     closure: Layout,
-) -> Result<(&'r KernelRef<'a>, KernelImage<'r, 'a>), ImageError> {
+) -> Result<(&'r KernelRef<'a>, KernelImages<'r, 'a>), ImageError> {
     let mismatch = |reason: String| Err(ImageError::Mismatch { reason });
     let Some(kernel) = record.kernel(name) else {
         return Err(ImageError::NoKernel);
@@ -126,6 +147,9 @@ pub(super) fn find<'r, 'a>(
         ));
     }
     // A crate's kernels may be divided among several images.
-    let mut images = kernel.images.iter().filter_map(|image| record.image(image));
-    Ok((kernel, KernelImage(images.find(|image| image.format == FORMAT))))
+    let image = |in_process: bool| {
+        let mut images = kernel.images.iter().filter_map(|image| record.image(image));
+        images.find(|image| image.format == FORMAT && (image.variant == IN_PROCESS) == in_process)
+    };
+    Ok((kernel, KernelImages { general: image(false), in_process: image(true) }))
 }

@@ -2,8 +2,8 @@
 
 use schism_hcf::KernelRef;
 use schism_jit_abi::{
-    Bytes, Constant, FLAG_FINITE_MATH, FLAG_OFFSET, FLAG_PORTABLE_MATH, FLAG_RELAXED_MATH,
-    KnownValue, Param, Text,
+    Bytes, Constant, FLAG_FINITE_MATH, FLAG_IN_PROCESS, FLAG_OFFSET, FLAG_PORTABLE_MATH,
+    FLAG_RELAXED_MATH, KnownValue, Param, Text,
 };
 
 use crate::code::compiler::Stage2;
@@ -58,6 +58,7 @@ pub(crate) fn flags(kernel: &KernelRef<'_>, variant: &Variant) -> u32 {
     let with_offset = variant.offset && kernel.offset_variant.is_some();
     math | if with_offset { FLAG_OFFSET } else { 0 }
         | if variant.portable { FLAG_PORTABLE_MATH } else { 0 }
+        | if variant.in_process { FLAG_IN_PROCESS } else { 0 }
 }
 
 /// Copies a text and frees it.

@@ -16,6 +16,8 @@ pub(crate) struct Variant {
     pub(crate) math: Math,
     /// Whether mathematics comes from schism's own library.
     pub(crate) portable: bool,
+    /// Whether it is of the image for the program's own process.
+    pub(crate) in_process: bool,
     /// The values of specialization constants that are not the defaults, in the container's order.
     pub(crate) constants: Vec<ConstantValue>,
     /// On a GPU: whether the launch is divided into sub-grids.
@@ -35,6 +37,7 @@ impl fmt::Display for Variant {
             (self.math == Math::Relaxed, "math=relaxed"),
             (self.math == Math::RelaxedFinite, "math=relaxed-finite"),
             (self.portable, "math=portable"),
+            (self.in_process, "in-process"),
             (self.sub_grids, "sub-grids"),
             (self.assumptions.small, "index=32"),
             (self.assumptions.divisible, "divisible"),

@@ -15,7 +15,7 @@ use schism_message::buffer::{Message, MessageBuffer as Content};
 use schism_message::{Memory, Recorded};
 
 use crate::error::DriverError;
-use crate::launch::failure::Panic;
+use crate::launch::failure::{Panic, Payload};
 
 /// An address in a device's memory.
 type DevicePtr = u64;
@@ -179,6 +179,7 @@ fn panic(message: Option<Message<'_>>, read: Read<'_>) -> Panic {
             location: None,
             work_item: None,
             local_id: None,
+            payload: Payload::default(),
         };
     };
     let device = DeviceMemory::new(|to: &mut [u8], from| match read(to, from) {
@@ -195,6 +196,7 @@ fn panic(message: Option<Message<'_>>, read: Read<'_>) -> Panic {
         location: location.map(|at| format!("{}:{}:{}", at.file, at.line, at.column)),
         work_item: Some(message.global_id()),
         local_id: message.local_id(),
+        payload: Payload::default(),
     }
 }
 

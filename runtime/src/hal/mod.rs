@@ -37,6 +37,7 @@ use crate::code::aot::{AotCode, AotTarget};
 use crate::code::assumptions::FlattenedParameters;
 use crate::code::compiler::About;
 use crate::code::display_name::KernelName;
+use crate::code::host_symbols::HostSymbols;
 use crate::code::imports::Linked;
 use crate::code::profile::Profiler;
 use crate::code::recent::RecentCode;
@@ -458,6 +459,8 @@ pub(crate) trait CodeLoader: Clone + Send + 'static {
 
     /// Whether code relies on what closures contain: alignments of addresses, small numbers.
     const COUNTS_ON_CAPTURES: bool;
+    /// Whether its kernels run in the program's own process.
+    const IN_PROCESS: bool = false;
     /// Whether alignments matter to it.
     const COUNTS_ON_ALIGNMENT: bool = true;
 
@@ -487,6 +490,7 @@ pub(crate) trait CodeLoader: Clone + Send + 'static {
         aot_code: &AotCode<'_, '_>,
         kernel: &KernelRef<'_>,
         variant: &Variant,
+        host: Option<HostSymbols<'_>>,
     ) -> Result<Self::Kernel, ImageError>;
 
     /// Finds code in the cache or compiles it.
@@ -500,6 +504,7 @@ pub(crate) trait CodeLoader: Clone + Send + 'static {
         image: &[u8],
         linked: &Linked,
         variant: &Variant,
+        host: Option<HostSymbols<'_>>,
     ) -> Result<Self::Kernel, ImageError>;
 }
 

@@ -77,12 +77,12 @@ pub fn descriptor<K: Kernel<D>, const D: usize>() -> *const Descriptor {
 }
 
 /// What a device runs for one work-item. `x` varies fastest; dimensions beyond `D` have id 0 and
-/// range 1.
+/// range 1. It unwinds where kernels do.
 ///
 /// # Safety
 /// `kernel` points to a live `K`, and the ids lie inside the ranges.
 #[inline(always)]
-pub unsafe extern "C" fn device_entry<K: Kernel<D>, const D: usize>(
+pub unsafe extern "C-unwind" fn device_entry<K: Kernel<D>, const D: usize>(
     kernel: *const K,
     x: usize,
     y: usize,

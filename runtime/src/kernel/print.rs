@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 
-use crate::launch::failure::{self, Inside};
+use crate::launch::failure::{self, Hook, Inside};
 
 /// A message is two words: its template and its arguments.
 type Words = [*const (); 2];
@@ -56,7 +56,7 @@ pub(crate) fn out(message: fmt::Arguments<'_>) {
     // Formats first: a value whose formatting prints would interleave with its message if standard
     // output were locked.
     let text = message.to_string();
-    let _inside = Inside::enter();
+    let _inside = Inside::enter(Hook::Launch);
     if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| print!("{text}"))) {
         failure::discard(payload);
     }

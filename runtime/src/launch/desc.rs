@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::launch::adaptivity::Adaptivity;
 use crate::launch::erased::RawKernel;
+use crate::launch::failure::Hook;
 use crate::launch::options::Options;
 use crate::launch::range::Extent;
 
@@ -49,11 +50,13 @@ pub struct HostThreads {
     /// All of them begin at once, because a work-item may end only when others have run. Otherwise
     /// the calling thread begins alone, and calls the others when there is enough to do.
     pub at_once: bool,
+    /// Who is told of a panic in the kernel.
+    pub hook: Hook,
 }
 
 impl HostThreads {
     /// As many as there is work for.
-    pub const ANY: Self = Self { most: usize::MAX, at_once: false };
+    pub const ANY: Self = Self { most: usize::MAX, at_once: false, hook: Hook::Launch };
 }
 
 /// The work-groups of a launch.

@@ -2,13 +2,14 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
-use std::sync::Once;
+use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use crate::error::{KernelPanic, LaunchError};
 
 thread_local! {
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
+    static INSIDE: Cell<Option<Hook>> = const { Cell::new(None) };
     static LOCATION: RefCell<Option<String>> = const { RefCell::new(None) };
     static WORK_ITEM: Cell<Option<[usize; 3]>> = const { Cell::new(None) };
 }
@@ -46,18 +47,29 @@ pub(crate) struct Panic {
     pub(crate) work_item: Option<[usize; 3]>,
     /// The same in its group.
     pub(crate) local_id: Option<[usize; 3]>,
+    /// What unwound, where that is.
+    pub(crate) payload: Payload,
+}
+
+/// Who is told of a panic in a kernel before it unwinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// The launch alone, which returns it as an error.
+    Launch,
+    /// The program's own hook: to the program it is a panic as any other.
+    Program,
 }
 
 /// While this lives, the thread is running work-items.
 #[derive(Debug)]
 pub(crate) struct Inside {
-    before: bool,
+    before: Option<Hook>,
 }
 
 impl Inside {
     #[inline]
-    pub(crate) fn enter() -> Self {
-        Self { before: INSIDE.replace(true) }
+    pub(crate) fn enter(hook: Hook) -> Self {
+        Self { before: INSIDE.replace(Some(hook)) }
     }
 }
 
@@ -71,7 +83,7 @@ impl Drop for Inside {
 /// Whether the calling code is a kernel.
 #[inline]
 pub(crate) fn inside() -> bool {
-    INSIDE.get()
+    INSIDE.get().is_some()
 }
 
 /// Makes panics in kernels silent: launches report them as errors. Other panics go to the previous
@@ -93,10 +105,10 @@ pub(crate) fn install_hook() {
     });
 }
 
-/// Records a kernel's panic; `false` if the panic is not in a kernel.
+/// Records a kernel's panic; `false` if the program's own hook is to see it.
 fn record(info: &PanicHookInfo<'_>) -> bool {
     // The thread-locals may be gone when a destructor of another one panics.
-    if !INSIDE.try_with(Cell::get).unwrap_or(false) {
+    if INSIDE.try_with(Cell::get).unwrap_or(None) != Some(Hook::Launch) {
         return false;
     }
     let location = info.location().map(ToString::to_string);
@@ -108,7 +120,6 @@ fn record(info: &PanicHookInfo<'_>) -> bool {
 /// The error of a launch on a device whose captures panicked when they were dropped.
 pub(crate) fn while_dropping(payload: Box<dyn Any + Send>, device: &str) -> LaunchError {
     let message = message(&*payload);
-    discard(payload);
     LaunchError::Panicked(Box::new(KernelPanic {
         kernel: "(a kernel's captures, while dropped)".to_owned(),
         device: device.to_owned(),
@@ -116,6 +127,7 @@ pub(crate) fn while_dropping(payload: Box<dyn Any + Send>, device: &str) -> Laun
         location: None,
         work_item: None,
         local_id: None,
+        payload: Payload::new(payload),
     }))
 }
 
@@ -127,14 +139,55 @@ pub(crate) fn discard(payload: Box<dyn Any + Send>) {
     }
 }
 
+/// The payload of a panic, until somebody takes it.
+#[derive(Clone, Default)]
+pub(crate) struct Payload(Option<Arc<Mutex<Kept>>>);
+
+/// Dropped like [`discard`] does it.
+struct Kept(Option<Box<dyn Any + Send>>);
+
+impl Payload {
+    pub(crate) fn new(payload: Box<dyn Any + Send>) -> Self {
+        Self(Some(Arc::new(Mutex::new(Kept(Some(payload))))))
+    }
+
+    pub(crate) fn take(&self) -> Option<Box<dyn Any + Send>> {
+        let kept = self.0.as_ref()?;
+        kept.lock().unwrap_or_else(PoisonError::into_inner).0.take()
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if let Some(payload) = self.0.take() {
+            discard(payload);
+        }
+    }
+}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Payload" } else { "no payload" })
+    }
+}
+
+// What an error says is in its other fields.
+impl PartialEq for Payload {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Payload {}
+
 /// Runs a part of a kernel and converts its panic to a failure.
-pub(crate) fn catch(run: impl FnOnce()) -> Result<(), Failure> {
+pub(crate) fn catch<R>(run: impl FnOnce() -> R) -> Result<R, Failure> {
     panic::catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
         let location = LOCATION.try_with(RefCell::take).unwrap_or_default();
         let work_item = WORK_ITEM.take();
         let message = message(&*payload);
-        discard(payload);
-        Failure::Panic(Panic { message, location, work_item, local_id: None })
+        let payload = Payload::new(payload);
+        Failure::Panic(Panic { message, location, work_item, local_id: None, payload })
     })
 }
 

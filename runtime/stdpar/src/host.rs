@@ -2,7 +2,7 @@
 //!
 //! The compiler keeps [`pipeline`] out of kernels: it is no part of any device image.
 
-use std::panic::panic_any;
+use std::panic::{panic_any, resume_unwind};
 use std::time::Duration;
 
 use rayon::iter::plumbing::{
@@ -333,9 +333,12 @@ where
 /// Panics as a launch has.
 fn fail(error: LaunchError, queue: &Queue) -> ! {
     match error {
-        // A text is what programs look for in a payload. The hook prints it, as rayon's worker has
-        // it printed.
-        LaunchError::Panicked(panic) => panic_any(panic.message),
+        LaunchError::Panicked(panic) => match panic.take_payload() {
+            // The program's hook was called where it panicked, as in rayon.
+            Some(payload) => resume_unwind(payload),
+            // A device has nothing but a message. A text is what programs look for in a payload.
+            None => panic_any(panic.message),
+        },
         error => panic!("a parallel iterator failed on the device `{}`: {error}", queue.device()),
     }
 }

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 use std::time::Duration;
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer};
-use schism::__private::{HostThreads, Kernel, run_on_threads, with_host_memory};
+use schism::__private::{Hook, HostThreads, Kernel, run_on_threads, with_host_memory};
 use schism::{Item, LaunchError, Queue};
 
 /// Pieces for each thread: enough for uneven ones to even out, and few enough for splitting and
@@ -269,7 +269,7 @@ where
             states: states.as_mut_ptr(),
             parts: threads.clamp(1, count.max(1)),
         };
-        let threads = HostThreads { most: threads, at_once: W::IS_ENDLESS };
+        let threads = HostThreads { most: threads, at_once: W::IS_ENDLESS, hook: Hook::Program };
         // SAFETY: the kernel, and what it points to, live until the launch is over. Work-items
         // touch their own piece, result and state; pieces may go to other threads, and results may
         // come from there: both are `Send`.

@@ -17,7 +17,7 @@ use std::mem::{MaybeUninit, needs_drop, size_of};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rayon::slice::ParallelSliceMut;
-use schism::__private::{HostThreads, Kernel, run_on_threads, with_host_memory};
+use schism::__private::{Hook, HostThreads, Kernel, run_on_threads, with_host_memory};
 use schism::{Item, LaunchError, Queue};
 
 /// Whether elements can be sorted by kernels. They are moved as bytes, and those that are left when
@@ -367,7 +367,8 @@ where
         is_bad: &is_bad,
     };
     // This may start rayon's threads.
-    let threads = HostThreads { most: rayon::current_num_threads(), at_once: false };
+    let threads =
+        HostThreads { most: rayon::current_num_threads(), at_once: false, hook: Hook::Program };
     match with_host_memory(queue, || launch.run(queue, &mut states, threads)) {
         Ok(sorted) => sorted,
         Err(error) => Sorted::Refused(error),

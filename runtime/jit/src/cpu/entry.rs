@@ -59,9 +59,10 @@ fn text(request: &Request, needs: Needs) -> Result<String, std::fmt::Error> {
     writeln!(o, "declare ptr @llvm.stacksave.p0()")?;
     writeln!(o, "declare i32 @llvm.eh.sjlj.setjmp(ptr)")?;
     let frame = if needs.landing { " \"frame-pointer\"=\"all\"" } else { "" };
+    let unwinding = if request.in_process { "" } else { " nounwind" };
     writeln!(
         o,
-        "define i32 @{ENTRY}(ptr %closure, ptr %chunk, ptr %panic) nounwind{frame} {{\nstart:"
+        "define i32 @{ENTRY}(ptr %closure, ptr %chunk, ptr %panic){unwinding}{frame} {{\nstart:"
     )?;
 
     let mut arguments = Vec::new();

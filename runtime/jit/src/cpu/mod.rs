@@ -94,6 +94,7 @@ mod out_of_line_builtins;
 mod parallel_loop_metadata;
 pub(crate) mod precise_math;
 mod stack;
+mod unwinding;
 pub(crate) mod work_loop;
 
 use std::sync::Arc;
@@ -223,7 +224,12 @@ impl Target for Cpu {
             "mark-parallel-loop" => parallel_loop_metadata::mark(context, module),
             "add-entry" => state.flags = entry::add(context, module, request)?,
             "define-panic-exit" => out_of_line_builtins::add_end(context, module)?,
-            "probe-stack" => stack::prepare(module),
+            "probe-stack" => {
+                stack::prepare(module);
+                if request.in_process {
+                    unwinding::add_tables(module);
+                }
+            }
             step => return Err(unknown_step(step)),
         }
         Ok(())
@@ -231,7 +237,7 @@ impl Target for Cpu {
 
     fn emit<'c>(&self, work: &Work<'_, 'c>, state: CpuState) -> Result<Self::Code, JitError> {
         let Work { context, module, machine, dump, .. } = *work;
-        let calls = stack::Calls::of(module);
+        let calls = stack::Calls::of(module, work.request.in_process);
         let failed = |reason| work.failed(reason);
         if dump.is_on() {
             let assembly = machine.emit(&module.duplicate(), FileKind::Assembly).map_err(failed)?;

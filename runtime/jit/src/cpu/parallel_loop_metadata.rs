@@ -17,6 +17,7 @@
 //! one's. Memory for a panic's message does not count: code that writes there leaves the loop.
 
 use super::group_operations;
+use super::unwinding;
 use super::work_loop::{ITEMS, LOOP};
 use crate::module::Module;
 use schism_jit_abi::code::HEAP;
@@ -31,6 +32,12 @@ pub fn mark(context: &Context, module: &Module<'_>) {
     }
     // Also in functions that the loop calls: the loop may read what these have written.
     if HEAP.iter().any(|name| module.function(name).is_some()) {
+        return;
+    }
+    // What the program's own functions do is unknown, but for those that only leave.
+    let returns = |function: &Value| !function.has_function_attribute("noreturn");
+    let mut functions = module.functions().into_iter().filter(|function| function.is_used());
+    if functions.any(|function| unwinding::is_of_host(function) && returns(&function)) {
         return;
     }
     let Some(&items) = module.handle().named_metadata(ITEMS).first() else { return };

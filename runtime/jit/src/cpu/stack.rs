@@ -16,8 +16,9 @@ use std::collections::{HashMap, HashSet};
 use schism_jit_abi::STACK_UNKNOWN;
 use schism_jit_abi::code::{ENTRY, HEAP};
 
+use super::unwinding;
 use crate::module::Module;
-use schism_llvm::Value;
+use schism_llvm::{Opcode, Value};
 
 /// What a call needs besides the frame that LLVM reports: the return address, alignment beyond that
 /// of a call (64 bytes for the widest vectors), pushed arguments, and the 128 bytes of red zone
@@ -54,7 +55,7 @@ struct Function {
 
 impl Calls {
     /// The call graph of a module that is ready for the code generator.
-    pub fn of(module: &Module<'_>) -> Self {
+    pub fn of(module: &Module<'_>, in_process: bool) -> Self {
         let defined: Vec<Value> =
             module.functions().into_iter().filter(|function| !function.is_declaration()).collect();
         let index: HashMap<Value, usize> = defined.iter().copied().zip(0..).collect();
@@ -64,13 +65,18 @@ impl Calls {
                 if instruction.is_dynamic_alloca() {
                     this.open = true;
                 }
-                let Some(callee) = instruction.called() else { continue };
+                let callee = instruction.called().or_else(|| instruction.direct_callee());
+                let Some(callee) = callee else {
+                    this.open |= instruction.opcode() == Some(Opcode::Invoke);
+                    continue;
+                };
                 match index.get(&callee) {
                     Some(&callee) => this.callees.push(callee),
                     // Functions of the process that loads the code are few, and known; but an
                     // allocator may be the program's own.
                     None if callee.is_function() => {
-                        this.open |= HEAP.contains(&&*callee.name());
+                        this.open |= HEAP.contains(&&*callee.name())
+                            || (in_process && unwinding::is_of_host(callee));
                     }
                     None => this.open |= !callee.is_inline_assembly(),
                 }

@@ -19,6 +19,7 @@ use crate::code::assumptions::FlattenedParameters;
 use crate::code::captured;
 use crate::code::compiler::stage2;
 use crate::code::disk_cache;
+use crate::code::host_symbols::HostSymbols;
 use crate::code::imports::Linked;
 use crate::code::profile::Profiler;
 use crate::code::request::{Lists, take_text};
@@ -333,6 +334,7 @@ impl CodeLoader for Arc<Context> {
         aot_code: &AotCode<'_, '_>,
         kernel: &KernelRef<'_>,
         variant: &Variant,
+        _: Option<HostSymbols<'_>>,
     ) -> Result<LoadedKernel, ImageError> {
         LoadedKernel::of_aot(self, aot_code, kernel, variant)
     }
@@ -344,6 +346,7 @@ impl CodeLoader for Arc<Context> {
         image: &[u8],
         linked: &Linked,
         variant: &Variant,
+        _: Option<HostSymbols<'_>>,
     ) -> Result<LoadedKernel, ImageError> {
         LoadedKernel::get_or_compile(self, record, image, kernel, variant, linked)
     }

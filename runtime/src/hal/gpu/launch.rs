@@ -569,6 +569,7 @@ impl GpuPending {
                 place(std::array::from_fn(|axis| id[axis].wrapping_add(self.offset[axis])))
             }),
             local_id: panic.local_id.map(place),
+            payload: Default::default(),
         })))
     }
 }

@@ -9,7 +9,7 @@ use crate::hal::host::kernel::CpuKernel;
 use crate::hal::host::pace::LatestPace;
 use crate::hal::host::stack::overflow::Runs;
 use crate::launch::erased::{NativeBody, RawKernel};
-use crate::launch::failure::{Failure, Panic};
+use crate::launch::failure::{self, Failure, Panic, Payload};
 
 /// Code that runs a box of work-items.
 #[derive(Clone, Debug)]
@@ -66,7 +66,8 @@ pub(crate) unsafe fn run_cpu(
 ) -> Result<(), Failure> {
     let mut record = PanicRecord::EMPTY;
     // SAFETY: the caller's promises.
-    let status = unsafe { kernel.run(closure.cast(), chunk, &mut record) };
+    let mut run = || unsafe { kernel.run(closure.cast(), chunk, &mut record) };
+    let status = if kernel.unwinds() { failure::catch(run)? } else { run() };
     if status == RUN_OK {
         return Ok(());
     }
@@ -103,5 +104,6 @@ unsafe fn failure(mut record: PanicRecord) -> Failure {
         location,
         work_item: Some(record.global_id),
         local_id: (record.in_group != 0).then_some(record.local_id),
+        payload: Payload::default(),
     })
 }

@@ -7,12 +7,13 @@ use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::{
     Bytes, CPU_PLAIN_LOOPS, CpuChunk, CpuRequest, OK, PanicRecord, STACK_UNKNOWN, Text,
 };
-use schism_loader::Code;
+use schism_loader::{Code, FindInHost};
 
 use crate::code::aot::{self, AotCode, AotTarget};
 use crate::code::assumptions::FlattenedParameters;
 use crate::code::captured::{self, CapturedAddress};
 use crate::code::compiler::{Stage2, stage2};
+use crate::code::host_symbols::HostSymbols;
 use crate::code::imports::Linked;
 use crate::code::profile::Profiler;
 use crate::code::request::{Lists, flags, take_text};
@@ -41,6 +42,8 @@ pub(crate) struct CpuObject {
 #[derive(Debug)]
 pub(crate) struct CpuKernel {
     code: Code,
+    /// Whether panics unwind through it.
+    unwinds: bool,
     flags: u32,
     /// The stack that it needs in bytes, without those of this process's functions that it calls,
     /// if that is known.
@@ -145,6 +148,7 @@ impl CpuKernel {
         found: &Value,
         kernel: &KernelRef<'_>,
         variant: &Variant,
+        host: Option<HostSymbols<'_>>,
     ) -> Result<Self, ImageError> {
         let (flags, stack) = match found.meta.split_first_chunk::<4>() {
             Some((flags, stack)) => (*flags, <[u8; 8]>::try_from(stack)),
@@ -159,7 +163,7 @@ impl CpuKernel {
         // the interface.
         unsafe {
             let version = variant.to_string();
-            Self::of_object(&found.bytes, needs, &[], kernel, version)
+            Self::of_object(&found.bytes, needs, (&[], host), kernel, version)
         }
     }
 
@@ -168,13 +172,14 @@ impl CpuKernel {
         aot_code: &AotCode<'_, '_>,
         kernel: &KernelRef<'_>,
         variant: &Variant,
+        host: Option<HostSymbols<'_>>,
     ) -> Result<Self, ImageError> {
         let constants = aot::values(kernel, variant);
         // SAFETY: stage 2 made it, for this version of the interface and for a level that this
         // processor supports.
         unsafe {
             let (object, needs) = (aot_code.image.data, (aot_code.code.needs, aot_code.code.stack));
-            Self::of_object(object, needs, &constants, kernel, aot_code.version())
+            Self::of_object(object, needs, (&constants, host), kernel, aot_code.version())
         }
     }
 
@@ -183,12 +188,15 @@ impl CpuKernel {
     unsafe fn of_object(
         object: &[u8],
         (flags, stack): (u32, Option<u64>),
-        constants: &[(usize, &[u8])],
+        (constants, host): (&[(usize, &[u8])], Option<HostSymbols<'_>>),
         kernel: &KernelRef<'_>,
         version: String,
     ) -> Result<Self, ImageError> {
+        let find = host.map(|host| move |name: &str| host.find(name));
+        let find = find.as_ref().map(|find| find as FindInHost<'_>);
+        let print = crate::kernel::print::from_kernel;
         // SAFETY: the caller's promise.
-        let code = unsafe { Code::load_with(object, crate::kernel::print::from_kernel, constants) };
+        let code = unsafe { Code::load_with(object, print, constants, find) };
         let code = code.map_err(|error| {
             let reason = format!("kernel `{}`: {error}", kernel.display_name);
             ImageError::Compile { code: error.code(), reason }
@@ -210,7 +218,23 @@ impl CpuKernel {
         let stack = stack.map(bytes);
         let version = version.into();
         let latest_pace = LatestPace::default();
-        Ok(Self { code, flags, stack, local_memory, pointers, aggregates, version, latest_pace })
+        let unwinds = host.is_some();
+        Ok(Self {
+            code,
+            unwinds,
+            flags,
+            stack,
+            local_memory,
+            pointers,
+            aggregates,
+            version,
+            latest_pace,
+        })
+    }
+
+    /// Whether [`run`](Self::run) may unwind.
+    pub(crate) const fn unwinds(&self) -> bool {
+        self.unwinds
     }
 
     /// Bytes of code and constants.
@@ -282,6 +306,7 @@ impl CodeLoader for CpuLoader {
     type Kernel = CpuKernel;
 
     const COUNTS_ON_CAPTURES: bool = false;
+    const IN_PROCESS: bool = true;
 
     #[inline]
     fn id(&self) -> u64 {
@@ -311,8 +336,9 @@ impl CodeLoader for CpuLoader {
         aot_code: &AotCode<'_, '_>,
         kernel: &KernelRef<'_>,
         variant: &Variant,
+        host: Option<HostSymbols<'_>>,
     ) -> Result<CpuKernel, ImageError> {
-        CpuKernel::of_aot(aot_code, kernel, variant)
+        CpuKernel::of_aot(aot_code, kernel, variant, host)
     }
 
     fn compile(
@@ -322,10 +348,11 @@ impl CodeLoader for CpuLoader {
         image: &[u8],
         linked: &Linked,
         variant: &Variant,
+        host: Option<HostSymbols<'_>>,
     ) -> Result<CpuKernel, ImageError> {
         let started = Instant::now();
         let found = CpuObject::get_or_compile(record, kernel, variant, image, linked)?;
-        let compiled = CpuKernel::load(&found.value, kernel, variant)?;
+        let compiled = CpuKernel::load(&found.value, kernel, variant, host)?;
         let code_bytes = compiled.code_size();
         disk_cache::trace(kernel, self.name(), variant, &found, code_bytes, started);
         Ok(compiled)

@@ -148,7 +148,7 @@ impl HostQueue {
         };
         let (name, device) = (kernel.name(), self.device.to_owned());
         match failure {
-            Failure::Panic(Panic { message, location, work_item, local_id }) => {
+            Failure::Panic(Panic { message, location, work_item, local_id, payload }) => {
                 LaunchError::Panicked(Box::new(KernelPanic {
                     kernel: name,
                     device,
@@ -158,6 +158,7 @@ impl HostQueue {
                         place(std::array::from_fn(|axis| xyz[axis].wrapping_add(offset[axis])))
                     }),
                     local_id: local_id.map(place),
+                    payload,
                 }))
             }
             Failure::DivergentBarrier { group, waiting, ended } => LaunchError::DivergentBarrier {

@@ -20,7 +20,7 @@ use rayon_core::ThreadPool;
 use crate::hal::host::pace::{LatestPace, Pace};
 use crate::hal::host::run::Work;
 use crate::launch::desc::HostThreads;
-use crate::launch::failure::{Failure, Inside};
+use crate::launch::failure::{Failure, Hook, Inside};
 use crate::util::fork;
 
 /// How long the caller works alone. Waking a thread costs about as much.
@@ -68,7 +68,7 @@ pub(crate) unsafe fn run(
     let items = work.extent.items;
     let threads = pool.current_num_threads().min(host_threads.most);
     let generation = fork::generation();
-    let inside = Inside::enter();
+    let inside = Inside::enter(host_threads.hook);
     if threads == 1 || items == 1 {
         // Reading the clock takes a good part of a small launch, and decides nothing here.
         // SAFETY: the caller's promises.
@@ -91,6 +91,7 @@ pub(crate) unsafe fn run(
         intervals: AtomicUsize::new(intervals),
         helpers: AtomicUsize::new(0),
         threads,
+        hook: host_threads.hook,
         failure: Mutex::new(None),
         caller: thread::current(),
         pool,
@@ -161,6 +162,7 @@ struct Job {
     intervals: AtomicUsize,
     helpers: AtomicUsize,
     threads: usize,
+    hook: Hook,
     /// The minimum number of work-items to take: what takes [`GRAIN`] at the latest pace.
     grain: AtomicUsize,
     failure: Mutex<Option<Failure>>,
@@ -193,7 +195,7 @@ impl Job {
             let job = Arc::clone(job);
             job.pool.spawn(move || {
                 Self::call_helpers(&job);
-                let _inside = Inside::enter();
+                let _inside = Inside::enter(job.hook);
                 job.participate();
             });
         }

@@ -17,6 +17,7 @@ use crate::code::aot::{AotCode, AotTarget};
 use crate::code::assumptions::FlattenedParameters;
 use crate::code::compiler::stage2;
 use crate::code::disk_cache;
+use crate::code::host_symbols::HostSymbols;
 use crate::code::imports::Linked;
 use crate::code::profile::Profiler;
 use crate::code::request::{Lists, take_text};
@@ -381,6 +382,7 @@ impl CodeLoader for Arc<Context> {
         aot_code: &AotCode<'_, '_>,
         kernel: &KernelRef<'_>,
         _: &Variant,
+        _: Option<HostSymbols<'_>>,
     ) -> Result<ClKernel, ImageError> {
         let Code { entry, needs, flags, .. } = aot_code.code;
         let nul = |_| ImageError::Mismatch { reason: "a NUL in its SPIR-V".to_owned() };
@@ -396,6 +398,7 @@ impl CodeLoader for Arc<Context> {
         image: &[u8],
         linked: &Linked,
         variant: &Variant,
+        _: Option<HostSymbols<'_>>,
     ) -> Result<ClKernel, ImageError> {
         ClKernel::get_or_compile(self, record, image, kernel, variant, linked)
     }

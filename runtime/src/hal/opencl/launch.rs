@@ -368,6 +368,7 @@ impl ClPending {
                 place(std::array::from_fn(|axis| id[axis].wrapping_add(self.offset[axis])))
             }),
             local_id: panic.local_id.map(place),
+            payload: Default::default(),
         })))
     }
 }

@@ -42,7 +42,7 @@ use crate::hal::host::stack::overflow::Runs;
 use crate::kernel::group::nd_range::NdExtent;
 use crate::launch::desc::GroupDesc;
 use crate::launch::erased::NativeBody;
-use crate::launch::failure::{self, Failure, Inside, Panic};
+use crate::launch::failure::{self, Failure, Hook, Inside, Panic};
 use crate::launch::options::{self, Options};
 use crate::launch::range::Extent;
 
@@ -235,14 +235,9 @@ impl Group<'_> {
     /// Adds the group, and the position in the group, to a failure.
     fn place(&self, failure: Failure) -> Failure {
         match failure {
-            Failure::Panic(Panic { work_item: Some(place), message, location, .. }) => {
+            Failure::Panic(panic @ Panic { work_item: Some(place), .. }) => {
                 let local = std::array::from_fn(|axis| place[axis] - self.first[axis]);
-                Failure::Panic(Panic {
-                    message,
-                    location,
-                    work_item: Some(place),
-                    local_id: Some(local),
-                })
+                Failure::Panic(Panic { local_id: Some(local), ..panic })
             }
             Failure::DivergentBarrier { waiting, ended, .. } => {
                 Failure::DivergentBarrier { group: self.id, waiting, ended }
@@ -312,7 +307,8 @@ impl Group<'_> {
             };
             let result = if fibers.is_on_thread() {
                 // The thread has not run the launch yet.
-                let (_inside, _entered) = (Inside::enter(), options::enter(self.launch.options));
+                let (_inside, _entered) =
+                    (Inside::enter(Hook::Launch), options::enter(self.launch.options));
                 let GroupLaunch { need, runs, .. } = self.launch;
                 stack::with_room(need, runs, || builtins::with(&group, run))
             } else {
