@@ -121,7 +121,9 @@ pub(crate) fn provide(providers: &mut Providers) {
 
 /// Makes the device half. The host half is lowered by now, and other threads optimise it meanwhile.
 pub(crate) fn make_device_half(tcx: TyCtxt<'_>) {
+    let teller = stdpar::lto::Teller;
     let half = device::make(tcx, Purpose::Build, |unit| lower(tcx, unit));
+    teller.tell(half.as_ref());
     *DEVICE_HALF.lock().expect("no thread panics while it holds the lock") = half;
     *EXPORTERS.lock().expect("no thread panics while it holds the lock") = imports::exporters(tcx);
 }

@@ -25,6 +25,7 @@ use crate::glue::{self, Llvm, SchismBackend};
 use crate::rustc::common::{
     codegen_backend, fat_lto_inputs, target_machine_factory, write_backend_methods,
 };
+use crate::stdpar::lto;
 
 #[path = "since_1_96.rs"]
 mod since_1_96;
@@ -119,7 +120,7 @@ write_backend_methods! {
             cgcx,
             shared_emitter,
             tm_factory,
-            exported_symbols_for_lto,
+            &lto::kept(exported_symbols_for_lto, each_linked_rlib_for_lto),
             each_linked_rlib_for_lto,
             modules,
         )
@@ -146,7 +147,7 @@ write_backend_methods! {
             cgcx,
             prof,
             dcx,
-            exported_symbols_for_lto,
+            &lto::kept_by(&cgcx.lto, exported_symbols_for_lto, each_linked_rlib_for_lto),
             each_linked_rlib_for_lto,
             modules,
         );

@@ -29,6 +29,7 @@ use super::common::{
     target_machine_factory, write_backend_methods,
 };
 use crate::glue::{self, Llvm, LlvmBuffer, LlvmModule, SchismBackend};
+use crate::stdpar::lto;
 
 #[path = "until_1_96.rs"]
 mod until_1_96;
@@ -111,7 +112,7 @@ write_backend_methods! {
             prof,
             shared_emitter,
             tm_factory,
-            exported_symbols_for_lto,
+            &lto::kept(exported_symbols_for_lto, each_linked_rlib_for_lto),
             each_linked_rlib_for_lto,
             modules,
         )
@@ -130,7 +131,7 @@ write_backend_methods! {
             cgcx,
             prof,
             dcx,
-            exported_symbols_for_lto,
+            &lto::kept_by(&cgcx.lto, exported_symbols_for_lto, each_linked_rlib_for_lto),
             each_linked_rlib_for_lto,
             modules,
             cached_modules,

@@ -25,6 +25,7 @@ use super::common::{
     target_machine_factory, write_backend_methods,
 };
 use crate::glue::{self, Llvm, SchismBackend};
+use crate::stdpar::lto;
 
 #[path = "since_1_96.rs"]
 mod since_1_96;
@@ -114,7 +115,7 @@ write_backend_methods! {
             prof,
             shared_emitter,
             tm_factory,
-            exported_symbols_for_lto,
+            &lto::kept(exported_symbols_for_lto, each_linked_rlib_for_lto),
             each_linked_rlib_for_lto,
             modules,
         )
@@ -139,7 +140,7 @@ write_backend_methods! {
             cgcx,
             prof,
             dcx,
-            exported_symbols_for_lto,
+            &lto::kept_by(&cgcx.lto, exported_symbols_for_lto, each_linked_rlib_for_lto),
             each_linked_rlib_for_lto,
             modules,
         );

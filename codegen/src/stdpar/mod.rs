@@ -18,6 +18,7 @@ mod each;
 pub(crate) mod explain;
 pub(crate) mod heap;
 pub(crate) mod inject;
+pub(crate) mod lto;
 pub(crate) mod refuse;
 mod sorts;
 mod statics;
