@@ -18,11 +18,17 @@ fn compare(a: &Element<'_>, b: &Element<'_>, work: u64, met: &AtomicUsize) -> Or
     };
     let order = left[0].cmp(&right[0]);
     if left[0] / 4096 != right[0] / 4096 {
-        (0..work).for_each(|i| [&mut left, &mut right].into_iter().for_each(|list| list.push(i)));
+        for i in 0..work {
+            for list in [&mut *left, &mut *right] {
+                list.push(i);
+                if i % 8 == 0 {
+                    list.truncate(1);
+                    list.shrink_to_fit();
+                }
+            }
+        }
         left.truncate(1);
         right.truncate(1);
-        left.shrink_to_fit();
-        right.shrink_to_fit();
     }
     order
 }
