@@ -5,94 +5,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use schism_tests::lab::{self, Compiler, Lab, clean_command, output, text};
-
-const MANIFEST: &str = r#"
-[package]
-name = "ordinary"
-version = "0.1.0"
-edition = "2024"
-
-[dependencies]
-rayon = "1"
-
-[workspace]
-"#;
-
-/// A project with a program, in a folder of its own, of which both have the name.
-fn project(lab: &Lab, name: &str, program: &str) -> PathBuf {
-    project_with(lab, name, program, MANIFEST)
-}
-
-/// The same, with a manifest like [`MANIFEST`].
-fn project_with(lab: &Lab, name: &str, program: &str, manifest: &str) -> PathBuf {
-    let folder = lab.folder(name);
-    lab.project(&folder, &[("Cargo.toml", &named(&folder, manifest)), ("src/main.rs", program)]);
-    folder
-}
-
-/// A manifest of the program of a folder.
-fn named(folder: &Path, manifest: &str) -> String {
-    manifest.replace("ordinary", name_of(folder))
-}
-
-fn name_of(folder: &Path) -> &str {
-    folder.file_name().and_then(|name| name.to_str()).expect("a name in ASCII")
-}
-
-/// Where what the projects depend on is compiled, once for all of them: by plain rustc, and by
-/// `cargo schism`. Programs have different names, so none takes another one's place.
-fn target(kind: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("stdpar-target").join(kind)
-}
-
-/// Builds a project by plain rustc; what its program prints.
-fn by_rustc(lab: &Lab, folder: &Path) -> String {
-    let target = target("plain");
-    let mut cargo = lab.cargo(Compiler::Stock, folder);
-    text(cargo.args(["build", "--offline", "--release"]).env("CARGO_TARGET_DIR", &target));
-    text(&mut run_in(&target, name_of(folder), "release", &[]))
-}
+use schism_tests::rayon_programs::{
+    MANIFEST, build, build_in, by_rustc, kernels, name_of, named, project, project_with, run_in,
+};
 
 fn program() -> String {
     std::fs::read_to_string(lab::source("stdpar/main.rs")).expect("a file of the tests")
 }
 
-/// Builds a project by `cargo schism`; what that says.
-fn build(lab: &Lab, folder: &Path, arguments: &[&str]) -> String {
-    build_in(&target("schism"), lab, folder, arguments)
-}
-
-/// The same, with a target folder.
-fn build_in(target: &Path, lab: &Lab, folder: &Path, arguments: &[&str]) -> String {
-    let mut cargo = clean_command(lab.subcommand());
-    cargo.current_dir(folder).args(["build", "--offline"]).args(arguments);
-    let built = output(cargo.env("CARGO_TARGET_DIR", target));
-    let said = String::from_utf8_lossy(&built.stderr).into_owned();
-    assert!(built.status.success(), "{said}");
-    said
-}
-
 /// A project's program that [`build`] has built, on the device `cpu`.
 fn run(folder: &Path, profile: &str, variables: &[(&str, &str)]) -> Command {
-    run_in(&target("schism"), name_of(folder), profile, variables)
-}
-
-/// A program of a target folder, on the device `cpu`.
-fn run_in(target: &Path, name: &str, profile: &str, variables: &[(&str, &str)]) -> Command {
-    let mut program = clean_command(target.join(profile).join(name));
-    if let Some(stage2) = std::env::var_os("SCHISM_JIT") {
-        program.env("SCHISM_JIT", stage2);
-    }
-    program.env("SCHISM_DEVICE", "cpu").envs(variables.iter().copied());
-    program
-}
-
-/// How many runs of pipelines were kernels, by the trace.
-fn kernels(program: &mut Command) -> usize {
-    let ran = output(program.env("SCHISM_TRACE", "1"));
-    assert!(ran.status.success());
-    let trace = String::from_utf8_lossy(&ran.stderr).into_owned();
-    trace.lines().filter(|line| line.contains(" pieces on `cpu`")).count()
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stdpar-target").join("schism");
+    run_in(&target, name_of(folder), profile, variables)
 }
 
 #[test]
