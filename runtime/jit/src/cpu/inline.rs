@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use schism_passes::analysis::trip_count;
 use schism_passes::spec::target_library::PREFIX;
 
+use super::unwinding;
 use super::work_loop::LOOP;
 use crate::image::KERNEL;
 use crate::module::Module;
@@ -70,7 +71,10 @@ pub fn choose(
     special: impl IntoIterator<Item = &'static str>,
     small_of_library: usize,
 ) {
-    let special = special.into_iter().filter_map(|name| module.function(name)).collect();
+    let mut special: Vec<Value> =
+        special.into_iter().filter_map(|name| module.function(name)).collect();
+    // Panics, where they are the program's own.
+    special.extend(module.functions().into_iter().filter(|&function| unwinding::is_panic(function)));
     let mut nodes = graph(module, special);
     let order = callees_first(&nodes);
     // The size to which each function that may be inlined grows.
@@ -135,7 +139,7 @@ fn graph<'m>(module: &'m Module<'_>, special: Vec<Value<'m>>) -> Vec<Node<'m>> {
             let instructions = function.instructions();
             let callees: Vec<(Value, Value)> = instructions
                 .iter()
-                .filter_map(|&call| Some((call, call.direct_callee()?)))
+                .filter_map(|&call| Some((call, call.callee()?)))
                 .collect();
             let name = function.name();
             let library = name.starts_with(PREFIX);
@@ -146,8 +150,11 @@ fn graph<'m>(module: &'m Module<'_>, special: Vec<Value<'m>>) -> Vec<Node<'m>> {
                 is_nest: name == LOOP,
                 library,
                 is_called_once: function.users().len() == 1,
+                // What is rarely called stays a call.
                 wanted: name == KERNEL
-                    || callees.iter().any(|(_, callee)| special.contains(callee)),
+                    || (!(function.has_function_attribute("cold")
+                        && function.has_function_attribute("noinline"))
+                        && callees.iter().any(|(_, callee)| special.contains(callee))),
                 calls: callees
                     .into_iter()
                     .filter_map(|(call, callee)| Some((call, *index.get(&callee)?)))

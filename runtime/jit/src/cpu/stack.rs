@@ -65,7 +65,7 @@ impl Calls {
                 if instruction.is_dynamic_alloca() {
                     this.open = true;
                 }
-                let callee = instruction.called().or_else(|| instruction.direct_callee());
+                let callee = instruction.called().or_else(|| instruction.callee());
                 let Some(callee) = callee else {
                     this.open |= instruction.opcode() == Some(Opcode::Invoke);
                     continue;

@@ -16,6 +16,11 @@ pub fn add_tables(module: &Module<'_>) {
     }
 }
 
+/// Whether a function is one of the program's that does not return: it unwinds, or ends the process.
+pub fn is_panic(function: Value<'_>) -> bool {
+    function.has_function_attribute("noreturn") && is_of_host(function)
+}
+
 /// Whether a function without a body is the program's own, or anything that it links: it may do
 /// whatever a program does.
 pub fn is_of_host(function: Value<'_>) -> bool {
