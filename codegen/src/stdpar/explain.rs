@@ -99,8 +99,7 @@ pub(crate) fn tell<'p>(
 /// Prints a note for each pipeline that types exclude, if the build asks for it.
 pub(crate) fn tell_types(tcx: TyCtxt<'_>, runtime: &[RuntimeItems]) {
     const WHY: &str = "its values may hold functions, and those of a kernel are not the host's";
-    const SORT: &str =
-        "its elements are dropped, may hold functions, or may change while they are compared";
+    const SORT: &str = "its elements are dropped, may hold functions, may change while they are compared, or are not `Sync`";
     if !is_asked() {
         return;
     }
