@@ -47,6 +47,7 @@ extern crate rustc_errors;
 extern crate rustc_feature;
 extern crate rustc_hir;
 extern crate rustc_incremental;
+extern crate rustc_infer;
 extern crate rustc_interface;
 extern crate rustc_metadata;
 extern crate rustc_middle;
@@ -54,6 +55,7 @@ extern crate rustc_middle;
 extern crate rustc_session;
 extern crate rustc_span;
 extern crate rustc_target;
+extern crate rustc_trait_selection;
 
 mod addresses;
 mod aot;

@@ -1,8 +1,11 @@
 //! `--stdpar`: programs with rayon that know nothing of schism, unchanged, beside the same programs
 //! by plain rustc.
 
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use schism_tests::lab::{self, Compiler, Lab, clean_command, output, text};
 use schism_tests::rayon_programs::{
@@ -131,6 +134,98 @@ fn sorts_are_kernels() {
         if let Some(launches) = compare(lab, name, "stdpar/sorts.rs", manifest) {
             // Most of a dozen sorts, for nine lengths, and the pipelines of the cached keys.
             assert!(launches > 80, "{launches}");
+        }
+    }
+}
+
+/// Sorts compare an element in several threads at a time; rayon's do not.
+#[test]
+fn sorts_of_what_is_for_one_thread_at_a_time_stay_with_rayon() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let compared = compare_in(lab, "stdpar-unshared", "stdpar/unshared.rs", MANIFEST);
+    let Some((folder, _)) = compared else { return };
+    let always = [("SCHISM_STDPAR", "always"), ("SCHISM_TRACE", "1")];
+    let ran = output(&mut run(&folder, "release", &always));
+    let trace = String::from_utf8_lossy(&ran.stderr).into_owned();
+    // Pipelines inside of rayon's sorts may be kernels.
+    let mut launched = trace.lines().filter(|line| line.contains(" pieces on `cpu`"));
+    assert!(launched.all(|line| line.contains(": rayon::")), "{trace}");
+}
+
+/// What is left of the longer of two that are zipped is dropped, too.
+#[test]
+fn each_item_is_dropped_once() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let launches = compare(lab, "stdpar-dropped", "stdpar/dropped.rs", MANIFEST);
+    // Most of two dozen pipelines, for four lengths.
+    assert!(launches.is_none_or(|launches| launches > 60), "{launches:?}");
+}
+
+/// Whatever way a program ends in, it does not wait for a kernel that is being compiled, in the
+/// background or for a launch of another thread. That takes many times [`LIMIT`].
+#[test]
+fn the_end_of_a_program_waits_for_no_compilation() {
+    const LIMIT: Duration = Duration::from_secs(4);
+    const ABORTED: i32 = 6;
+    const TERMINATED: i32 = 15;
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let program = std::fs::read_to_string(lab::source("stdpar/ending.rs")).expect("a file");
+    let folder = project(lab, "stdpar-ending", &program);
+    build(lab, &folder, &["--stdpar", "--release"]);
+    let cache = lab.folder("stdpar-ending-cache");
+    // In different moments of the compilation. `auto` begins to compile after some seconds only.
+    for (setting, moments) in [("always", &["0", "5", "30", "250"][..]), ("auto", &["40"])] {
+        for (way, code, signal) in [
+            ("return", Some(0), None),
+            ("exit", Some(3), None),
+            ("exit elsewhere", Some(4), None),
+            ("panic", Some(101), None),
+            ("abort", None, Some(ABORTED)),
+            ("fork", Some(7), None),
+            ("signal", None, Some(TERMINATED)),
+        ] {
+            for &later in moments {
+                let home = cache.to_str().expect("a path in Unicode");
+                let variables = [("SCHISM_STDPAR", setting), ("SCHISM_CACHE_DIR", home)];
+                let mut program = run(&folder, "release", &variables);
+                program.args([way, later]).stdout(Stdio::piped()).stderr(Stdio::null());
+                let mut program = program.spawn().expect("it starts");
+                let mut said = String::new();
+                let stdout = program.stdout.take().expect("a pipe");
+                BufReader::new(stdout).read_line(&mut said).expect("a line");
+                assert_eq!(said, "compiling true\n", "{setting}, {way}, {later}");
+                let begin = Instant::now();
+                if way == "signal" {
+                    let id = program.id().to_string();
+                    assert!(Command::new("kill").arg(id).status().expect("it runs").success());
+                }
+                let ended = loop {
+                    if let Some(ended) = program.try_wait().expect("our own child") {
+                        break ended;
+                    }
+                    if begin.elapsed() > LIMIT {
+                        program.kill().expect("our own child");
+                        panic!("{setting}, {way}, {later}: it does not end");
+                    }
+                    std::thread::sleep(Duration::from_millis(1));
+                };
+                assert_eq!(
+                    (ended.code(), ended.signal()),
+                    (code, signal),
+                    "{setting}, {way}, {later}"
+                );
+            }
+        }
+    }
+    // Nothing that was cut has left a file behind.
+    let mut folders = vec![cache];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(entry.path());
+            }
+            let name = entry.file_name().to_string_lossy().into_owned();
+            assert!(!name.starts_with("writing-"), "{}", entry.path().display());
         }
     }
 }

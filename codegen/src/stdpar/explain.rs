@@ -103,7 +103,7 @@ pub(crate) fn tell<'p>(
 pub(crate) fn tell_types(tcx: TyCtxt<'_>, runtime: &[RuntimeItems]) {
     const WHY: &str = "it has no kernel";
     const SORT: &str =
-        "its elements are dropped, may hold functions, or may change while they are compared";
+        "its elements are dropped, may change while they are compared, or are not `Sync`";
     if !is_asked() {
         return;
     }

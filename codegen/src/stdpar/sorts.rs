@@ -5,8 +5,10 @@
 //! the trait may have methods of its own.
 
 use rustc_hir::def::DefKind;
+use rustc_infer::infer::TyCtxtInferExt;
 use rustc_middle::ty::{self, GenericArgsRef, Instance, Ty, TyCtxt};
 use rustc_span::def_id::{CrateNum, DefId};
+use rustc_trait_selection::infer::InferCtxtExt;
 
 use crate::stdpar::{HOST, ORIGINALS, child, is_in_module, known};
 
@@ -123,8 +125,17 @@ pub(super) fn is_of_host_only<'tcx>(tcx: TyCtxt<'tcx>, function: Instance<'tcx>)
 }
 
 /// Whether the elements of a sort drop nothing, and do not change while they are compared, so that
-/// they may be moved as bytes, and copies of them stay what they are.
+/// they may be moved as bytes, and copies of them stay what they are; and whether several threads may
+/// look at one at the same time, which rayon's sorts do not ask of them.
 pub(super) fn may_be_copied<'tcx>(tcx: TyCtxt<'tcx>, args: GenericArgsRef<'tcx>) -> bool {
     let (element, env) = (args.type_at(0), ty::TypingEnv::fully_monomorphized());
-    element.is_freeze(tcx, env) && !element.needs_drop(tcx, env)
+    element.is_freeze(tcx, env) && !element.needs_drop(tcx, env) && is_sync(tcx, element)
+}
+
+/// Whether a type is `Sync`. Lifetimes are not known here: a type that is for some of them only does
+/// not count.
+fn is_sync<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>) -> bool {
+    let Some(sync) = tcx.lang_items().sync_trait() else { return false };
+    let (infcx, env) = tcx.infer_ctxt().build_with_typing_env(ty::TypingEnv::fully_monomorphized());
+    infcx.type_implements_trait(sync, [ty], env).must_apply_considering_regions()
 }

@@ -8,16 +8,20 @@
 //!
 //! The thread's stack is large, because LLVM recurses over the depth of its input.
 //!
-//! A compilation that nobody waits for any more is abandoned: it ends as soon as it can, and
-//! `stop.rs` keeps it from what the end of the process does.
+//! A compilation that nobody waits for any more is abandoned: it ends as soon as it can. The end of the
+//! process waits for none: `stop.rs` and `destructors.rs` keep them from what it does.
 
+mod destructors;
+mod objects;
 mod stop;
+
+pub use stop::stop;
 
 use std::cell::{OnceCell, RefCell};
 use std::ffi::{CStr, c_char, c_void};
 use std::io::{self, Write};
 use std::mem::MaybeUninit;
-use std::os::unix::thread::JoinHandleExt;
+use std::os::unix::thread::JoinHandleExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,6 +44,8 @@ pub enum Isolated {
     Panicked(String),
     /// The system gave no thread.
     NoThread(std::io::Error),
+    /// The process is ending.
+    Ending,
 }
 
 type Report = Box<dyn FnOnce(String)>;
@@ -60,11 +66,17 @@ struct Shared {
     is_abandoned: AtomicBool,
     /// Whether it runs LLVM no more.
     is_done: AtomicBool,
+    /// Whether the end of the process has stopped it.
+    is_parked: AtomicBool,
 }
 
 impl Shared {
     fn is_done(&self) -> bool {
         self.is_done.load(Ordering::Acquire)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_done() || self.is_parked.load(Ordering::Acquire)
     }
 }
 
@@ -121,12 +133,10 @@ impl<T> Running<T> {
         }
     }
 
-    /// Tells the thread that nobody waits for its result: see [`is_abandoned`]. If it is still in
-    /// LLVM when the process ends, it is stopped there.
+    /// Tells the thread that nobody waits for its result: see [`is_abandoned`].
     pub fn abandon(self) {
         self.shared.is_abandoned.store(true, Ordering::Relaxed);
         self.give_way();
-        stop::at_exit(self.thread, self.shared);
     }
 
     /// Leaves processors to others that have something to do.
@@ -144,7 +154,8 @@ fn ended_early() -> Isolated {
     Isolated::Panicked("the compile thread ended early".to_owned())
 }
 
-/// Starts `work` on a thread of its own.
+/// Starts `work` on a thread of its own. If the process ends meanwhile, the thread is stopped where it
+/// is in LLVM.
 pub fn start<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Running<T>, Isolated> {
@@ -153,6 +164,9 @@ pub fn start<T: Send + 'static>(
 
     let (sender, outcome) = channel();
     let shared = Arc::<Shared>::default();
+    if !stop::add(&shared) {
+        return Err(Isolated::Ending);
+    }
     let (own, done) = (Arc::clone(&shared), Arc::clone(&shared));
     let thread = std::thread::Builder::new()
         .name("schism-jit".to_owned())
@@ -161,6 +175,11 @@ pub fn start<T: Send + 'static>(
             // SAFETY: it only asks for a number.
             let _ = own.number.set(unsafe { libc::gettid() });
             let _ = OWN.with(|place| place.set(own));
+            stop::unblock();
+            if stop::is_ending() {
+                let _ = sender.send(Err(Isolated::Ending));
+                return;
+            }
             let fatal: Sender<Result<T, Isolated>> = sender.clone();
             REPORT.set(Some(Box::new(move |message| {
                 let _ = fatal.send(Err(Isolated::Fatal(message)));
@@ -171,7 +190,10 @@ pub fn start<T: Send + 'static>(
             done.is_done.store(true, Ordering::Release);
             let _ = sender.send(outcome);
         })
-        .map_err(Isolated::NoThread)?;
+        .map_err(|error| {
+            shared.is_done.store(true, Ordering::Release);
+            Isolated::NoThread(error)
+        })?;
     Ok(Running { outcome, thread, shared })
 }
 

@@ -44,7 +44,7 @@ use core::ffi::{CStr, c_void};
 pub use gpu::*;
 
 /// The version of everything in this crate. Any change of a layout or of a meaning increments it.
-pub const ABI_VERSION: u32 = 22;
+pub const ABI_VERSION: u32 = 23;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
@@ -179,6 +179,11 @@ pub struct JitApi {
     /// # Safety
     /// The text came from a function of this table and was not freed yet.
     pub free_text: unsafe extern "C" fn(text: Text),
+    /// Stops all compilations for good, because the process is ending: the library's threads run
+    /// nothing any more that the end of the process tears down. Calls that wait for one of them do
+    /// not return, and later ones are [`OUT_OF_RESOURCES`]. The library does the same by itself, in a
+    /// function of `atexit`.
+    pub stop: extern "C" fn(),
 }
 
 // The codes that `compile_cpu` and `compile_gpu` return.

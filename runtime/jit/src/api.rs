@@ -30,6 +30,7 @@ static API: JitApi = JitApi {
     compile_gpu: compile_gpu_c,
     release_gpu,
     free_text,
+    stop,
 };
 
 /// The table of functions, or null if `abi_version` is not this library's [`ABI_VERSION`].
@@ -46,6 +47,11 @@ pub fn version() -> &'static str {
         let (major, minor, patch) = schism_llvm::version();
         format!("schism-jit {} (LLVM {major}.{minor}.{patch})", env!("CARGO_PKG_VERSION"))
     })
+}
+
+extern "C" fn stop() {
+    // It does not panic; if it ever does, compilations go on.
+    let _ = catch_unwind(schism_llvm::fatal::stop);
 }
 
 extern "C" fn version_bytes() -> Bytes {

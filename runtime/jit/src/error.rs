@@ -82,6 +82,9 @@ pub enum JitError {
     /// The operating system could not provide memory or a thread.
     #[error("no resources to compile a kernel: {0}")]
     OutOfResources(String),
+    /// The process is ending, and nothing is compiled any more.
+    #[error("kernel `{0}` is not compiled, because the process is ending")]
+    Ending(String),
     /// The toolchain's linker cannot be had.
     #[error(
         "a kernel for an AMD GPU needs LLVM's linker: {0}; rust-lang's toolchains have it, \
@@ -106,6 +109,7 @@ impl JitError {
             Isolated::NoThread(error) => {
                 Self::OutOfResources(format!("no thread to compile on: {error}"))
             }
+            Isolated::Ending => Self::Ending(kernel.to_owned()),
         }
     }
 
@@ -121,7 +125,9 @@ impl JitError {
             Self::UnresolvedSymbols { .. } => abi::UNRESOLVED_SYMBOLS,
             Self::Unsupported { .. } => abi::UNSUPPORTED,
             Self::BackendFailed { .. } => abi::BACKEND_FAILED,
-            Self::OutOfResources(_) | Self::NoLinker(_) | Self::Linker(_) => abi::OUT_OF_RESOURCES,
+            Self::OutOfResources(_) | Self::NoLinker(_) | Self::Linker(_) | Self::Ending(_) => {
+                abi::OUT_OF_RESOURCES
+            }
             Self::Internal(_) => abi::INTERNAL,
         }
     }

@@ -130,13 +130,24 @@ impl Events {
         first
     }
 
-    /// Drops launches that have succeeded, as far as that is known without asking a device.
+    /// Drops launches that have ended, as far as that is known without asking a device, but for those
+    /// whose error [`wait`](Self::wait) may return.
     pub(crate) fn forget_complete(&mut self) {
         let last = self.batches.last().filter(|_| self.used < BATCH).map(Arc::as_ptr);
+        // Whether an earlier launch has failed whose error nobody else can receive any more.
+        let mut has_failed = false;
         self.batches.retain(|batch| {
-            let is_over = |index| batch.is_known_complete(index) && batch.result(index).is_ok();
             // The last one ends last.
-            Some(Arc::as_ptr(batch)) == last || !(0..BATCH).rev().all(is_over)
+            if Some(Arc::as_ptr(batch)) == last
+                || !(0..BATCH).rev().all(|index| batch.is_known_complete(index))
+            {
+                return true;
+            }
+            if has_failed || !(0..BATCH).any(|index| batch.has_unreceived_error(index)) {
+                return false;
+            }
+            has_failed = Arc::strong_count(batch) == 1;
+            true
         });
     }
 }
@@ -271,6 +282,11 @@ impl Batch {
     /// Like [`Event::is_complete`], but does not ask the device.
     fn is_known_complete(&self, index: usize) -> bool {
         self.is_complete_by(index, BackendPending::is_known_over)
+    }
+
+    /// Whether a launch that has ended has failed, and nobody has received that.
+    fn has_unreceived_error(&self, index: usize) -> bool {
+        !self.launches[index].observed.load(Ordering::Relaxed) && self.result(index).is_err()
     }
 
     fn is_complete_by(&self, index: usize, is_over: impl Fn(&BackendPending) -> bool) -> bool {

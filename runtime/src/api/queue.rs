@@ -3,6 +3,7 @@
 use std::any::type_name;
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::api::device::Device;
 use crate::code::background;
@@ -534,7 +535,7 @@ impl Queue {
         &self,
         kernel: RawKernel,
         in_groups: bool,
-        told: Box<dyn FnOnce(Result<(), LaunchError>) + Send>,
+        told: Box<dyn FnOnce(Result<(), LaunchError>, Duration) + Send>,
     ) -> bool {
         struct Moved(RawKernel);
         // SAFETY: a descriptor is a constant, but for its slot, which is atomic; functions may go
@@ -545,6 +546,7 @@ impl Queue {
         let Some(descriptor) = (unsafe { kernel.descriptor.as_ref() }) else { return false };
         let (queue, moved) = (self.clone().with_adaptivity(Adaptivity::Off), Moved(kernel));
         let run = move || {
+            let begin = Instant::now();
             // All of it, not its field.
             let Moved(mut kernel) = { moved };
             // Nothing reads it, but where a closure would be there are as many bytes.
@@ -559,7 +561,7 @@ impl Queue {
                 // SAFETY: the shared object is there: its end waits for this work, or drops it.
                 unsafe { queue.queue.prepare(&queue.describe(&kernel, &shape, 0)) }
             });
-            told(outcome);
+            told(outcome, begin.elapsed());
         };
         background::submit_now(descriptor.container_begin as usize, Box::new(run))
     }

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
 use std::thread::LocalKey;
+use std::time::Duration;
 
 use crate::api::queue::Queue;
 use crate::code::captured;
@@ -524,14 +525,24 @@ fn find_stack() -> Option<Range<usize>> {
 }
 
 /// Has the code of `K` for `queue` made in the background, for launches that begin at zero, in
-/// groups or without; `told` learns whether it is there. Returns whether it will: the background may have enough to do.
+/// groups or without; `told` learns whether it is there, and how long that took. Returns whether it
+/// will: the background may have enough to do.
 pub fn prepare_unchecked<K: Kernel<1>>(
     queue: &Queue,
     in_groups: bool,
-    told: Box<dyn FnOnce(Result<(), LaunchError>) + Send>,
+    told: Box<dyn FnOnce(Result<(), LaunchError>, Duration) + Send>,
 ) -> bool {
     let raw = RawKernel::new::<K, 1>(std::ptr::null(), type_name::<K>);
     queue.prepare(raw, in_groups, told)
+}
+
+/// What this process's threads have used of the processors, all together; `None` if the system does not
+/// say.
+pub fn processor_time() -> Option<Duration> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the time is this function's to be written.
+    let known = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) } == 0;
+    known.then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
 /// Shows a step in the trace.

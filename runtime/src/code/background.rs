@@ -1,29 +1,40 @@
 //! A background thread that compiles better versions, while launches use what there is.
 //!
 //! It exists while there is work. It has the lowest priority, unless somebody needs the result soon
-//! ([`submit_now`]). Two events wait for its current job: the end of the process, because the
-//! destructors of LLVM's static objects must not run during it, and unloading the kernel's shared
-//! object.
+//! ([`submit_now`]). Unloading the kernel's shared object waits for its current job.
 //!
-//! The functions of `atexit` run in the reverse order of their registration, and LLVM constructs
-//! some static objects, and so registers their destructors, in the middle of a job. A function of
-//! ours would come too late. The thread-locals of the thread that calls `exit` are dropped before
-//! all of them, so the main thread has one that waits ([`guard_main_thread`]). Another thread that
-//! calls `exit` has only the functions of `atexit`.
+//! The end of the process does not, since a compilation may take long: it stops stage 2
+//! ([`compiler::stop`]), which nothing may run while the destructors of LLVM's static objects do. It
+//! waits for the parts of a job that call a driver, which is ending, too; other parts may be cut
+//! ([`may_be_cut`]).
+//!
+//! The functions of `atexit` run in the reverse order of their registration. Stage 2 has one, from
+//! before it first compiles; the one here is for a library that is being opened, and for drivers. The
+//! thread-locals of the thread that calls `exit` are dropped before all of them, so the main thread
+//! has one that stops all of this before any function of the program's ([`guard_main_thread`]).
 
+use std::cell::Cell;
 use std::collections::VecDeque;
-use std::os::unix::thread::JoinHandleExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{MutexGuard, Once};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
-use crate::code::compiler::stage2;
+use crate::code::compiler::{self, stage2};
 use crate::launch::failure;
-use crate::util::fork::{NoForkGuard, PerProcess};
+use crate::util::fork::{self, NoForkGuard, PerProcess, Wait};
 use crate::util::monitor::Monitor;
 
 /// Further jobs are refused; kernels will ask again.
 const MOST_WAITING: usize = 32;
+
+/// The end of the process waits no longer for a driver.
+const LIMIT: Duration = Duration::from_secs(2);
+
+thread_local! {
+    /// Whether the thread is the one that takes jobs.
+    static IS_BACKGROUND: Cell<bool> = const { Cell::new(false) };
+}
 
 /// A job for a kernel of a container.
 struct Job {
@@ -38,6 +49,8 @@ struct State {
     waiting: VecDeque<Job>,
     /// The container of the current job.
     running: Option<usize>,
+    /// Whether the current job is in a part that the end of the process need not wait for.
+    may_be_cut: bool,
     /// Whether a thread takes jobs.
     active: bool,
     /// The latest thread.
@@ -46,7 +59,8 @@ struct State {
     ending: bool,
 }
 
-/// State shared with the thread; waiting means waiting for the end of a job. A forked process does
+/// State shared with the thread; waiting means waiting for the end of a job, or for a part that may be
+/// cut. A forked process does
 /// not have the thread, and starts with nothing.
 fn shared() -> &'static Monitor<State> {
     static SHARED: PerProcess<Monitor<State>> = PerProcess::new();
@@ -75,7 +89,7 @@ fn add(job: Job) -> bool {
     // At the end of a process, the function registered last runs first. This one is for a compiler
     // that is not open yet.
     static AT_EXIT: Once = Once::new();
-    AT_EXIT.call_once(wait_at_exit);
+    AT_EXIT.call_once(finish_at_exit);
     let mut state = state();
     if state.ending || state.waiting.len() >= MOST_WAITING {
         return false;
@@ -99,13 +113,14 @@ fn add(job: Job) -> bool {
 /// The thread: runs queued jobs, and then ends.
 fn work() {
     static AT_EXIT: Once = Once::new();
+    IS_BACKGROUND.set(true);
     // Opening the compiler before the function is registered makes the compiler's clean-up run
     // after it. The job reports a missing compiler.
     {
         let _no_fork = NoForkGuard::enter();
         let _ = stage2();
     }
-    AT_EXIT.call_once(wait_at_exit);
+    AT_EXIT.call_once(finish_at_exit);
     let mut state = state();
     while let Some(job) = state.waiting.pop_front() {
         state.running = Some(job.container);
@@ -130,12 +145,41 @@ fn work() {
     state.active = false;
 }
 
+/// Runs a part of a job that the end of the process may cut: it calls no driver, and leaves no file
+/// half written. Where the process is ending, the thread does not come back from it.
+pub(crate) fn may_be_cut<R>(run: impl FnOnce() -> R) -> R {
+    if !IS_BACKGROUND.get() {
+        return run();
+    }
+    let before = std::mem::replace(&mut state().may_be_cut, true);
+    shared().notify_all();
+    let result = run();
+    let mut state = state();
+    state.may_be_cut = before;
+    let is_ending = state.ending;
+    drop(state);
+    if is_ending {
+        fork::let_fork(Wait::Brief, || {
+            loop {
+                thread::park();
+            }
+        })
+    }
+    result
+}
+
+/// Has stage 2 compile, which a fork does not wait for to the end: see [`fork::let_fork`].
+pub(crate) fn let_fork<R>(compile: impl FnOnce() -> R) -> R {
+    fork::let_fork(if IS_BACKGROUND.get() { Wait::Brief } else { Wait::Longer }, compile)
+}
+
 /// Handles unloading of a container: drops its queued jobs, and waits for the current one.
 pub(crate) fn forget(container: usize) {
     let mut state = state();
     let (dropped, kept) = state.waiting.drain(..).partition(|job| job.container == container);
     state.waiting = kept;
-    while state.running == Some(container) {
+    // When the process is ending, such a part has no end.
+    while state.running == Some(container) && !(state.ending && state.may_be_cut) {
         state = shared().wait(state);
     }
     drop(state);
@@ -143,50 +187,55 @@ pub(crate) fn forget(container: usize) {
     drop::<VecDeque<Job>>(dropped);
 }
 
-/// Accepts no more jobs, drops the queued ones, and waits for the current one.
+/// Accepts no more jobs, drops the queued ones, and waits for what cannot be cut.
 fn finish() {
-    let (thread, dropped) = {
+    let dropped = {
         let mut state = state();
         state.ending = true;
-        (state.thread.take(), std::mem::take(&mut state.waiting))
+        std::mem::take(&mut state.waiting)
     };
     // The process is ending, and frees what the jobs hold.
     std::mem::forget(dropped);
-    // SAFETY: it only compares.
-    let is_own = |thread: &JoinHandle<()>| unsafe {
-        libc::pthread_equal(thread.as_pthread_t(), libc::pthread_self()) != 0
-    };
-    if let Some(thread) = thread.filter(|thread| !is_own(thread)) {
-        let _ = thread.join();
+    compiler::stop();
+    if IS_BACKGROUND.try_with(Cell::get).unwrap_or(false) {
+        return;
+    }
+    let begin = Instant::now();
+    let mut state = state();
+    while state.running.is_some()
+        && !state.may_be_cut
+        && let Some(left) = LIMIT.checked_sub(begin.elapsed())
+    {
+        state = shared().wait_for(state, left);
     }
 }
 
-/// Makes the end of the process, or of this shared object, wait for the thread.
-fn wait_at_exit() {
-    extern "C" fn wait() {
+/// Has the end of the process, or of this shared object, call [`finish`].
+fn finish_at_exit() {
+    extern "C" fn at_exit() {
         finish();
     }
     // SAFETY: the function does not unwind, and may be called at the end. If it cannot be
-    // registered, nothing is waited for.
-    unsafe { libc::atexit(wait) };
+    // registered, stage 2's own is what there is.
+    unsafe { libc::atexit(at_exit) };
 }
 
-/// Makes the end of the main thread wait for the background thread, before any function of
-/// `atexit` runs. To be called before `main`, by the main thread, and only if this code belongs to
-/// the executable: a thread-local keeps its shared object from being unloaded.
+/// Has the end of the main thread call [`finish`], before any function of `atexit` runs. To be called
+/// before `main`, by the main thread, and only if this code belongs to the executable: a thread-local
+/// keeps its shared object from being unloaded.
 pub(crate) fn guard_main_thread() {
-    struct Wait;
+    struct Finish;
 
-    impl Drop for Wait {
+    impl Drop for Finish {
         fn drop(&mut self) {
             finish();
         }
     }
 
     thread_local! {
-        static WAIT: Wait = const { Wait };
+        static FINISH: Finish = const { Finish };
     }
-    WAIT.with(|_| ());
+    FINISH.with(|_| ());
 }
 
 #[cfg(test)]

@@ -1,5 +1,9 @@
 //! Opens stage 2, the shared library that compiles images to machine code.
 
+use std::sync::{Mutex, PoisonError, TryLockError};
+use std::thread;
+use std::time::{Duration, Instant};
+
 use schism_cache::{Key, Value};
 use schism_jit_abi::{ABI_VERSION, ENTRY_SYMBOL, EntryFn, JitApi, version_of};
 
@@ -7,7 +11,7 @@ use crate::code::compiler_path::{Location, Missing, identity, inode, location};
 use crate::code::{disk_cache, toolchain_id};
 use crate::error::DeviceError;
 use crate::util::retry::Kept;
-use crate::util::{library, objects};
+use crate::util::{fork, library, objects};
 
 /// Stage 2, loaded. It stays until the process ends: code that it made may run at any time.
 #[derive(Debug)]
@@ -28,9 +32,44 @@ pub(crate) struct About {
 /// Stage 2; the first call loads it. Transient failures are retried by the rule of
 /// [`crate::util::retry`].
 pub(crate) fn stage2() -> Result<&'static Stage2, Missing> {
-    static STAGE2: Kept<Stage2, Missing> = Kept::new();
+    if !fork::has_compiler() {
+        return Err(Missing::Forked);
+    }
     let open = || objects::hold_what_opens(|| open(location()?));
     STAGE2.get(open, Missing::is_transient)
+}
+
+static STAGE2: Kept<Stage2, Missing> = Kept::new();
+
+/// Locked while stage 2 is opened: whether the process is ending, and opens none any more.
+static OPENING: Mutex<bool> = Mutex::new(false);
+
+/// The end of the process waits no longer for a library that is being opened. That takes a few
+/// hundredths of a second.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// Stops stage 2 for good, because the process is ending: none is opened from now on, and nothing is
+/// compiled. A library that is being opened is waited for, since its initialisers must not run beside
+/// what `exit` calls.
+pub(crate) fn stop() {
+    if fork::is_broken() || !fork::has_compiler() {
+        // Other threads of the parent may have had locks, and are not here.
+        return;
+    }
+    let begin = Instant::now();
+    loop {
+        match OPENING.try_lock() {
+            Ok(mut is_ending) => break *is_ending = true,
+            Err(TryLockError::Poisoned(error)) => break *error.into_inner() = true,
+            Err(TryLockError::WouldBlock) if begin.elapsed() < LIMIT => {
+                thread::sleep(Duration::from_micros(200));
+            }
+            Err(TryLockError::WouldBlock) => break,
+        }
+    }
+    if let Some(stage2) = STAGE2.known() {
+        (stage2.api.stop)();
+    }
 }
 
 /// What identifies stage 2. If any process has opened this stage 2 before and it has not changed,
@@ -64,7 +103,11 @@ pub(crate) fn require(device: &str) -> Result<(), DeviceError> {
 
 fn open(location: &Location) -> Result<Stage2, Missing> {
     let Location { path, named, .. } = location;
-    let started = std::time::Instant::now();
+    let is_ending = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+    if *is_ending {
+        return Err(Missing::Ending);
+    }
+    let started = Instant::now();
     let unusable = |reason| Missing::Unusable { reason, named: *named };
     // Cached code is keyed by the file that was examined, so that file must be the one that is
     // loaded. Only somebody who is trusted can have replaced it.
@@ -101,6 +144,7 @@ fn open(location: &Location) -> Result<Stage2, Missing> {
         named: *named,
     })?;
     std::mem::forget(library);
+    drop(is_ending);
     // SAFETY: both texts live as long as the library.
     let (version, cpu) = unsafe { ((api.version)().as_slice(), (api.cpu_name)().as_slice()) };
     let version = String::from_utf8_lossy(version).into_owned();

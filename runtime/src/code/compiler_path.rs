@@ -13,7 +13,7 @@ use schism_trust::{Home, Untrusted};
 
 use crate::code::toolchain_id;
 use crate::error::DeviceError;
-use crate::util::fork::NoForkGuard;
+use crate::util::fork::{NoForkGuard, WITHOUT_COMPILER_BY};
 use crate::util::retry::Kept;
 use crate::util::warn_once::{self, WarnOnce};
 
@@ -28,6 +28,12 @@ const FILE_NAME: &str = "libschism_jit.so";
 /// Why there is no stage 2: what was tried, with the results.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Missing {
+    /// The parent of this forked process was in the middle of it.
+    #[error("{WITHOUT_COMPILER_BY}")]
+    Forked,
+    /// The process is ending.
+    #[error("the process is ending")]
+    Ending,
     /// No file with that name in any of the places, and none was named.
     #[error("{}, and there is none of {tried}", NotNamed(.ignored))]
     NoFile { tried: String, ignored: Vec<&'static str> },
@@ -83,7 +89,7 @@ impl Missing {
     /// Whether a later attempt may succeed.
     pub(super) fn is_transient(&self) -> bool {
         match self {
-            Self::NoFile { .. } | Self::Unusable { .. } => true,
+            Self::NoFile { .. } | Self::Unusable { .. } | Self::Forked | Self::Ending => true,
             // Fixing these changes the file, and then the process should be restarted.
             Self::Untrusted { .. }
             | Self::Foreign { .. }

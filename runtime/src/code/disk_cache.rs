@@ -9,9 +9,9 @@ use std::time::Instant;
 use schism_cache::{Cache, Found, Key, KeyBuilder, Problem, Settings, Source, Value};
 use schism_hcf::{KernelRef, ParameterKind, RecordRef};
 
-use crate::code::compiler_path;
 use crate::code::imports::Linked;
 use crate::code::variant::Variant;
+use crate::code::{background, compiler_path};
 use crate::error::ImageError;
 use crate::util::fork::PerProcess;
 use crate::util::warn_once;
@@ -47,8 +47,10 @@ pub(crate) fn get_or_compile<E>(
     compile: impl FnOnce() -> Result<Value, E>,
 ) -> Result<Found, E> {
     match key.filter(|_| !is_watched()) {
-        Some(key) => cache().get_or_compile(&key, compile),
-        None => compile().map(|value| Found { value: value.into(), source: Source::Compiled }),
+        // Files are written whole or not at all, whenever the process ends.
+        Some(key) => background::may_be_cut(|| cache().get_or_compile(&key, compile)),
+        None => background::may_be_cut(compile)
+            .map(|value| Found { value: value.into(), source: Source::Compiled }),
     }
 }
 

@@ -15,6 +15,10 @@
 //!   belongs to a *generation*, a number that a fork increments in the child. Using such state
 //!   there is an error.
 //!
+//! While a thread compiles, it has none, since that may take long: see [`let_fork`]. A fork waits for
+//! it no longer than a [`Wait`] says, and if that is not enough, the child has no compiler
+//! ([`has_compiler`]), since other threads of its parent were in the middle of it.
+//!
 //! A fork waits for [`PATIENCE`] at most. If a guard is still held by then, or the forking thread
 //! holds one itself, the child is *broken*: all devices and launches return errors there.
 //!
@@ -33,6 +37,24 @@ use std::time::{Duration, Instant};
 /// How long a fork waits for other threads. Compiling a kernel usually takes a tenth of a second.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long a fork waits for a compilation. Most take a tenth of a second.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wait {
+    /// In the background: the program may not know of it.
+    Brief,
+    /// A launch waits for it, too.
+    Longer,
+}
+
+impl Wait {
+    const fn time(self) -> Duration {
+        Duration::from_millis(match self {
+            Self::Brief => 40,
+            Self::Longer => 500,
+        })
+    }
+}
+
 /// The polling interval of a thread that waits for a fork, and of a fork that waits for threads.
 const PAUSE: Duration = Duration::from_micros(50);
 
@@ -41,6 +63,12 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 /// Whether the parent was forked while a guard was held.
 static BROKEN: AtomicBool = AtomicBool::new(false);
+
+/// The number of threads that compile, for each [`Wait`].
+static COMPILING: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
+
+/// Whether the parent was forked while one did.
+static WITHOUT_COMPILER: AtomicBool = AtomicBool::new(false);
 
 /// The number of threads that are forking.
 static FORKING: AtomicU32 = AtomicU32::new(0);
@@ -79,6 +107,9 @@ pub(crate) fn in_child_run(hook: fn()) {
 /// Why a launch never completes in a forked process.
 pub(crate) const OF_PARENT: &str = "the launch is its parent's";
 
+/// The reason that errors give in a process that cannot use the compiler.
+pub(crate) const WITHOUT_COMPILER_BY: &str = "its parent was compiling a kernel when this process was forked, so it can launch only kernels that are cached";
+
 /// The reason that errors give in a process that cannot use this crate.
 pub(crate) const BROKEN_BY: &str =
     "other threads of its parent were looking for or compiling kernels at that time";
@@ -97,6 +128,38 @@ pub(crate) fn is_broken() -> bool {
     BROKEN.load(Acquire)
 }
 
+/// Whether this process may use the compiler: no thread of its parent was in the middle of it.
+#[inline]
+pub(crate) fn has_compiler() -> bool {
+    !WITHOUT_COMPILER.load(Acquire)
+}
+
+/// Runs the compiler without the guards that the thread has. It holds no locks but the compiler's own,
+/// and those of state that a child makes again.
+pub(crate) fn let_fork<R>(wait: Wait, compile: impl FnOnce() -> R) -> R {
+    struct Within {
+        wait: Wait,
+        depth: u32,
+    }
+
+    impl Drop for Within {
+        fn drop(&mut self) {
+            COMPILING[self.wait as usize].fetch_sub(1, SeqCst);
+            if self.depth != 0 {
+                enter(counter());
+                DEPTH.set(self.depth);
+            }
+        }
+    }
+
+    COMPILING[wait as usize].fetch_add(1, SeqCst);
+    let within = Within { wait, depth: DEPTH.replace(0) };
+    if within.depth != 0 {
+        end(counter());
+    }
+    compile()
+}
+
 /// While this lives, forks by other threads wait.
 #[derive(Debug)]
 pub(crate) struct NoForkGuard {
@@ -111,13 +174,7 @@ impl NoForkGuard {
         REGISTERED.call_once(register);
         let depth = DEPTH.get();
         if depth == 0 {
-            let number = counter();
-            begin(number);
-            while FORKING.load(SeqCst) != 0 {
-                end(number);
-                wait_for_forks();
-                begin(number);
-            }
+            enter(counter());
         }
         DEPTH.set(depth + 1);
         Self { thread: PhantomData }
@@ -132,6 +189,17 @@ impl Drop for NoForkGuard {
         if depth == 0 {
             end(counter());
         }
+    }
+}
+
+/// Counts the calling thread, whose counter has this number, when no thread forks.
+#[inline]
+fn enter(number: usize) {
+    begin(number);
+    while FORKING.load(SeqCst) != 0 {
+        end(number);
+        wait_for_forks();
+        begin(number);
     }
 }
 
@@ -200,6 +268,11 @@ extern "C" fn prepare() {
     // Others may be waiting for it.
     let inside = DEPTH.get() != 0;
     let begin = Instant::now();
+    let waits =
+        |wait: Wait| COMPILING[wait as usize].load(SeqCst) != 0 && begin.elapsed() < wait.time();
+    while !inside && (waits(Wait::Brief) || waits(Wait::Longer)) {
+        thread::sleep(PAUSE);
+    }
     // A thread that wants a guard is counted for a moment, and then waits for the fork; so it is
     // enough to see all counters at 0 once.
     let nobody = || INSIDE.iter().all(|counter| counter.0.load(SeqCst) == 0);
@@ -218,6 +291,11 @@ extern "C" fn in_parent() {
 extern "C" fn in_child() {
     if UNCLEAN.load(SeqCst) {
         BROKEN.store(true, SeqCst);
+    }
+    for compiling in &COMPILING {
+        if compiling.swap(0, SeqCst) != 0 {
+            WITHOUT_COMPILER.store(true, SeqCst);
+        }
     }
     for counter in &INSIDE {
         counter.0.store(0, SeqCst);
@@ -330,6 +408,36 @@ mod tests {
             threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
         });
         assert!(values.iter().all(|other| *other == values[0]));
+    }
+
+    #[test]
+    fn a_fork_does_not_wait_for_a_compilation() {
+        let (began, has_begun) = std::sync::mpsc::channel();
+        let (end, may_end) = std::sync::mpsc::channel::<()>();
+        let compiling = thread::spawn(move || {
+            let _guard = NoForkGuard::enter();
+            let depth = DEPTH.get();
+            let_fork(Wait::Brief, || {
+                began.send(()).expect("somebody listens");
+                may_end.recv().expect("it is told");
+            });
+            assert_eq!(DEPTH.get(), depth);
+        });
+        has_begun.recv().expect("it begins");
+        // SAFETY: the child asks, and leaves by `_exit`.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let code = i32::from(has_compiler()) + 2 * i32::from(is_broken());
+            // SAFETY: it ends the process.
+            unsafe { libc::_exit(code) };
+        }
+        let mut status = 0;
+        // SAFETY: our own child; the status is ours to be written.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert_eq!(status, 0, "the child has a compiler that other threads were in the middle of");
+        assert!(has_compiler());
+        end.send(()).expect("it waits");
+        compiling.join().expect("no panic");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! with processes and monitors in Mesa", 1980: a woken thread checks the condition again).
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// State that threads share.
 ///
@@ -22,6 +23,15 @@ impl<S> Monitor<S> {
     /// Releases the lock until [`notify_all`](Self::notify_all), or a spurious wake-up.
     pub(crate) fn wait<'a>(&self, state: MutexGuard<'a, S>) -> MutexGuard<'a, S> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same, for no longer than this.
+    pub(crate) fn wait_for<'a>(
+        &self,
+        state: MutexGuard<'a, S>,
+        time: Duration,
+    ) -> MutexGuard<'a, S> {
+        self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// Wakes all waiting threads.

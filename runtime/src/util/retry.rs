@@ -35,6 +35,11 @@ impl<T, E: Clone> Kept<T, E> {
         Self { value: OnceLock::new(), failed: Mutex::new(None) }
     }
 
+    /// The value, if it was created.
+    pub(crate) fn known(&self) -> Option<&T> {
+        self.value.get()
+    }
+
     /// The value; `make` creates it if there is none and a retry is due.
     pub(crate) fn get(
         &self,

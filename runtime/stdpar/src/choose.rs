@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use schism::__private::{note, warn};
 use schism::Queue;
 
+use crate::budget;
 use crate::device;
 use crate::policy::{self, Decision, Kernel, Plan, Policy, Step};
 
@@ -293,7 +294,7 @@ impl Site {
             measured.policy.after(nanos(ended.elapsed()));
         }
         let kernel = match self.kernel.load(Ordering::Acquire) {
-            UNASKED => Kernel::Unasked(self.spent.load(Ordering::Relaxed)),
+            UNASKED => self.unasked(),
             MAKING => Kernel::Making,
             READY if device::is_wide() => Kernel::ReadyElsewhere,
             READY => Kernel::Ready,
@@ -315,6 +316,16 @@ impl Site {
             Step::Take(policy::Way::Kernel, measured) => {
                 Way::Device(self.run(class, len, measured))
             }
+        }
+    }
+
+    /// Whether the kernel is worth making.
+    fn unasked(&self) -> Kernel {
+        let spent = self.spent.load(Ordering::Relaxed);
+        if spent >= policy::WORTH_A_KERNEL && budget::allows() {
+            Kernel::WorthMaking
+        } else {
+            Kernel::Unasked
         }
     }
 
@@ -342,7 +353,11 @@ impl Site {
         }
         if device::device().is_none() {
             self.kernel.store(REFUSED, Ordering::Relaxed);
-        } else if !prepare(Prepared(self)) {
+            return;
+        }
+        budget::begin();
+        if !prepare(Prepared(self)) {
+            budget::end();
             // Another call asks again.
             self.kernel.store(UNASKED, Ordering::Relaxed);
         }
@@ -356,12 +371,14 @@ pub(crate) struct Prepared(&'static Site);
 impl Prepared {
     /// It is there.
     pub(crate) fn ready(self) {
+        budget::end();
         self.0.is_made.store(true, Ordering::Relaxed);
         self.0.kernel.store(READY, Ordering::Release);
     }
 
     /// There is none.
     pub(crate) fn refuse(self, name: fn() -> &'static str, why: &str) {
+        budget::end();
         refuse(self.0, name, why);
     }
 }

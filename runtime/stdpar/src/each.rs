@@ -14,7 +14,7 @@
 //! the general one.
 
 use std::array;
-use std::mem::{ManuallyDrop, forget};
+use std::mem::{ManuallyDrop, forget, needs_drop};
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer};
 use schism::__private::{HostThreads, Kernel, descriptor, independent_iterations, run_on_threads};
@@ -150,6 +150,8 @@ where
         }
         index += 1;
     }
+    // SAFETY: all of them have been taken.
+    unsafe { items.drop_rest(len) };
     folder.complete()
 }
 
@@ -188,6 +190,8 @@ where
     for number in 0..len - index {
         add(index, number);
     }
+    // SAFETY: all of them have been taken.
+    unsafe { items.drop_rest(len) };
     let mut sums = sums.into_iter();
     let first = sums.next().expect("there are some");
     sums.fold(first, |left, right| consumer.reducer().reduce(left, right))
@@ -245,5 +249,21 @@ impl<P: Producer> Items<P> {
         let (producer, after) = producer.split_at(1);
         forget((before, after));
         producer.into_iter().next()
+    }
+
+    /// Drops what the producer has besides its `len` items: where two are zipped, the longer one has
+    /// more, after them, or before them if they are reversed. With rayon, the iterator over the items
+    /// drops it.
+    ///
+    /// # Safety
+    /// All `len` items have been taken.
+    #[inline(always)]
+    unsafe fn drop_rest(self, len: usize) {
+        if const { needs_drop::<P>() } {
+            let (before, items) = ManuallyDrop::into_inner(self.0).split_at(0);
+            let (taken, after) = items.split_at(len);
+            forget(taken);
+            drop((before, after));
+        }
     }
 }

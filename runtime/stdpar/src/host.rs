@@ -12,6 +12,7 @@ use rayon::iter::plumbing::{
 use schism::__private::{Kernel, descriptor, prepare_unchecked, with_host_memory};
 use schism::{ImageError, LaunchError, Queue};
 
+use crate::budget;
 use crate::choose::{self, Prepared, Way};
 use crate::device;
 use crate::each;
@@ -398,14 +399,15 @@ where
     }
 }
 
-/// Has all of the program's memory made visible to a device before somebody is told of a kernel, so
-/// that its first launch finds most of that done.
+/// Takes note of what a kernel took to make, and has all of the program's memory made visible to a
+/// device before somebody is told of the kernel, so that its first launch finds most of that done.
 fn seen(
     queue: &Queue,
     told: impl FnOnce(Result<(), LaunchError>) + Send + 'static,
-) -> Box<dyn FnOnce(Result<(), LaunchError>) + Send> {
+) -> Box<dyn FnOnce(Result<(), LaunchError>, Duration) + Send> {
     let queue = queue.clone();
-    Box::new(move |outcome| {
+    Box::new(move |outcome, took| {
+        budget::add(took);
         if outcome.is_ok() && device::is_wide() {
             // What cannot be seen now, the launch tells.
             let _ = with_host_memory(&queue, || {});

@@ -15,9 +15,10 @@
 //! themselves, and groups join results ([`grid`], `group.rs`, `results.rs`, `collected.rs`); the launch has
 //! copies of small values that closures capture ([`captures`]).
 //!
-//! `choose.rs` decides where a pipeline runs, by `policy.rs`; where it is not a kernel, [`host`]
+//! `choose.rs` decides where a pipeline runs, by `policy.rs`, and `budget.rs` when a kernel is made; where it is not a kernel, [`host`]
 //! gives it back to rayon. `report.rs` tells what became of them.
 
+mod budget;
 pub mod captures;
 mod choose;
 mod collected;

@@ -100,8 +100,10 @@ impl Way {
 /// What is known of a pipeline's kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
-    /// Nobody has asked for it. The pipeline has taken so long in all.
-    Unasked(Nanos),
+    /// Nobody has asked for it.
+    Unasked,
+    /// The same, and it is time to: the pipeline has taken [`WORTH_A_KERNEL`] in all.
+    WorthMaking,
     /// It is being made.
     Making,
     Ready,
@@ -259,7 +261,7 @@ impl Policy {
         self.moves |= kernel == Kernel::ReadyElsewhere;
         match self.phase {
             Phase::Before => match kernel {
-                Kernel::Unasked(spent) if spent >= WORTH_A_KERNEL => return Step::Make,
+                Kernel::WorthMaking => return Step::Make,
                 // The kernel's maker takes processor time, so this says nothing.
                 Kernel::Making => {
                     self.is_cold = true;
@@ -276,7 +278,7 @@ impl Policy {
                         self.look();
                     }
                 }
-                Kernel::Unasked(_) => {}
+                Kernel::Unasked => {}
             },
             Phase::Looking(0) => self.decide(),
             Phase::Looking(_) => {}
@@ -476,7 +478,8 @@ mod tests {
                 (self.plan.way, false)
             } else {
                 let kernel = match &mut self.making {
-                    None => Kernel::Unasked(self.in_all),
+                    None if self.in_all >= WORTH_A_KERNEL => Kernel::WorthMaking,
+                    None => Kernel::Unasked,
                     Some(0) => Kernel::Ready,
                     Some(left) => {
                         *left -= 1;

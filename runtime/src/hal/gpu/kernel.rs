@@ -18,12 +18,12 @@ use crate::code::aot::{self, AotCode, AotTarget};
 use crate::code::assumptions::FlattenedParameters;
 use crate::code::captured;
 use crate::code::compiler::stage2;
-use crate::code::disk_cache;
 use crate::code::host_symbols::HostSymbols;
 use crate::code::imports::Linked;
 use crate::code::profile::Profiler;
 use crate::code::request::{Lists, take_text};
 use crate::code::variant::Variant;
+use crate::code::{background, disk_cache};
 use crate::error::{DriverError, ImageError};
 use crate::hal::CodeLoader;
 use crate::hal::gpu::api::{RawFunction, RawModule, number, symbol};
@@ -439,8 +439,9 @@ fn compile(
     let mut error = Text::EMPTY;
     // SAFETY: everything that the request points to lives until the end of this function; the rest
     // can be written.
-    let status =
-        unsafe { (stage2.api.compile_gpu)(&raw const request, made.as_mut_ptr(), &raw mut error) };
+    let status = background::let_fork(|| unsafe {
+        (stage2.api.compile_gpu)(&raw const request, made.as_mut_ptr(), &raw mut error)
+    });
     if status != OK {
         // SAFETY: stage 2 filled it, or left it empty; it is freed once, after its last use.
         let reason = unsafe { take_text(stage2, error) };

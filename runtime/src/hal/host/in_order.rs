@@ -6,7 +6,8 @@ use std::ops::{Deref, DerefMut};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rayon_core::ThreadPool;
 
@@ -40,6 +41,12 @@ const ALONE: u8 = 1;
 /// Somebody holds the queue, and something waits or did. Releasing it needs the mutex.
 const SHARED: u8 = 2;
 
+/// Tasks wait for a queue up to this number.
+const MOST_WAITING: usize = 1 << 12;
+
+/// Who submits one more waits no longer: a thread that a kernel waits for may be the one that submits.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Runs the launches of one queue one after the other. A forked process starts with an empty queue:
 /// it has neither the parent's launches nor the threads that ran them.
 pub(crate) struct InOrderExecutor {
@@ -52,6 +59,8 @@ pub(crate) struct InOrderQueue {
     state: AtomicU8,
     /// What waits for the queue; empty unless the state is `SHARED`.
     waiting: Mutex<VecDeque<Next>>,
+    /// Notified when less than half as much waits as may.
+    room: Condvar,
     pool: &'static ThreadPool,
     /// The holder's.
     held: UnsafeCell<Held<CpuKernel, ()>>,
@@ -115,8 +124,13 @@ impl InOrderExecutor {
     pub(crate) fn here(&self) -> Result<&Arc<InOrderQueue>, DeviceError> {
         let pool = pool()?;
         Ok(self.here.get(|| {
-            let (state, waiting) = (AtomicU8::new(FREE), Mutex::default());
-            Arc::new(InOrderQueue { state, waiting, pool, held: UnsafeCell::default() })
+            Arc::new(InOrderQueue {
+                state: AtomicU8::new(FREE),
+                waiting: Mutex::default(),
+                room: Condvar::new(),
+                pool,
+                held: UnsafeCell::default(),
+            })
         }))
     }
 }
@@ -220,6 +234,9 @@ impl InOrderQueue {
                 failure::discard(payload);
             }
             let mut waiting = this.waiting();
+            if waiting.len() == MOST_WAITING / 2 {
+                this.room.notify_all();
+            }
             match waiting.pop_front() {
                 Some(Next::Task(next)) => task = next,
                 other => {
@@ -235,9 +252,19 @@ impl InOrderQueue {
 }
 
 impl TaskQueue for Arc<InOrderQueue> {
-    /// Hands a task to the worker threads, to run after everything submitted before.
+    /// Hands a task to the worker threads, to run after everything submitted before. Where too many
+    /// wait already, it waits for some of them: whoever submits faster than the device runs would
+    /// fill the memory.
     fn submit(&self, task: Task) {
         let mut waiting = self.waiting();
+        if waiting.len() >= MOST_WAITING {
+            let is_full = |waiting: &mut VecDeque<Next>| waiting.len() >= MOST_WAITING;
+            waiting = self
+                .room
+                .wait_timeout_while(waiting, PATIENCE, is_full)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
         waiting.push_back(Next::Task(task));
         let taken = self.lock_or_share();
         drop(waiting);
