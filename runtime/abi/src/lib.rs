@@ -44,7 +44,7 @@ use core::ffi::{CStr, c_void};
 pub use gpu::*;
 
 /// The version of everything in this crate. Any change of a layout or of a meaning increments it.
-pub const ABI_VERSION: u32 = 22;
+pub const ABI_VERSION: u32 = 23;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
@@ -334,6 +334,8 @@ pub struct CpuObject {
     pub stack: u64,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
+    /// The passes that failed, so that the code is without them: text for people, a line each.
+    pub failures: Bytes,
 }
 
 /// The stack need depends on run-time values: there is recursion, calls through pointers, or frames

@@ -58,7 +58,7 @@ use crate::pause::{self, Pause};
 use crate::ptx::entry::Entry;
 use crate::ptx::steps::{self, EntryState};
 use crate::ptx::{self, PtxOptions};
-use crate::target::{Target, Work, lower};
+use crate::target::{Lowered, Target, Work, lower};
 use crate::{JitError, Request};
 use arch::Processor;
 
@@ -70,6 +70,8 @@ pub struct AmdgcnCode {
     flags: u32,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
+    /// The passes that failed and were left out, a line each.
+    pub failures: String,
 }
 
 impl AmdgcnCode {
@@ -106,9 +108,10 @@ pub fn compile_amdgcn(
     let processor = Processor::find(&options.arch)?;
     let kernel = request.kernel.clone();
     let target = Amdgcn { options, processor, assembly };
-    let mut code = isolated(move || lower(&target, &request))
+    let Lowered { mut code, failures } = isolated(move || lower(&target, &request))
         .map_err(|failure| JitError::of_thread(failure, &kernel))
         .flatten()?;
+    code.failures = failures;
     if !assembly {
         code.bytes = link::link(&code.bytes)?;
     }
@@ -182,7 +185,7 @@ impl Target for Amdgcn {
         }
         let internal = |_| JitError::Internal("a NUL in a name".to_owned());
         let entry = CString::new(name).map_err(internal)?;
-        Ok(AmdgcnCode { bytes, entry, flags, lower_micros: 0 })
+        Ok(AmdgcnCode { bytes, entry, flags, lower_micros: 0, failures: String::new() })
     }
 }
 
