@@ -48,7 +48,7 @@ pub struct Runtime {
 }
 
 /// What a lab's programs and compilers must not inherit from the cargo that runs the tests.
-const FOREIGN_VARIABLES: [&str; 36] = [
+const FOREIGN_VARIABLES: [&str; 37] = [
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
     "CARGO_INCREMENTAL",

@@ -308,7 +308,7 @@ pub static SPIRV: &[Step] = &[
     Step::Target("hide-fills"),
     Step::Target("separate-sides"),
     Step::Target("skip-rare-blocks"),
-    Step::Target("split-phis"),
+    Step::Target("split-aggregates"),
     Step::Target("compare-addresses"),
     Step::Target("dump-optimized"),
 ];

@@ -23,7 +23,7 @@ mod long;
 mod lower;
 mod rare_blocks;
 mod sides;
-mod split_phis;
+mod split_aggregates;
 mod wide;
 
 use std::ffi::{CStr, CString};
@@ -156,7 +156,7 @@ impl Target for Spirv {
                     sides::separate(module, &state.entry()?.name);
                 }
             }
-            "split-phis" => split_phis::split(module),
+            "split-aggregates" => split_aggregates::split(module),
             "expand-fills" => fills::expand(context, module)?,
             "expand-panics" => {
                 let groups = state.entry()?.flags & GPU_GROUPS != 0;
