@@ -42,14 +42,13 @@ use std::time::Instant;
 use schism_jit_abi::GPU_GROUPS;
 use schism_llvm::fatal::isolated;
 use schism_llvm::{
-    AsModule, Builder, Context, FUNCTION_INDEX, FileKind, Linkage, Machine, Opcode, Value,
+    Builder, Context, FUNCTION_INDEX, FileKind, Linkage, Machine, Opcode, Value,
     Visibility,
 };
 use schism_passes::check::recursion;
 use schism_passes::nvptx::launch_bounds::BLOCK;
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
-use schism_passes::spec::report::ViolationKind;
 use schism_passes::spec::target_library::TargetLibraryInfo;
 
 use crate::devicelib;
@@ -195,14 +194,10 @@ fn unsupported(request: &Request, feature: String) -> JitError {
 
 /// Refuses functions that call themselves.
 fn refuse_recursion(module: &Module<'_>, request: &Request) -> Result<(), JitError> {
-    let circles = recursion::run(&module.handle().view());
-    let circle = circles.into_iter().find_map(|violation| match violation.what {
-        ViolationKind::Recursion(circle) => Some(circle),
-        _ => None,
-    });
-    let Some(circle) = circle else { return Ok(()) };
-    let name = circle.into_iter().next().unwrap_or_default();
-    Err(unsupported(request, format!("recursion (`{name}` calls itself)")))
+    match recursion::feature(module.functions()) {
+        Some(feature) => Err(unsupported(request, feature)),
+        None => Ok(()),
+    }
 }
 
 /// Ends work-items by a return from the entry. Everything that ends one was inlined into it, except
@@ -213,7 +208,8 @@ fn leave_by_return(module: &Module<'_>, entry: &str, request: &Request) -> Resul
         let caller = call.parent_function().name();
         if caller != entry {
             let feature = format!(
-                "a panic in a function that calls itself or is called through a pointer (`{caller}`)"
+                "a panic in a function that calls itself or is called through a pointer (`{}`)",
+                recursion::readable(&caller)
             );
             return Err(unsupported(request, feature));
         }
