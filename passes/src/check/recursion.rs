@@ -47,7 +47,8 @@ pub fn feature<'m>(functions: impl IntoIterator<Item = Value<'m>>) -> Option<Str
     }
     let formats = |name: &String| FORMATS.iter().any(|part| name.contains(part));
     if names.iter().chain(&chosen).any(formats) {
-        let write = "recursion (it formats text with `write!`, which calls itself through pointers)";
+        let write =
+            "recursion (it formats text with `write!`, which calls itself through pointers)";
         return Some(write.to_owned());
     }
     Some(match (names.first(), chosen.first()) {

@@ -267,7 +267,10 @@ fn attempt<T: Target>(
         Ok(outcome) => outcome,
         Err(payload) => {
             let reason = panic_text(payload.as_ref());
-            Err(Failure::Defect { step: cx.step, reason: format!("`{}` panicked: {reason}", cx.step) })
+            Err(Failure::Defect {
+                step: cx.step,
+                reason: format!("`{}` panicked: {reason}", cx.step),
+            })
         }
     }
 }

@@ -42,8 +42,7 @@ use std::time::Instant;
 use schism_jit_abi::GPU_GROUPS;
 use schism_llvm::fatal::isolated;
 use schism_llvm::{
-    Builder, Context, FUNCTION_INDEX, FileKind, Linkage, Machine, Opcode, Value,
-    Visibility,
+    Builder, Context, FUNCTION_INDEX, FileKind, Linkage, Machine, Opcode, Value, Visibility,
 };
 use schism_passes::check::recursion;
 use schism_passes::nvptx::launch_bounds::BLOCK;
