@@ -13,7 +13,7 @@ pub const PROCESSORS: [&str; 5] = ["gfx906", "gfx90a", "gfx942", "gfx1030", "gfx
 
 /// What these GPUs do not have, in the words of errors: work-items whose stack grows, and a way out
 /// of a function that a work-item ends in.
-pub const LACKING: [&str; 2] = ["recursion (`", "a panic in a function that calls itself"];
+pub const LACKING: [&str; 2] = ["recursion (", "a panic in a function that calls itself"];
 
 /// How the error begins where the compiler comes without LLVM's linker, as a distribution's may.
 pub const NO_LINKER: &str = "a kernel for an AMD GPU needs LLVM's linker";

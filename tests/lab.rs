@@ -48,7 +48,7 @@ pub struct Runtime {
 }
 
 /// What a lab's programs and compilers must not inherit from the cargo that runs the tests.
-const FOREIGN_VARIABLES: [&str; 36] = [
+const FOREIGN_VARIABLES: [&str; 37] = [
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
     "CARGO_INCREMENTAL",
@@ -72,6 +72,7 @@ const FOREIGN_VARIABLES: [&str; 36] = [
     "SCHISM_DEVICE_CODE_SPLIT",
     "SCHISM_DISABLE_PASSES",
     "SCHISM_DUMP_STAGE1",
+    "SCHISM_FAIL_PASSES",
     "SCHISM_LIBDEVICE",
     "SCHISM_LINES",
     "SCHISM_PRINT_AFTER",

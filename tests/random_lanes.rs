@@ -1,7 +1,7 @@
 //! Random work-items, run one after the other and in the lanes of vectors.
 //!
-//! [`generate`] writes a loop over work-items with branches, `switch`es, loops with breaks, private
-//! arrays, loads at any index, clamped ones, divisions and index checks, in any depth. [`check`] vectorises it
+//! [`generate`] writes a loop over work-items with branches, `switch`es, loops with breaks, smallest keys
+//! and their items, private arrays, loads at any index, clamped ones, divisions and index checks, in any depth. [`check`] vectorises it
 //! for 4, 8, 16 and 32 lanes and compares all that is left in memory.
 
 use std::fmt::Write;
@@ -157,7 +157,8 @@ impl Writer<'_> {
     }
 
     fn compute(&mut self) {
-        match self.random.below(16) {
+        match self.random.below(17) {
+            16 => self.extreme(),
             3 | 4 if self.rows => {
                 let (a, b) = (self.narrow(), self.narrow());
                 let value = self.value(&format!("xor i32 {a}, {b}"));
@@ -230,10 +231,8 @@ impl Writer<'_> {
                 self.set_narrow(&value);
             }
             6 => {
-                let (a, b) = (self.wide(), self.wide());
-                let b = self.value(&format!("or i64 {b}, 1"));
-                let operation = pick(self.random, &["udiv", "urem"]);
-                let value = self.value(&format!("{operation} i64 {a}, {b}"));
+                let a = self.wide();
+                let value = self.quotient(&a);
                 self.set_wide(&value);
             }
             7 => {
@@ -297,6 +296,122 @@ impl Writer<'_> {
                 self.set_narrow(&value);
             }
         }
+    }
+
+    /// A quotient of 64 bits, or what is left: by a number that is known, or not.
+    fn quotient(&mut self, of: &str) -> String {
+        let operation = pick(self.random, &["udiv", "urem", "udiv", "urem", "sdiv", "srem"]);
+        let divisor = match self.random.below(3) {
+            0 => pick(self.random, &["3", "7", "8", "1000", "4294967297", "-5"]).to_owned(),
+            _ => {
+                let divisor = self.wide();
+                let divisor = match operation {
+                    // The smallest number is divided by no -1.
+                    "sdiv" | "srem" => self.value(&format!("and i64 {divisor}, 1048575")),
+                    _ => divisor,
+                };
+                self.value(&format!("or i64 {divisor}, 1"))
+            }
+        };
+        self.value(&format!("{operation} i64 {of}, {divisor}"))
+    }
+
+    /// A key of some width, of one that was loaded.
+    fn key(&mut self, ty: &str) -> String {
+        let index = self.index(64);
+        let at = self.value(&format!("getelementptr i32, ptr %in, i64 {index}"));
+        let value = self.value(&format!("load i32, ptr {at}, align 4"));
+        let value = self.value(&format!("zext i32 {value} to i64"));
+        let value = self.value(&format!("mul i64 {value}, 1311768467463790321"));
+        let value = if self.random.below(3) == 0 { value } else { self.quotient(&value) };
+        match ty {
+            "i64" => value,
+            "i128" => self.value(&format!("sext i64 {value} to i128")),
+            _ => self.value(&format!("trunc i64 {value} to {ty}")),
+        }
+    }
+
+    /// The smallest key of a few, or the largest, and which one it is: `min_by_key`. As long as there
+    /// is none, the key is not defined.
+    fn extreme(&mut self) {
+        let ty = pick(self.random, &["i8", "i16", "i32", "i64", "i64", "i64"]);
+        // Has no form for vectors.
+        let ty = if self.random.below(24) == 0 { "i128" } else { ty };
+        let [counter, key, best] = ["%count", "%key", "%best"].map(|name| self.name(name));
+        let locals = format!(
+            "  ; counters\n  {counter} = alloca i32\n  {key} = alloca {ty}\n  {best} = alloca i64\n"
+        );
+        self.o = self.o.replacen("  ; counters\n", &locals, 1);
+        let most = match self.random.below(3) {
+            0 => self.value("and i32 %u32, 7"),
+            1 => format!("{}", self.random.below(20)),
+            _ => {
+                let value = self.narrow();
+                self.value(&format!("and i32 {value}, 7"))
+            }
+        };
+        let [head, body, done] = ["head", "body", "done"].map(|name| self.name(name));
+        self.line(&format!("store i32 0, ptr {counter}"));
+        self.line(&format!("store {ty} undef, ptr {key}"));
+        self.line(&format!("store i64 -1, ptr {best}"));
+        self.line(&format!("br label %{head}"));
+        self.block(&head);
+        let count = self.value(&format!("load i32, ptr {counter}"));
+        let more = self.value(&format!("icmp ult i32 {count}, {most}"));
+        self.line(&format!("br i1 {more}, label %{body}, label %{done}"));
+        self.block(&body);
+        let item = self.value(&format!("zext i32 {count} to i64"));
+        let own = self.key(ty);
+        let old = self.value(&format!("load {ty}, ptr {key}"));
+        let old_item = self.value(&format!("load i64, ptr {best}"));
+        let is_first = self.value(&format!("icmp eq i64 {old_item}, -1"));
+        let how = pick(self.random, &["ugt", "ult", "uge", "sgt", "slt"]);
+        let mut is_new = self.value(&format!("icmp {how} {ty} {old}, {own}"));
+        if self.random.below(3) == 0 {
+            // The later one of two equal keys.
+            let is_same = self.value(&format!("icmp eq {ty} {old}, {own}"));
+            let is_later = self.value(&format!("icmp ugt i64 {item}, {old_item}"));
+            let both = self.value(&format!("select i1 {is_same}, i1 {is_later}, i1 false"));
+            is_new = self.value(&format!("select i1 {is_new}, i1 true, i1 {both}"));
+        }
+        if self.random.below(2) == 0 {
+            // `undef` is no `poison`: either may decide.
+            let is_new = match self.random.below(2) {
+                0 => self.value(&format!("or i1 {is_first}, {is_new}")),
+                _ => self.value(&format!("select i1 {is_first}, i1 true, i1 {is_new}")),
+            };
+            let new = self.value(&format!("select i1 {is_new}, {ty} {own}, {ty} {old}"));
+            let new_item = self.value(&format!("select i1 {is_new}, i64 {item}, i64 {old_item}"));
+            self.line(&format!("store {ty} {new}, ptr {key}"));
+            self.line(&format!("store i64 {new_item}, ptr {best}"));
+        } else {
+            let [other, take, next] = ["other", "take", "next"].map(|name| self.name(name));
+            self.line(&format!("br i1 {is_first}, label %{take}, label %{other}"));
+            self.block(&other);
+            self.line(&format!("br i1 {is_new}, label %{take}, label %{next}"));
+            self.block(&take);
+            self.line(&format!("store {ty} {own}, ptr {key}"));
+            self.line(&format!("store i64 {item}, ptr {best}"));
+            self.line(&format!("br label %{next}"));
+            self.block(&next);
+        }
+        let count = self.value(&format!("add i32 {count}, 1"));
+        self.line(&format!("store i32 {count}, ptr {counter}"));
+        self.line(&format!("br label %{head}"));
+        self.block(&done);
+        let item = self.value(&format!("load i64, ptr {best}"));
+        let is_there = self.value(&format!("icmp ne i64 {item}, -1"));
+        let own = self.value(&format!("load {ty}, ptr {key}"));
+        let own = self.value(&format!("select i1 {is_there}, {ty} {own}, {ty} 77"));
+        let own = match ty {
+            "i64" => own,
+            "i128" => self.value(&format!("trunc i128 {own} to i64")),
+            _ => self.value(&format!("zext {ty} {own} to i64")),
+        };
+        self.set_wide(&own);
+        self.set_wide(&item);
+        let item = self.value(&format!("trunc i64 {item} to i32"));
+        self.set_narrow(&item);
     }
 
     /// An index near the work-item's, clamped in one way or another.

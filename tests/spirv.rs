@@ -15,7 +15,7 @@ use crate::skip;
 /// What OpenCL does not have, in the words of errors.
 pub const LACKING: [&str; 6] = [
     ", a variable that contains its own address,",
-    "uses recursion (`",
+    "uses recursion (",
     "uses an integer of 256 bits,",
     "uses a clock,",
     "uses locals of a size that is not constant,",

@@ -48,6 +48,8 @@ pub struct PassOptions {
     pub print_after: Vec<String>,
     /// Whether LLVM's verifier runs after each step, not only at the end.
     pub verify_each: bool,
+    /// The passes that panic instead of running, for tests.
+    pub failing: Vec<&'static str>,
 }
 
 impl PassOptions {
@@ -76,6 +78,8 @@ pub struct PassContext<'a> {
     pub least_local_align: u64,
     /// What the user asks of the run.
     pub options: PassOptions,
+    /// The step that runs, or ran last.
+    pub step: &'static str,
     /// How long each pass took; nothing is measured without it.
     pub times: Option<Vec<(&'static str, Duration)>>,
 }
@@ -94,6 +98,7 @@ impl<'a> PassContext<'a> {
             remarks: Vec::new(),
             least_local_align: 1,
             options,
+            step: "",
             times: None,
         }
     }

@@ -324,7 +324,7 @@ pub static SPIRV: &[Step] = &[
     Step::Target("hide-fills"),
     Step::Target("separate-sides"),
     Step::Target("skip-rare-blocks"),
-    Step::Target("split-phis"),
+    Step::Target("split-aggregates"),
     Step::Target("compare-addresses"),
     Step::Target("dump-optimized"),
 ];
@@ -426,6 +426,10 @@ pub const PRINT_AFTER: &str = "SCHISM_PRINT_AFTER";
 /// assertions it always is.
 pub const VERIFY_PASSES: &str = "SCHISM_VERIFY_PASSES";
 
+/// `SCHISM_FAIL_PASSES`: names of passes, separated by commas, that panic instead of running: to test
+/// what then happens.
+pub const FAIL_PASSES: &str = "SCHISM_FAIL_PASSES";
+
 /// The options of an environment; `variable` gives the value of one of its variables.
 ///
 /// ```
@@ -450,10 +454,12 @@ pub fn options(variable: impl Fn(&str) -> Option<String>) -> Result<PassOptions,
         let names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
         names.map(str::to_owned).collect::<Vec<_>>()
     };
+    let find = |name: &str, variable: &'static str| {
+        registry::find(name).map_err(|unknown| OptionsError::Unknown { variable, unknown })
+    };
     let mut disabled = Vec::new();
     for name in list(DISABLE_PASSES) {
-        let pass = registry::find(&name)
-            .map_err(|unknown| OptionsError::Unknown { variable: DISABLE_PASSES, unknown })?;
+        let pass = find(&name, DISABLE_PASSES)?;
         if !pass.optional {
             return Err(OptionsError::Required { pass: pass.name });
         }
@@ -469,8 +475,28 @@ pub fn options(variable: impl Fn(&str) -> Option<String>) -> Result<PassOptions,
             return Err(OptionsError::Unknown { variable: PRINT_AFTER, unknown });
         }
     }
-    let verify_each = variable(VERIFY_PASSES).is_some_and(|it| !it.is_empty() && it != "0");
-    Ok(PassOptions { disabled, print_after, verify_each: verify_each || cfg!(debug_assertions) })
+    let mut failing = Vec::new();
+    for name in list(FAIL_PASSES) {
+        failing.push(find(&name, FAIL_PASSES)?.name);
+    }
+    let verify_each = variable(VERIFY_PASSES).is_some_and(|it| !it.is_empty() && it != "0")
+        || cfg!(debug_assertions);
+    Ok(PassOptions { disabled, print_after, verify_each, failing })
+}
+
+/// The optional passes of a pipeline.
+pub fn optional_passes(pipeline: &[Step]) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for step in pipeline {
+        match step {
+            Step::Pass(name) if registry::find(name).is_ok_and(|pass| pass.optional) => {
+                names.push(*name);
+            }
+            Step::IfPanics(steps) => names.extend(optional_passes(steps)),
+            _ => {}
+        }
+    }
+    names
 }
 
 /// The names of all steps of all pipelines.
@@ -624,7 +650,12 @@ fn run_steps<D: Driver>(
         let start = cx.start();
         match step {
             Step::Pass(_) if cx.options.disabled.contains(&name) => continue,
+            Step::IfPanics(_) => {}
+            _ => cx.step = name,
+        }
+        match step {
             Step::Pass(_) => {
+                assert!(!cx.options.failing.contains(&name), "{FAIL_PASSES} names `{name}`");
                 let pass = registry::find(name).expect("pipelines name passes of the registry");
                 (pass.run)(&view, cx)
                     .map_err(|source| PipelineError::from(PassError { pass: name, source }))?;

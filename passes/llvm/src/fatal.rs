@@ -6,6 +6,9 @@
 //! handler hands the message to whoever waits for that thread, and parks the thread for good. That
 //! leaks the thread and what it had allocated, once per such error.
 //!
+//! A panic on such a thread is an error, too: no text of it reaches the terminal, and the message says where
+//! it was.
+//!
 //! The thread's stack is large, because LLVM recurses over the depth of its input.
 //!
 //! A compilation that nobody waits for any more is abandoned: it ends as soon as it can. The end of the
@@ -21,8 +24,8 @@ use std::cell::{OnceCell, RefCell};
 use std::ffi::{CStr, c_char, c_void};
 use std::io::{self, Write};
 use std::mem::MaybeUninit;
-use std::os::unix::thread::JoinHandleExt as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::os::unix::thread::JoinHandleExt;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -53,6 +56,9 @@ type Report = Box<dyn FnOnce(String)>;
 thread_local! {
     /// On a compile thread: tells the waiting thread of a fatal error.
     static REPORT: RefCell<Option<Report>> = const { RefCell::new(None) };
+
+    /// On a compile thread: where it last panicked.
+    static PANICKED_AT: RefCell<String> = const { RefCell::new(String::new()) };
 
     /// On a compile thread: its own state.
     static OWN: OnceCell<Arc<Shared>> = const { OnceCell::new() };
@@ -160,7 +166,10 @@ pub fn start<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Running<T>, Isolated> {
     static HANDLER: Once = Once::new();
-    HANDLER.call_once(install_handlers);
+    HANDLER.call_once(|| {
+        install_handlers();
+        keep_panics_quiet();
+    });
 
     let (sender, outcome) = channel();
     let shared = Arc::<Shared>::default();
@@ -195,6 +204,22 @@ pub fn start<T: Send + 'static>(
             Isolated::NoThread(error)
         })?;
     Ok(Running { outcome, thread, shared })
+}
+
+/// Has panics of compile threads print nothing. Where this library is part of a program, the
+/// program's other threads keep the hook that they have.
+fn keep_panics_quiet() {
+    if std::thread::panicking() {
+        return;
+    }
+    let others = take_hook();
+    set_hook(Box::new(move |panic| {
+        if OWN.try_with(|own| own.get().is_some()) != Ok(true) {
+            return others(panic);
+        }
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let _ = PANICKED_AT.try_with(|at| at.try_borrow_mut().map(|mut at| *at = place));
+    }));
 }
 
 /// Has LLVM call `on_fatal` and `on_bad_alloc`.
@@ -241,11 +266,15 @@ extern "C" fn on_fatal(reason: *const c_char) {
     }
 }
 
-/// The message of a panic, if it is text.
+/// The message of a panic, if it is text; of one on this compile thread, also where it was.
 pub fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
-    payload
+    let text = payload
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())
         .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a text".to_owned())
+        .unwrap_or_else(|| "a panic without a text".to_owned());
+    match PANICKED_AT.take() {
+        place if place.is_empty() => text,
+        place => format!("{text} ({place})"),
+    }
 }

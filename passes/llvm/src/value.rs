@@ -233,6 +233,12 @@ impl<'m> Value<'m> {
         unsafe { LLVMIsUndef(self.raw()) != 0 }
     }
 
+    /// Whether this is `poison`, which is `undef`, too.
+    pub fn is_poison(self) -> bool {
+        // SAFETY: the value is live.
+        unsafe { LLVMIsPoison(self.raw()) != 0 }
+    }
+
     /// The address space of an address; `None` of all else.
     pub fn address_space(self) -> Option<u32> {
         let ty = self.ty();

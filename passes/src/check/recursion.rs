@@ -6,22 +6,76 @@
 //! define internal void @a() { call void @b() ... }
 //! define internal void @b() { call void @a() ... }
 //! ```
-//! it reports the circle `a`, `b`, at the call that closes it.
+//! it reports the circle `a`, `b`, at the call that closes it. [`feature`] says it to people.
 
 use std::collections::{HashSet, VecDeque};
 
 use inkwell::module::Module;
-use schism_llvm::{IntoValue, Value};
+use schism_llvm::{Attribute, FUNCTION_INDEX, IntoValue, Value};
 
 use crate::analysis::uses::use_at;
 use crate::spec::report::{Violation, ViolationKind};
 
+/// The attribute of a function that calls others by comparing addresses: the names of those that it
+/// may call, with blanks between them.
+pub const CHOOSES: &str = "schism-chooses";
+
+/// What is in the names of functions that format text.
+const FORMATS: [&str; 2] = ["core::fmt::", " as core::fmt::"];
+
 /// Runs the check: a violation for each circle of direct calls.
 pub fn run(module: &Module<'_>) -> Vec<Violation> {
-    let mut violations = Vec::new();
+    let circles = circles(module.get_functions().map(IntoValue::value)).into_iter();
+    circles
+        .map(|circle| Violation {
+            what: ViolationKind::Recursion(circle.functions.into_iter().map(Value::name).collect()),
+            uses: vec![use_at(circle.call, None)],
+        })
+        .collect()
+}
+
+/// What a kernel of these functions uses, as an error says it, if they have a circle.
+pub fn feature<'m>(functions: impl IntoIterator<Item = Value<'m>>) -> Option<String> {
+    let circle = circles(functions).into_iter().next()?;
+    let (mut names, mut chosen) = (Vec::new(), Vec::new());
+    for function in circle.functions {
+        let all = function.string_attribute(FUNCTION_INDEX, CHOOSES);
+        match all.and_then(Attribute::string_value) {
+            Some(all) => chosen.extend(all.split_whitespace().map(readable)),
+            None => names.push(readable(&function.name())),
+        }
+    }
+    let formats = |name: &String| FORMATS.iter().any(|part| name.contains(part));
+    if names.iter().chain(&chosen).any(formats) {
+        let write =
+            "recursion (it formats text with `write!`, which calls itself through pointers)";
+        return Some(write.to_owned());
+    }
+    Some(match (names.first(), chosen.first()) {
+        (Some(name), _) => format!("recursion (`{name}` calls itself)"),
+        (None, Some(name)) => {
+            format!("recursion (`{name}`, which is called through a pointer, calls itself)")
+        }
+        (None, None) => "recursion".to_owned(),
+    })
+}
+
+/// A function's name as its source has it.
+pub fn readable(symbol: &str) -> String {
+    format!("{:#}", rustc_demangle::demangle(symbol))
+}
+
+/// Functions that call each other.
+struct Circle<'m> {
+    functions: Vec<Value<'m>>,
+    /// The call that closes it.
+    call: Value<'m>,
+}
+
+fn circles<'m>(functions: impl IntoIterator<Item = Value<'m>>) -> Vec<Circle<'m>> {
+    let mut circles = Vec::new();
     let mut done = HashSet::new();
-    for function in module.get_functions() {
-        let start = function.value();
+    for start in functions {
         if done.contains(&start) {
             continue;
         }
@@ -33,17 +87,14 @@ pub fn run(module: &Module<'_>) -> Vec<Violation> {
                 continue;
             };
             if let Some(at) = path.iter().position(|&(function, _)| function == callee) {
-                let circle = path[at..].iter().map(|&(function, _)| function.name());
-                violations.push(Violation {
-                    what: ViolationKind::Recursion(circle.collect()),
-                    uses: vec![use_at(call, None)],
-                });
+                let functions = path[at..].iter().map(|&(function, _)| function).collect();
+                circles.push(Circle { functions, call });
             } else if !done.contains(&callee) {
                 path.push((callee, calls(callee)));
             }
         }
     }
-    violations
+    circles
 }
 
 /// The first direct call of each function with a body that a function calls.

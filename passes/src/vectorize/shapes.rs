@@ -38,11 +38,15 @@ impl<'m> Shapes<'m> {
             new.shapes.insert(pointer, shape);
         }
         let mut work = Work { region, privates, layout, of: &mut new, changed: true, sets: 0 };
-        while std::mem::take(&mut work.changed) {
-            work.sets = 0;
-            work.walk(0);
+        loop {
+            while std::mem::take(&mut work.changed) {
+                work.sets = 0;
+                work.walk(0);
+            }
+            if !work.begin_undefined() {
+                return new;
+            }
         }
-        new
     }
 
     /// The shape of a value; what does not come from the region is uniform.
@@ -155,6 +159,23 @@ impl<'m> Work<'_, 'm> {
         {
             self.changed = true;
         }
+    }
+
+    /// Raises phis that have no shape although nothing changes any more: they begin as `undef`, and
+    /// all else that they take is computed of them. `undef` is the same for all lanes. Whether there
+    /// are any.
+    fn begin_undefined(&mut self) -> bool {
+        let region = self.region;
+        let phis = region.loop_of.keys().flat_map(|&block| region.cfg.blocks[block].phis());
+        let begins = |phi: &Value<'m>| {
+            !self.of.shapes.contains_key(phi)
+                && region.incoming(*phi).iter().any(|(value, _)| value.is_undef())
+        };
+        let undefined: Vec<_> = phis.filter(begins).collect();
+        for &phi in &undefined {
+            self.raise(phi, Some(Uniform));
+        }
+        !undefined.is_empty()
     }
 
     /// The phis at the beginning of a block.

@@ -160,6 +160,8 @@ pub struct GpuKernel {
     pub addresses_len: usize,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
+    /// The passes that failed, so that the code is without them: text for people, a line each.
+    pub failures: Bytes,
 }
 
 /// The kernel reads its group: the blocks are the launch's work-groups.

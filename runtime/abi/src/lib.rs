@@ -343,6 +343,8 @@ pub struct CpuObject {
     pub stack: u64,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
+    /// The passes that failed, so that the code is without them: text for people, a line each.
+    pub failures: Bytes,
 }
 
 /// The stack need depends on run-time values: there is recursion, calls through pointers, or frames

@@ -80,7 +80,8 @@ unsafe extern "C" fn compile_cpu_c(
             flags: code.flags,
             stack: code.stack,
             lower_micros: code.lower_micros,
-            // The code is on the heap and does not change, so the object stays where it is.
+            failures: Bytes::new(code.failures.as_bytes()),
+            // The code is on the heap and does not change, so both stay where they are.
             handle: Box::into_raw(code).cast(),
         })
     }));
@@ -140,15 +141,15 @@ unsafe extern "C" fn compile_gpu_c(
             TARGET_AMDGCN_ASSEMBLY => GpuCode::Amdgcn(compile_amdgcn(request, options, true)?),
             _ => GpuCode::Ptx(compile_ptx(request, options)?),
         });
-        let (bytes, entry, flags, lower_micros) = match &*code {
+        let (bytes, entry, flags, lower_micros, failures) = match &*code {
             GpuCode::Ptx(code) => {
-                (code.text(), code.entry().to_bytes(), code.flags(), code.lower_micros)
+                (code.text(), code.entry(), code.flags(), code.lower_micros, &code.failures)
             }
             GpuCode::Spirv(code) => {
-                (code.bytes(), code.entry().to_bytes(), code.flags(), code.lower_micros)
+                (code.bytes(), code.entry(), code.flags(), code.lower_micros, &code.failures)
             }
             GpuCode::Amdgcn(code) => {
-                (code.bytes(), code.entry().to_bytes(), code.flags(), code.lower_micros)
+                (code.bytes(), code.entry(), code.flags(), code.lower_micros, &code.failures)
             }
         };
         let addresses: &[u64] = match &*code {
@@ -157,11 +158,12 @@ unsafe extern "C" fn compile_gpu_c(
         };
         let kernel = GpuKernel {
             code: Bytes::new(bytes),
-            entry: Bytes::new(entry),
+            entry: Bytes::new(entry.to_bytes()),
             flags,
             addresses: addresses.as_ptr(),
             addresses_len: addresses.len(),
             lower_micros,
+            failures: Bytes::new(failures.as_bytes()),
             // The code is on the heap and does not change, so all of this stays where it is.
             handle: Box::into_raw(code).cast(),
         };

@@ -3,9 +3,17 @@
 //! [`lower`] compiles one kernel, the same for every target. The order of passes is a pipeline of
 //! `schism_passes`; a [`Target`] runs the steps in it that need the launch. A new kind of device is
 //! a new implementation beside `cpu`, a pipeline, and an entry in the C interface.
+//!
+//! A pass that panics, fails or leaves invalid IR has a defect. Where code is right without it, the
+//! kernel is compiled once more without it, and nobody sees more of it than a line of
+//! [`Lowered::failures`]. Where the step is needed, it may have met what an optional pass has left:
+//! then the kernel is compiled once more without all of these.
+
+use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use schism_passes::DeviceSpec;
-use schism_passes::pass::PassContext;
+use schism_passes::pass::{PassContext, PassOptions};
 use schism_passes::pipeline::{self, Driver, LLVM_PIPELINE, Llvm, PipelineError, Step};
 use schism_passes::spec::lanes::Lanes;
 
@@ -13,7 +21,8 @@ use crate::dump::Dump;
 use crate::module::Module;
 use crate::times::Times;
 use crate::{JitError, Request, image};
-use schism_llvm::{AsModule, Context, Machine, Value, fatal};
+use schism_llvm::fatal::{self, panic_text};
+use schism_llvm::{AsModule, Context, Machine, Value};
 
 /// One kind of device.
 pub trait Target {
@@ -106,30 +115,57 @@ struct Steps<'a, 'c, T: Target> {
 }
 
 impl<T: Target> Driver for Steps<'_, '_, T> {
-    type Error = JitError;
+    type Error = Failure;
 
-    fn run_llvm(&mut self, step: &Llvm) -> Result<(), JitError> {
+    fn run_llvm(&mut self, step: &Llvm) -> Result<(), Failure> {
         still_wanted()?;
         let machine = step.machine.then_some(self.work.machine);
         self.work.module.run_passes(step.passes, machine).map_err(|reason| {
             if step.name == LLVM_PIPELINE {
-                self.work.failed(reason)
+                self.work.failed(reason).into()
             } else {
-                JitError::Internal(reason)
+                JitError::Internal(reason).into()
             }
         })
     }
 
-    fn run_target(&mut self, step: &'static str, cx: &mut PassContext<'_>) -> Result<(), JitError> {
+    fn run_target(&mut self, step: &'static str, cx: &mut PassContext<'_>) -> Result<(), Failure> {
         still_wanted()?;
         match step {
             "dump-legalized" => self.work.dump.module("2-legalized.ll", self.work.module),
             "dump-optimized" => self.work.dump.module("3-optimized.ll", self.work.module),
             "forget-unwinding" if self.work.request.in_process => {}
             "forget-unwinding" => self.work.module.forget_unwinding(),
-            step => return self.target.run_step(step, self.work, &mut self.state, cx),
+            step => return Ok(self.target.run_step(step, self.work, &mut self.state, cx)?),
         }
         Ok(())
+    }
+}
+
+/// Why one compilation of a kernel failed.
+enum Failure {
+    /// As another one would.
+    Error(JitError),
+    /// A step has a defect, or met what another one's defect has left.
+    Defect { step: &'static str, reason: String },
+    /// LLVM's verifier refuses the module after a step: the last one, unless it is asked after each.
+    Invalid { step: &'static str, reason: String },
+}
+
+impl From<JitError> for Failure {
+    fn from(error: JitError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<PipelineError> for Failure {
+    fn from(error: PipelineError) -> Self {
+        let reason = error.to_string();
+        match error {
+            PipelineError::Pass(error) => Self::Defect { step: error.pass, reason },
+            PipelineError::Invalid { pass, .. } => Self::Invalid { step: pass, reason },
+            PipelineError::NotForDevices(_) => Self::Error(JitError::Internal(reason)),
+        }
     }
 }
 
@@ -138,19 +174,59 @@ pub fn unknown_step(step: &str) -> JitError {
     JitError::Internal(format!("no step is called `{step}`"))
 }
 
-impl From<PipelineError> for JitError {
-    fn from(error: PipelineError) -> Self {
-        Self::Internal(error.to_string())
-    }
+/// A kernel that was lowered.
+pub struct Lowered<C> {
+    /// Its code.
+    pub code: C,
+    /// What failed on the way and was left out, a line each.
+    pub failures: String,
 }
 
 /// Lowers one kernel. Runs on the caller's thread; LLVM's fatal errors end the process unless the
 /// thread is one of [`schism_llvm::fatal`]'s.
-pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitError> {
+pub fn lower<T: Target>(target: &T, request: &Request) -> Result<Lowered<T::Code>, JitError> {
     request.check()?;
     let variable = |name: &str| schism_trust::variable(name)?.into_string().ok();
-    let options =
+    let mut options =
         pipeline::options(variable).map_err(|error| JitError::InvalidOptions(error.to_string()))?;
+    let optional = pipeline::optional_passes(T::PIPELINE);
+    let mut failures = String::new();
+    loop {
+        let failure = match attempt(target, request, &options) {
+            Ok(code) => return Ok(Lowered { code, failures }),
+            Err(failure) => failure,
+        };
+        still_wanted()?;
+        let (step, reason) = match failure {
+            Failure::Error(error) => return Err(error),
+            // The next attempt finds the step.
+            Failure::Invalid { .. } if !options.verify_each => {
+                options.verify_each = true;
+                continue;
+            }
+            Failure::Invalid { step, reason } | Failure::Defect { step, reason } => (step, reason),
+        };
+        let left_out: Vec<_> = optional
+            .iter()
+            .filter(|pass| !options.disabled.contains(pass))
+            .filter(|pass| **pass == step || !optional.contains(&step))
+            .copied()
+            .collect();
+        if left_out.is_empty() {
+            return Err(JitError::Internal(reason));
+        }
+        let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+        let _ = writeln!(failures, "without {}: {reason}", left_out.join(", "));
+        options.disabled.extend(left_out);
+    }
+}
+
+/// Lowers one kernel with these options.
+fn attempt<T: Target>(
+    target: &T,
+    request: &Request,
+    options: &PassOptions,
+) -> Result<T::Code, Failure> {
     let dump = Dump::new(request, || target.to_text());
     let mut times = Times::new(request);
     let context = Context::new();
@@ -165,7 +241,7 @@ pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitErr
     let triple = T::TRIPLE.map_or_else(|| module.handle().triple(), str::to_owned);
     let spec = DeviceSpec { target: triple, lanes, ..DeviceSpec::default() };
     let mut cx = PassContext::new(&spec);
-    cx.options = options;
+    cx.options = options.clone();
     cx.times = times.is_on().then(Vec::new);
     let work = Work {
         context: &context,
@@ -175,13 +251,27 @@ pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitErr
         request,
         dump: &dump,
     };
-    let mut steps = Steps { target, work: &work, state: T::State::default() };
-    let ran = module.run_pipeline(T::PIPELINE, &mut cx, &mut steps);
-    times.passes(cx.times.as_deref().unwrap_or_default());
-    times.remarks(&cx.remarks);
-    dump.bytes("remarks", (cx.remarks.join("\n") + "\n").as_bytes());
-    ran?;
-    let code = target.emit(&work, steps.state);
-    times.done("emit");
-    code
+    // After a panic the module is only given back.
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let mut steps = Steps { target, work: &work, state: T::State::default() };
+        let ran = module.run_pipeline(T::PIPELINE, &mut cx, &mut steps);
+        times.passes(cx.times.as_deref().unwrap_or_default());
+        times.remarks(&cx.remarks);
+        dump.bytes("remarks", (cx.remarks.join("\n") + "\n").as_bytes());
+        ran?;
+        cx.step = "emit";
+        let code = target.emit(&work, steps.state);
+        times.done("emit");
+        Ok(code?)
+    }));
+    match outcome {
+        Ok(outcome) => outcome,
+        Err(payload) => {
+            let reason = panic_text(payload.as_ref());
+            Err(Failure::Defect {
+                step: cx.step,
+                reason: format!("`{}` panicked: {reason}", cx.step),
+            })
+        }
+    }
 }

@@ -702,6 +702,42 @@ fn what_cannot_be_lowered_is_refused_by_its_name() {
             "recursion (`again` calls itself)",
         ),
         (
+            "define internal i64 @\"_ZN38_$LT$a6..Expr$u20$as$u20$a6..Visit$GT$5visit17h0123456789abcdefE\"(i64 %n) noinline {
+               %end = icmp eq i64 %n, 0
+               br i1 %end, label %done, label %more
+             more:
+               %less = lshr i64 %n, 1
+               %rest = call i64 @\"_ZN38_$LT$a6..Expr$u20$as$u20$a6..Visit$GT$5visit17h0123456789abcdefE\"(i64 %less)
+               %odd = mul i64 %rest, %n
+               %twice = call i64 @\"_ZN38_$LT$a6..Expr$u20$as$u20$a6..Visit$GT$5visit17h0123456789abcdefE\"(i64 %odd)
+               ret i64 %twice
+             done:
+               ret i64 1
+             }",
+            "%value = call i64 @\"_ZN38_$LT$a6..Expr$u20$as$u20$a6..Visit$GT$5visit17h0123456789abcdefE\"(i64 %n)
+             store i64 %value, ptr %to, align 8",
+            "recursion (`<a6::Expr as a6::Visit>::visit` calls itself)",
+        ),
+        (
+            "@table = internal constant [2 x ptr] [ptr @_RNvNtCsgEmfK2I1SDS_4core3fmt5write, ptr @last]
+             define internal i64 @last(i64 %n) {
+               ret i64 7
+             }
+             define internal i64 @_RNvNtCsgEmfK2I1SDS_4core3fmt5write(i64 %n) {
+               %index = and i64 %n, 1
+               %at = getelementptr ptr, ptr @table, i64 %index
+               %shape = load ptr, ptr %at, align 8
+               %less = lshr i64 %n, 1
+               %rest = call i64 %shape(i64 %less)
+               %odd = mul i64 %rest, %n
+               %twice = call i64 %shape(i64 %odd)
+               ret i64 %twice
+             }",
+            "%value = call i64 @_RNvNtCsgEmfK2I1SDS_4core3fmt5write(i64 %n)
+             store i64 %value, ptr %to, align 8",
+            "recursion (it formats text with `write!`, which calls itself through pointers)",
+        ),
+        (
             "",
             "%a = load i200, ptr %from, align 8\n%b = mul i200 %a, %a\nstore i200 %b, ptr %to, align 8",
             "`i200` in memory",

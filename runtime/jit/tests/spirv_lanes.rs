@@ -17,6 +17,8 @@ const OR: u16 = 197;
 const STORE: u16 = 62;
 const TYPE_STRUCT: u16 = 30;
 const PHI: u16 = 245;
+const TYPE_ARRAY: u16 = 28;
+const SELECT: u16 = 169;
 
 /// The code for devices where one thread computes a group.
 fn on_thread(source: Source) -> Spirv {
@@ -278,6 +280,41 @@ fn no_phi_is_a_structure() {
         all.iter().filter(|(op, _)| *op == PHI).map(|(_, operands)| operands[0]).collect();
     assert!(phis.len() > 1 && !structures.is_empty(), "{}", code.text());
     assert!(!phis.iter().any(|ty| structures.contains(ty)), "{}", code.text());
+}
+
+#[test]
+fn choices_between_aggregates_are_choices_between_their_parts() {
+    let choose = |ty: &str| {
+        on_thread(kernel(
+            "",
+            &format!(
+                "%a = load volatile {ty}, ptr %from, align 8
+                 %at = getelementptr i8, ptr %from, i64 256
+                 %b = load volatile {ty}, ptr %at, align 8
+                 %is.first = icmp ugt i64 %n, %x
+                 %one = select i1 %is.first, {ty} %a, {ty} %b
+                 %is.second = icmp ugt i64 %n, 99
+                 %other = select i1 %is.second, {ty} %one, {ty} zeroinitializer
+                 store volatile {ty} %other, ptr %to, align 8"
+            ),
+        ))
+    };
+    for (ty, least) in [
+        ("{ i64, i8 }", 4),
+        ("[3 x i32]", 6),
+        ("{ { i64, i32 }, [2 x i16], float }", 10),
+        ("[2 x { i64, ptr }]", 8),
+    ] {
+        let code = choose(ty);
+        let all = instructions(&code);
+        let is_aggregate = |(op, _): &&(u16, Vec<u32>)| [TYPE_STRUCT, TYPE_ARRAY].contains(op);
+        let aggregates: Vec<u32> =
+            all.iter().filter(is_aggregate).map(|(_, operands)| operands[0]).collect();
+        let choices: Vec<u32> =
+            all.iter().filter(|(op, _)| *op == SELECT).map(|(_, operands)| operands[0]).collect();
+        assert!(choices.len() >= least, "{ty}: {}", code.text());
+        assert!(!choices.iter().any(|ty| aggregates.contains(ty)), "{ty}: {}", code.text());
+    }
 }
 
 #[test]

@@ -17,7 +17,8 @@ use crate::util::fork::PerProcess;
 use crate::util::warn_once;
 
 /// With one of these the user wants to see stage 2 at work.
-const WATCHED: [&str; 3] = ["SCHISM_DUMP_DIR", "SCHISM_TIME_PASSES", "SCHISM_PRINT_AFTER"];
+const WATCHED: [&str; 4] =
+    ["SCHISM_DUMP_DIR", "SCHISM_TIME_PASSES", "SCHISM_PRINT_AFTER", "SCHISM_FAIL_PASSES"];
 
 /// Passes of stage 2 that the user has disabled: stage 2 reads the variable, and makes other code.
 const DISABLED: &str = "SCHISM_DISABLE_PASSES";

@@ -73,3 +73,12 @@ pub(crate) unsafe fn take_text(stage2: &Stage2, text: Text) -> String {
         copy
     }
 }
+
+/// Shows which passes of stage 2 failed on a kernel, a line each: its code is right, and may run slower.
+pub(crate) fn trace_failures(kernel: &KernelRef<'_>, device: &str, failures: &str) {
+    for failure in failures.lines() {
+        tracing::warn!(
+            kernel = %kernel.display_name, device, "compiled {failure}; the code may run slower; please report this"
+        );
+    }
+}

@@ -84,6 +84,10 @@ fn table() -> String {
          A kernel is ordinary Rust. This table is made from tests: each line that *works* is a case that\n\
          computes on every device, with and without optimisation, and must equal the host bit by bit; each\n\
          line that is an *error* is a program that the compiler must refuse, with the text beside it.\n\
+         On OpenCL's devices and on AMD's GPUs nothing may call itself, since the stack of a work-item is known\n\
+         when it starts. There these are errors at the launch: recursion; `write!` and `{:?}`, which call\n\
+         themselves through pointers; and `sort_unstable`, `sort_unstable_by_key` and `select_nth_unstable`,\n\
+         unless the compiler sees that there are at most 20 elements.\n\
          `BLESS=1 cargo schism test -p schism-tests --test language` writes this file.\n",
     );
     for section in SECTIONS {

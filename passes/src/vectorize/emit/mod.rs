@@ -431,8 +431,11 @@ impl<'m> Emit<'_, 'm> {
             return value;
         }
         let region = self.region;
-        let edges: Vec<_> = region
-            .incoming(phi)
+        let incoming = region.incoming(phi);
+        // LLVM relies on `undef` not being `poison`, which what another edge brings may be in lanes
+        // that are off there.
+        let is_defined = incoming.iter().any(|(value, _)| value.is_undef() && !value.is_poison());
+        let edges: Vec<_> = incoming
             .into_iter()
             // Where nothing is brought, what another edge brings is as good.
             .filter(|(value, _)| !value.is_undef())
@@ -475,7 +478,12 @@ impl<'m> Emit<'_, 'm> {
             };
             result = Some(self.select(condition, own, other));
         }
-        result.unwrap_or_else(|| phi.ty().poison())
+        match result {
+            Some(result) if is_defined && result.is_instruction() => self.builder.freeze(result),
+            Some(result) => result,
+            None if is_defined => phi.ty().undef(),
+            None => phi.ty().poison(),
+        }
     }
 
     /// One of two values, which may be structures of vectors.

@@ -81,8 +81,12 @@ impl<'m> Emit<'_, 'm> {
         let (mut old, mut ways) = (None, Vec::new());
         for (value, from) in region.incoming(phi) {
             let edge = (from, target);
-            if value.is_undef() {
+            if value.is_poison() {
                 continue;
+            }
+            // The old value may be `poison` in lanes that get `undef`.
+            if value.is_undef() {
+                return None;
             }
             if let Some(way) = all.iter().find(|way| way.last == edge) {
                 ways.push((*way, value));

@@ -37,7 +37,8 @@ impl<'m> Emit<'_, 'm> {
         let scalar = self.scalar(value);
         let made = match shape {
             Shape::Strided(step) => self.stepped(scalar, step),
-            _ if value.is_undef() => self.vector_type(value.ty()).poison(),
+            _ if value.is_poison() => self.vector_type(value.ty()).poison(),
+            _ if value.is_undef() => self.vector_type(value.ty()).undef(),
             _ => self.splat(scalar),
         };
         self.vectors.insert((self.at, value), made);

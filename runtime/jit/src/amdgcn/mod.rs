@@ -42,14 +42,12 @@ use std::time::Instant;
 use schism_jit_abi::GPU_GROUPS;
 use schism_llvm::fatal::isolated;
 use schism_llvm::{
-    AsModule, Builder, Context, FUNCTION_INDEX, FileKind, Linkage, Machine, Opcode, Value,
-    Visibility,
+    Builder, Context, FUNCTION_INDEX, FileKind, Linkage, Machine, Opcode, Value, Visibility,
 };
 use schism_passes::check::recursion;
 use schism_passes::nvptx::launch_bounds::BLOCK;
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
-use schism_passes::spec::report::ViolationKind;
 use schism_passes::spec::target_library::TargetLibraryInfo;
 
 use crate::devicelib;
@@ -58,7 +56,7 @@ use crate::pause::{self, Pause};
 use crate::ptx::entry::Entry;
 use crate::ptx::steps::{self, EntryState};
 use crate::ptx::{self, PtxOptions};
-use crate::target::{Target, Work, lower};
+use crate::target::{Lowered, Target, Work, lower};
 use crate::{JitError, Request};
 use arch::Processor;
 
@@ -70,6 +68,8 @@ pub struct AmdgcnCode {
     flags: u32,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
+    /// The passes that failed and were left out, a line each.
+    pub failures: String,
 }
 
 impl AmdgcnCode {
@@ -106,9 +106,10 @@ pub fn compile_amdgcn(
     let processor = Processor::find(&options.arch)?;
     let kernel = request.kernel.clone();
     let target = Amdgcn { options, processor, assembly };
-    let mut code = isolated(move || lower(&target, &request))
+    let Lowered { mut code, failures } = isolated(move || lower(&target, &request))
         .map_err(|failure| JitError::of_thread(failure, &kernel))
         .flatten()?;
+    code.failures = failures;
     if !assembly {
         code.bytes = link::link(&code.bytes)?;
     }
@@ -182,7 +183,7 @@ impl Target for Amdgcn {
         }
         let internal = |_| JitError::Internal("a NUL in a name".to_owned());
         let entry = CString::new(name).map_err(internal)?;
-        Ok(AmdgcnCode { bytes, entry, flags, lower_micros: 0 })
+        Ok(AmdgcnCode { bytes, entry, flags, lower_micros: 0, failures: String::new() })
     }
 }
 
@@ -192,14 +193,10 @@ fn unsupported(request: &Request, feature: String) -> JitError {
 
 /// Refuses functions that call themselves.
 fn refuse_recursion(module: &Module<'_>, request: &Request) -> Result<(), JitError> {
-    let circles = recursion::run(&module.handle().view());
-    let circle = circles.into_iter().find_map(|violation| match violation.what {
-        ViolationKind::Recursion(circle) => Some(circle),
-        _ => None,
-    });
-    let Some(circle) = circle else { return Ok(()) };
-    let name = circle.into_iter().next().unwrap_or_default();
-    Err(unsupported(request, format!("recursion (`{name}` calls itself)")))
+    match recursion::feature(module.functions()) {
+        Some(feature) => Err(unsupported(request, feature)),
+        None => Ok(()),
+    }
 }
 
 /// Ends work-items by a return from the entry. Everything that ends one was inlined into it, except
@@ -210,7 +207,8 @@ fn leave_by_return(module: &Module<'_>, entry: &str, request: &Request) -> Resul
         let caller = call.parent_function().name();
         if caller != entry {
             let feature = format!(
-                "a panic in a function that calls itself or is called through a pointer (`{caller}`)"
+                "a panic in a function that calls itself or is called through a pointer (`{}`)",
+                recursion::readable(&caller)
             );
             return Err(unsupported(request, feature));
         }

@@ -7,6 +7,9 @@
 //! memory then hold for what is in it. A kernel
 //! with very many loops stays a function: nothing would vectorise it, and LLVM would treat them all
 //! as parts of the nest's loop, and start over with each of them whenever it changes one.
+//! Large functions of the standard library that several calls share stay functions, even if they can
+//! panic: nearly all of their code is for arguments that are rare, such as that which writes a float by
+//! arithmetic of a thousand bits, and each format has a call of it.
 //! Correctness does not depend on any of this: `out_of_line_builtins` handles what is not inlined.
 //! All other calls are left to LLVM's own heuristics, and so are those between functions of the
 //! device library: small ones were inlined when the library was prepared.
@@ -57,6 +60,8 @@ struct Node<'m> {
     is_nest: bool,
     /// Whether it is the device library's.
     library: bool,
+    /// Whether it is the standard library's own, with nothing of the user's in it.
+    is_of_std: bool,
     /// Whether a single call is all that uses it: then inlining makes nothing longer.
     is_called_once: bool,
     /// Whether it calls a special function, itself or through what it calls.
@@ -95,7 +100,12 @@ pub fn choose(
             let mut size = nodes[index].size;
             for &(call, callee) in &nodes[index].calls {
                 let Some(callee_size) = grown[callee] else { continue };
-                let Node { function, library, wanted, is_called_once, .. } = nodes[callee];
+                let Node { function, library, wanted, is_of_std, is_called_once, .. } =
+                    nodes[callee];
+                if is_of_std && !is_called_once && callee_size > SMALL {
+                    function.add_function_attribute("noinline", 0);
+                    continue;
+                }
                 if nodes[index].is_nest && loops[callee] > LOOPS {
                     function.add_function_attribute("noinline", 0);
                     continue;
@@ -149,6 +159,7 @@ fn graph<'m>(module: &'m Module<'_>, special: Vec<Value<'m>>) -> Vec<Node<'m>> {
                 loops: trip_count::count(function),
                 is_nest: name == LOOP,
                 library,
+                is_of_std: is_of_std(&name),
                 is_called_once: function.users().len() == 1,
                 // What is rarely called stays a call.
                 wanted: name == KERNEL
@@ -162,6 +173,24 @@ fn graph<'m>(module: &'m Module<'_>, special: Vec<Value<'m>>) -> Vec<Node<'m>> {
             }
         })
         .collect()
+}
+
+/// Whether a symbol is that of a function of the standard library, of types of the standard library
+/// alone: then all of its code is there.
+fn is_of_std(symbol: &str) -> bool {
+    const CRATES: [&str; 3] = ["core", "alloc", "std"];
+    // Other names do not say of which types a function is.
+    if !symbol.starts_with("_R") {
+        return false;
+    }
+    // A path begins with the name of its crate, and the crate's number in brackets.
+    let name = rustc_demangle::demangle(symbol).to_string();
+    let mut crates = name.match_indices('[').map(|(at, _)| {
+        let before = &name[..at];
+        let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+        before[before.trim_end_matches(is_part).len()..].to_owned()
+    });
+    crates.all(|one| one.is_empty() || CRATES.contains(&&*one))
 }
 
 /// Mutually recursive functions.
@@ -220,4 +249,32 @@ fn callees_first(nodes: &[Node]) -> Vec<Component> {
         }
     }
     components
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_std;
+
+    #[test]
+    fn the_standard_librarys_own_functions_are_known_by_their_names() {
+        let own = [
+            "_RNvNtNtNtNtCsgEmfK2I1SDS_4core3num7flt2dec8strategy6dragon15format_shortest",
+            "_RINvNtNtCsgEmfK2I1SDS_4core3fmt5float32float_to_decimal_common_shortestdEB6_",
+            "_RNvMsa_NtCsgEmfK2I1SDS_4core3fmtNtB5_9Formatter12pad_integral",
+            "_RNvXsX_NtNtCsgEmfK2I1SDS_4core3fmt3numyNtB7_5Debug3fmt",
+        ];
+        for symbol in own {
+            assert!(is_of_std(symbol), "{symbol}");
+        }
+        let others = [
+            "_ZN4core3fmt5Write9write_fmt17he9c525d9acecf15fE",
+            "schism.kernel",
+            "_RNvCs1234_7mycrate4main",
+            // `core::mem::swap::<mycrate::Thing>`
+            "_RINvNtCsgEmfK2I1SDS_4core3mem4swapNtCs1234_7mycrate5ThingEB_",
+        ];
+        for symbol in others {
+            assert!(!is_of_std(symbol), "{symbol}");
+        }
+    }
 }

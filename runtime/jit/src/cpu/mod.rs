@@ -114,7 +114,7 @@ use crate::pause::{self, Pause};
 use schism_llvm::fatal;
 use schism_llvm::{FileKind, Machine};
 
-use crate::target::{Target, Work, lower, unknown_step};
+use crate::target::{Lowered, Target, Work, lower, unknown_step};
 use crate::{JitError, Request};
 
 use inline::{SMALL_OF_LIBRARY, SMALL_OF_LIBRARY_IN_LANES};
@@ -132,6 +132,8 @@ pub struct CpuCode {
     pub stack: u64,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
+    /// The passes that failed and were left out, a line each.
+    pub failures: String,
 }
 
 /// Compiles a kernel for this process's processor.
@@ -153,11 +155,11 @@ pub fn compile_cpu_within(request: Request, limit: Duration) -> Result<CpuCode, 
         let work = move || lower(&Cpu { name: request.cpu.clone(), vectorise_loops }, &request);
         fatal::start(work)
     };
-    let (object, flags, stack) = fallback::first_of(compile, limit)
+    let Lowered { code: (object, flags, stack), failures } = fallback::first_of(compile, limit)
         .map_err(|failure| JitError::of_thread(failure, &request.kernel))
         .flatten()?;
     let lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-    Ok(CpuCode { object, flags, stack, lower_micros })
+    Ok(CpuCode { object, flags, stack, lower_micros, failures })
 }
 
 /// A processor.

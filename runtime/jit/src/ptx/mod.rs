@@ -67,7 +67,7 @@ use crate::image::{GLOBAL_ID, GLOBAL_RANGE, PANIC, PANIC_FORMAT, group_builtins}
 use crate::module::Module;
 use crate::pause::{self, Pause};
 use crate::ptx::steps::EntryState;
-use crate::target::{Target, Work, lower};
+use crate::target::{Lowered, Target, Work, lower};
 use crate::{JitError, Request};
 use schism_llvm::fatal::isolated;
 use schism_llvm::{FileKind, Machine, Value};
@@ -129,6 +129,8 @@ pub struct PtxCode {
     addresses: Vec<u64>,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
+    /// The passes that failed and were left out, a line each.
+    pub failures: String,
 }
 
 impl PtxCode {
@@ -174,9 +176,10 @@ pub fn compile_ptx(request: Request, options: PtxOptions) -> Result<PtxCode, Jit
         device: Ptx::DEVICE,
     })?;
     let target = Ptx { options, version };
-    let mut code = isolated(move || lower(&target, &request))
+    let Lowered { mut code, failures } = isolated(move || lower(&target, &request))
         .map_err(|failure| JitError::of_thread(failure, &kernel))
         .flatten()?;
+    code.failures = failures;
     code.lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     Ok(code)
 }
@@ -310,6 +313,7 @@ impl Target for Ptx {
             flags: entry.flags | known,
             addresses: addresses.unwrap_or_default(),
             lower_micros: 0,
+            failures: String::new(),
         })
     }
 }

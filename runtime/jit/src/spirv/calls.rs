@@ -31,6 +31,7 @@
 use std::fmt::Write;
 
 use schism_llvm::{AsModule, Builder, Context, IntPredicate, Type, TypeKind, Value};
+use schism_passes::check::recursion;
 
 use crate::JitError;
 use crate::module::Module;
@@ -102,6 +103,8 @@ fn dispatcher<'m>(
     let (function, args) = (dispatcher.param(0), &dispatcher.params()[1..]);
     let mut builder = Builder::at_end(dispatcher.append_block("start"));
     let candidates = known.iter().filter(|(function, _)| function.value_type() == ty);
+    let names: Vec<String> = candidates.clone().map(|(function, _)| function.name()).collect();
+    dispatcher.add_string_attribute(recursion::CHOOSES, &names.join(" "));
     for ((callee, constant), index) in candidates.zip(0..) {
         let [chosen, next] =
             ["call", "next"].map(|name| dispatcher.append_block(&format!("{name}.{index}")));

@@ -23,7 +23,7 @@ mod long;
 mod lower;
 mod rare_blocks;
 mod sides;
-mod split_phis;
+mod split_aggregates;
 mod wide;
 
 use std::ffi::{CStr, CString};
@@ -41,7 +41,7 @@ use crate::ptx::entry::Entry;
 use crate::ptx::message::{self, Writing};
 use crate::ptx::steps::{self, EntryState};
 use crate::ptx::{self, PtxOptions, arch};
-use crate::target::{Target, Work, lower as lower_kernel};
+use crate::target::{Lowered, Target, Work, lower as lower_kernel};
 use crate::{JitError, Request};
 use schism_llvm::Machine;
 use schism_llvm::fatal::isolated;
@@ -54,6 +54,8 @@ pub struct SpirvCode {
     flags: u32,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
+    /// The passes that failed and were left out, a line each.
+    pub failures: String,
 }
 
 impl SpirvCode {
@@ -86,9 +88,10 @@ pub fn compile_spirv(request: Request, options: PtxOptions) -> Result<SpirvCode,
     ptx::check(&request, &options)?;
     let kernel = request.kernel.clone();
     let target = Spirv { options };
-    let mut code = isolated(move || lower_kernel(&target, &request))
+    let Lowered { mut code, failures } = isolated(move || lower_kernel(&target, &request))
         .map_err(|failure| JitError::of_thread(failure, &kernel))
         .flatten()?;
+    code.failures = failures;
     code.lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     Ok(code)
 }
@@ -153,7 +156,7 @@ impl Target for Spirv {
                     sides::separate(module, &state.entry()?.name);
                 }
             }
-            "split-phis" => split_phis::split(module),
+            "split-aggregates" => split_aggregates::split(module),
             "expand-fills" => fills::expand(context, module)?,
             "expand-panics" => {
                 let groups = state.entry()?.flags & GPU_GROUPS != 0;
@@ -195,6 +198,6 @@ impl Target for Spirv {
         }
         let internal = |_| JitError::Internal("a NUL in a name".to_owned());
         let entry = CString::new(name).map_err(internal)?;
-        Ok(SpirvCode { bytes, entry, flags, lower_micros: 0 })
+        Ok(SpirvCode { bytes, entry, flags, lower_micros: 0, failures: String::new() })
     }
 }

@@ -21,7 +21,7 @@ use crate::code::compiler::stage2;
 use crate::code::host_symbols::HostSymbols;
 use crate::code::imports::Linked;
 use crate::code::profile::Profiler;
-use crate::code::request::{Lists, take_text};
+use crate::code::request::{Lists, take_text, trace_failures};
 use crate::code::variant::Variant;
 use crate::code::{background, disk_cache};
 use crate::error::{DriverError, ImageError};
@@ -455,6 +455,9 @@ fn compile(
     tracing::debug!(
         kernel = %kernel.display_name, device = context.gpu.name, micros = made.lower_micros, code_bytes = text.len(), "lowered"
     );
+    // SAFETY: the text lives until the handle is released.
+    let failures = String::from_utf8_lossy(unsafe { made.failures.as_slice() });
+    trace_failures(kernel, &context.gpu.name, &failures);
     let mut meta = made.flags.to_le_bytes().to_vec();
     if made.flags & GPU_ADDRESSES != 0 {
         // SAFETY: the numbers live until the handle is released.

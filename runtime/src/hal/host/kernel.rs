@@ -16,7 +16,7 @@ use crate::code::compiler::{Stage2, stage2};
 use crate::code::host_symbols::HostSymbols;
 use crate::code::imports::Linked;
 use crate::code::profile::Profiler;
-use crate::code::request::{Lists, flags, take_text};
+use crate::code::request::{Lists, flags, take_text, trace_failures};
 use crate::code::variant::Variant;
 use crate::code::{background, disk_cache, toolchain_id};
 use crate::error::ImageError;
@@ -36,6 +36,8 @@ pub(crate) struct CpuObject {
     stack: u64,
     /// How long compiling took.
     lower_micros: u64,
+    /// The passes that failed, a line each.
+    failures: String,
 }
 
 /// Machine code of one kernel. Dropping it frees the code, so launches hold it in an `Arc`.
@@ -81,6 +83,7 @@ impl CpuObject {
             tracing::debug!(
                 kernel = %kernel.display_name, micros = made.lower_micros, code_bytes = made.object.len(), "lowered"
             );
+            trace_failures(kernel, "cpu", &made.failures);
             if made.flags & CPU_PLAIN_LOOPS != 0 {
                 warn_once::warn(format_args!(
                     "kernel `{}` was compiled without LLVM's loop vectoriser, which did not come to an end; it may run slower. A long \
@@ -129,12 +132,14 @@ impl CpuObject {
         if status == OK {
             // SAFETY: filled when the status is OK.
             let made = unsafe { made.assume_init() };
-            // SAFETY: the bytes live until the handle is released.
-            let object = unsafe { made.object.as_slice() }.to_vec();
+            // SAFETY: both live until the handle is released.
+            let (object, failures) =
+                unsafe { (made.object.as_slice().to_vec(), made.failures.as_slice()) };
+            let failures = String::from_utf8_lossy(failures).into_owned();
             // SAFETY: released once, and not read again.
             unsafe { (stage2.api.release_cpu)(made.handle) };
             let (flags, stack) = (made.flags, made.stack);
-            return Ok(Self { object, flags, stack, lower_micros: made.lower_micros });
+            return Ok(Self { object, flags, stack, lower_micros: made.lower_micros, failures });
         }
         // SAFETY: stage 2 filled it, or left it empty; it is freed once, after its last use.
         let reason = unsafe { take_text(stage2, error) };

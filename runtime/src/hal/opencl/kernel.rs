@@ -20,7 +20,7 @@ use crate::code::disk_cache;
 use crate::code::host_symbols::HostSymbols;
 use crate::code::imports::Linked;
 use crate::code::profile::Profiler;
-use crate::code::request::{Lists, take_text};
+use crate::code::request::{Lists, take_text, trace_failures};
 use crate::code::variant::Variant;
 use crate::error::{DriverError, ImageError};
 use crate::hal::CodeLoader;
@@ -312,6 +312,9 @@ fn compile(
     tracing::debug!(
         kernel = %kernel.display_name, device = context.name(), micros = made.lower_micros, code_bytes = code.len(), "lowered"
     );
+    // SAFETY: the text lives until the handle is released.
+    let failures = String::from_utf8_lossy(unsafe { made.failures.as_slice() });
+    trace_failures(kernel, context.name(), &failures);
     // SAFETY: released once, and nothing of it is used later.
     unsafe { (stage2.api.release_gpu)(made.handle) };
     Ok(Value { meta: made.flags.to_le_bytes().to_vec(), bytes })

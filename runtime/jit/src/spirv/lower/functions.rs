@@ -1,12 +1,13 @@
 //! Functions, their blocks, and phis.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use rspirv::dr::{self, Instruction, Operand};
 use rspirv::spirv::{
     Capability, Decoration, FunctionControl, FunctionParameterAttribute, Op, StorageClass, Word,
 };
 use schism_llvm::{Block, Opcode, TypeKind, Value, ValueKind};
+use schism_passes::check::recursion;
 use schism_passes::spec::builtins::DYNAMIC_ALIGN;
 
 use super::types::{held_in, is_whole};
@@ -18,7 +19,10 @@ impl<'m> Lowering<'m> {
     pub fn all_functions(&mut self) -> Lowered<()> {
         let mut functions = self.source.functions();
         functions.retain(|function| !function.is_declaration());
-        check_recursion(&functions)?;
+        // OpenCL's kernels need no stack.
+        if let Some(feature) = recursion::feature(functions.iter().copied()) {
+            return refuse(feature);
+        }
         for &function in &functions {
             let id = self.out.fresh();
             self.functions.insert(function, id);
@@ -388,44 +392,4 @@ fn reverse_post_order(function: Value<'_>) -> Vec<Block<'_>> {
     }
     order.reverse();
     order
-}
-
-/// Refuses functions that call themselves: OpenCL's kernels need no stack.
-fn check_recursion(functions: &[Value<'_>]) -> Lowered<()> {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Seen {
-        Open,
-        Done,
-    }
-    let callees = |function: Value<'_>| -> Vec<usize> {
-        let calls = function.instructions().into_iter().filter_map(Value::callee);
-        calls.filter_map(|callee| functions.iter().position(|it| *it == callee)).collect()
-    };
-    let mut seen: HashMap<usize, Seen> = HashMap::new();
-    for root in 0..functions.len() {
-        if seen.contains_key(&root) {
-            continue;
-        }
-        seen.insert(root, Seen::Open);
-        let mut open = vec![(root, callees(functions[root]))];
-        while let Some((index, rest)) = open.last_mut() {
-            let Some(next) = rest.pop() else {
-                seen.insert(*index, Seen::Done);
-                open.pop();
-                continue;
-            };
-            match seen.get(&next) {
-                Some(Seen::Done) => {}
-                Some(Seen::Open) => {
-                    let name = functions[next].name();
-                    return refuse(format!("recursion (`{name}` calls itself)"));
-                }
-                None => {
-                    seen.insert(next, Seen::Open);
-                    open.push((next, callees(functions[next])));
-                }
-            }
-        }
-    }
-    Ok(())
 }
