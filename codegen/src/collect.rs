@@ -61,8 +61,6 @@ pub(crate) struct Reached<'tcx> {
     pub formats: bool,
     /// Whether there is a pipeline in another.
     pub nests: bool,
-    /// Whether something asks which thread of rayon's runs it.
-    pub asks_pool: bool,
 }
 
 /// Where kernels are to run.
@@ -135,7 +133,6 @@ pub(crate) fn reach<'tcx>(
         nests,
         without_body: walk.without_body,
         formats: walk.formats,
-        asks_pool: walk.asks_pool,
     }
 }
 
@@ -156,7 +153,6 @@ fn walk<'tcx>(
     let mut walk = Walk {
         tcx,
         place,
-        asks_pool: false,
         seen: FxIndexSet::default(),
         panics: Panics::default(),
         formatters: Formatters::new(tcx),
@@ -243,8 +239,6 @@ fn makes_formatters(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
 struct Walk<'tcx> {
     tcx: TyCtxt<'tcx>,
     place: Place,
-    /// Whether something asks which thread of rayon's runs it.
-    asks_pool: bool,
     seen: FxIndexSet<MonoItem<'tcx>>,
     panics: Panics,
     formatters: Formatters<'tcx>,
@@ -309,12 +303,6 @@ impl<'tcx> Walk<'tcx> {
             self.without_body.insert(instance);
         }
         Some(index)
-    }
-
-    /// A thread-local variable is used.
-    fn thread_local(&mut self, def_id: DefId) {
-        self.threads.variable(def_id);
-        self.asks_pool |= stdpar::is_of_pool(self.tcx, def_id);
     }
 
     /// Whether a pipeline has been reached: what the host does with one is left out.
@@ -425,7 +413,7 @@ impl<'tcx> Walk<'tcx> {
                     MonoItem::Fn(used) => self.function(used),
                     MonoItem::Static(def_id) => {
                         if tcx.is_thread_local_static(def_id) {
-                            self.thread_local(def_id);
+                            self.threads.variable(def_id);
                         }
                         self.threads.reaches(item.node);
                         self.seen.insert(item.node);
@@ -494,7 +482,7 @@ impl<'tcx> Walk<'tcx> {
             // The value of another crate's static is in its metadata.
             GlobalAlloc::Static(def_id) => {
                 if tcx.is_thread_local_static(def_id) {
-                    self.thread_local(def_id);
+                    self.threads.variable(def_id);
                 }
                 self.threads.reaches(MonoItem::Static(def_id));
                 named.push(self.remember_static(def_id));
@@ -587,7 +575,7 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
                 }
             }
             Rvalue::ThreadLocalRef(def_id) => {
-                self.walk.thread_local(*def_id);
+                self.walk.threads.variable(*def_id);
                 let index = self.walk.remember_static(*def_id);
                 self.mentions(vec![index], source);
             }

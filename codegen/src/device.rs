@@ -483,7 +483,7 @@ pub(crate) fn codegen_unit<'tcx>(
     };
     let mut reached = reach(Place::Device, &kernels);
     let mut left_out = Vec::new();
-    if reached.nests || reached.asks_pool {
+    if reached.nests {
         left_out = refuse::by_what_they_reach(tcx, &kernels);
         let is_left_out = |name: &str| left_out.iter().any(|(other, _)| other == name);
         kernels.retain(|kernel| !is_left_out(&kernel.info.name));

@@ -9,8 +9,9 @@
 //! Excepted are
 //!
 //! - the runtime's own variables, which are made for work-items that share a thread;
-//! - the standard library's own (the identity of the thread, whether it panics, seeds of hash
-//!   maps): each is a number, or is set and reset while no user code runs. Variables that a program
+//! - the standard library's own (whether the thread panics, seeds of hash
+//!   maps): each is a number, or is set and reset while no user code runs. Which thread this is counts,
+//!   where a function of the library is asked for it. Variables that a program
 //!   declares by `thread_local!` are in functions of its own, which the walk sees. What the library
 //!   does by system calls and assembly does not matter.
 
@@ -26,6 +27,15 @@ use crate::rustc::{MonoItem, as_written, called_pointer};
 /// The standard library's type behind `thread_local!`. Its methods call the function that it
 /// contains, which belongs to the declaring crate, and is found where the variable is named.
 const LOCAL_KEY: &str = "std::thread::local::LocalKey";
+
+/// The module of the standard library with what a thread knows of itself.
+const THREADS: &str = "std::thread::";
+
+/// Whether a function is of that module.
+fn is_of_threads(tcx: TyCtxt<'_>, function: DefId) -> bool {
+    is_std(tcx.crate_name(function.krate))
+        && crate::kernels::own_path_of(tcx, function).starts_with(THREADS)
+}
 
 /// The results, function by function and static by static.
 pub(crate) struct ThreadLocals<'tcx> {
@@ -108,6 +118,10 @@ impl<'tcx> ThreadLocals<'tcx> {
 
     /// A function has no body to examine.
     pub(crate) fn unseen(&mut self, instance: Instance<'tcx>) {
+        // Which thread this is, is what a thread-local variable says.
+        if is_of_threads(self.tcx, instance.def_id()) {
+            self.may.extend(self.current);
+        }
         let by_trusted = self.owner.is_some_and(|owner| self.is_trusted(owner.krate));
         if !by_trusted && !self.is_trusted(instance.def_id().krate) {
             self.may.extend(self.current);

@@ -16,7 +16,7 @@ pub use crate::kernel::group::{Access, LocalSite, local_array};
 pub use crate::kernel::spec_const::SpecConst;
 pub use crate::kernel::specialized::Specialized;
 pub use crate::kernel::unroll::independent_iterations;
-pub use crate::launch::desc::HostThreads;
+pub use crate::launch::desc::{HostThreads, ProgramPool};
 pub use crate::launch::failure::Hook;
 
 /// Prints a message; `dprint!` expands to this.

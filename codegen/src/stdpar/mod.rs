@@ -57,9 +57,6 @@ const SEARCHES_IN_ORDER: &str = "find_first_last";
 /// The crate whose pipelines these are.
 const RAYON: &str = "rayon";
 
-/// The crate with the threads that run them.
-const POOL: &str = "rayon_core";
-
 type Resolved<'tcx> = Result<Option<Instance<'tcx>>, ErrorGuaranteed>;
 type Provider = for<'tcx> fn(
     TyCtxt<'tcx>,
@@ -194,11 +191,6 @@ fn find(tcx: TyCtxt<'_>, krate: CrateNum) -> Vec<Items> {
 /// Whether the crate's parallel iterators may become kernels.
 pub(crate) fn is_in_sight(tcx: TyCtxt<'_>) -> bool {
     known(tcx, |known| !known.bridges.is_empty())
-}
-
-/// Whether a thread-local variable says which of rayon's threads this is. A kernel runs on others.
-pub(crate) fn is_of_pool(tcx: TyCtxt<'_>, variable: DefId) -> bool {
-    tcx.crate_name(variable.krate).as_str() == POOL
 }
 
 /// Whether only the host runs a function, so that kernels do without its body.

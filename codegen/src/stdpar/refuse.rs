@@ -213,11 +213,7 @@ pub(crate) fn by_what_they_reach<'tcx>(
             );
         }
         let reached = collect::reach(tcx, Place::Device, std::iter::once(kernel.entry));
-        match (reached.nests, reached.asks_pool) {
-            (true, _) => Some("there is another parallel iterator in it, which may be a kernel"),
-            (false, true) => Some("it asks which of rayon's threads runs it"),
-            (false, false) => None,
-        }
+        reached.nests.then_some("there is another parallel iterator in it, which may be a kernel")
     };
     refused(tcx, kernels, why)
 }

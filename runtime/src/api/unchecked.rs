@@ -9,7 +9,7 @@ use std::thread::LocalKey;
 use std::time::Duration;
 
 use crate::api::queue::Queue;
-use crate::code::captured;
+use crate::code::{captured, kernels};
 use crate::data::shared_heap;
 use crate::error::LaunchError;
 use crate::hal::SharedRange;
@@ -18,7 +18,7 @@ use crate::kernel::group::local;
 use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::item::Item;
-use crate::launch::desc::{HostAddresses, HostThreads};
+use crate::launch::desc::{HostAddresses, HostThreads, ProgramPool};
 use crate::launch::erased::RawKernel;
 use crate::launch::shape::{LaunchRange, LaunchShape};
 use crate::util::trace;
@@ -165,11 +165,42 @@ pub unsafe fn run_on_threads<K: Kernel<1>>(
 ) -> Result<(), LaunchError> {
     let shape = items.shape()?;
     let raw = RawKernel::new::<K, 1>(kernel, type_name::<K>);
-    with_prefetched(queue, &raw, || {
-        let how = (HostAddresses::Visible, threads);
-        // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
-        unsafe { queue.run_with_host_addresses(&raw, &shape, 0, how) }
-    })
+    let run = |threads| {
+        with_prefetched(queue, &raw, || {
+            let how = (HostAddresses::Visible, threads);
+            // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
+            unsafe { queue.run_with_host_addresses(&raw, &shape, 0, how) }
+        })
+    };
+    // SAFETY: the descriptor is null or the kernel's own, and its shared object is loaded.
+    let can_tell = || unsafe {
+        raw.descriptor
+            .as_ref()
+            .is_some_and(|descriptor| !kernels::no_thread_locals(descriptor, raw.layout))
+    };
+    match threads.pool {
+        Some(pool) if can_tell() => run_in(pool, || run(threads)),
+        _ => run(HostThreads { pool: None, ..threads }),
+    }
+}
+
+/// Runs a launch on a thread of the program's, and returns its outcome.
+fn run_in(
+    pool: ProgramPool,
+    launch: impl Fn() -> Result<(), LaunchError>,
+) -> Result<(), LaunchError> {
+    struct Other<F>(F);
+    // SAFETY: a launch's kernel is shared by all threads that run it, and the calling thread waits
+    // meanwhile: nothing of it is used by two at a time that was not before.
+    unsafe impl<F> Sync for Other<F> {}
+    impl<F: Fn() -> R, R> Other<F> {
+        fn call(&self) -> R {
+            (self.0)()
+        }
+    }
+    let (launch, mut outcome) = (Other(launch), Ok(()));
+    (pool.run)(&mut || outcome = launch.call());
+    outcome
 }
 
 /// As [`run_unchecked`], for `groups` groups of `local` work-items each, with `memory` bytes of

@@ -52,11 +52,23 @@ pub struct HostThreads {
     pub at_once: bool,
     /// Who is told of a panic in the kernel.
     pub hook: Hook,
+    /// The program's own threads, for kernels that can tell which thread runs them. Others run on the
+    /// calling thread and those of the device.
+    pub pool: Option<ProgramPool>,
+}
+
+/// Threads of the program's.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramPool {
+    /// Runs something on one of them, and returns when it has run.
+    pub run: fn(&mut (dyn FnMut() + Send)),
+    /// Has something run by one of them some time. Called on one of them.
+    pub spawn: fn(Box<dyn FnOnce() + Send>),
 }
 
 impl HostThreads {
     /// As many as there is work for.
-    pub const ANY: Self = Self { most: usize::MAX, at_once: false, hook: Hook::Launch };
+    pub const ANY: Self = Self { most: usize::MAX, at_once: false, hook: Hook::Launch, pool: None };
 }
 
 /// The work-groups of a launch.

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::sync::OnceLock;
 
-use schism::__private::{heap, note, prefer_host_mathematics, warn};
+use schism::__private::{ProgramPool, heap, note, prefer_host_mathematics, warn};
 use schism::{Adaptivity, Device, DeviceError, DeviceKind, Queue};
 
 use crate::choose;
@@ -27,6 +27,11 @@ static AT_START: extern "C" fn() = at_start;
 pub(crate) fn is_wide() -> bool {
     device().is_some_and(|device| device.kind() != DeviceKind::Cpu || is_cut_on_device())
 }
+
+/// rayon's threads, for kernels that can tell which thread runs them: those of the pool in which a
+/// pipeline is called, or of the global one.
+pub(crate) const POOL: ProgramPool =
+    ProgramPool { run: |run| rayon::scope(|_| run()), spawn: |run| rayon::spawn(run) };
 
 /// The environment variable that has work-items cut their own pieces out on all devices. It is for
 /// tests: on `cpu`, the same code runs then as on a GPU.

@@ -137,21 +137,21 @@ where
     C: Consumer<P::Item>,
 {
     let Indexed { len, producer, consumer } = piece;
-    let items = Items(ManuallyDrop::new(producer));
+    // Declared before the folder, and so dropped after it, as an iterator is that a folder consumes.
+    let mut items = InOrder::new(producer);
     let mut folder = consumer.into_folder();
     let mut index = 0;
     while index < len {
         // SAFETY: rayon may have other threads run any of the items meanwhile, and consumers that
         // keep something from one item to the next make no such kernel.
         unsafe { independent_iterations() };
-        // SAFETY: each index comes once, and is below the length.
+        // SAFETY: each index comes once, in order, and is below the length.
         if let Some(item) = unsafe { items.take(index) } {
             folder = folder.consume(item);
         }
         index += 1;
     }
-    // SAFETY: all of them have been taken.
-    unsafe { items.drop_rest(len) };
+    drop(items);
     folder.complete()
 }
 
@@ -163,16 +163,16 @@ where
     C: Consumer<P::Item>,
 {
     let Indexed { len, producer, consumer } = piece;
-    let items = Items(ManuallyDrop::new(producer));
+    let mut items = InOrder::new(producer);
     let consumer = OfItems::new(consumer);
     let mut sums: [C::Result; SUMS] = array::from_fn(|_| consumer.folder().complete());
     let mut add = |index: usize, number: usize| {
-        // SAFETY: each index comes once, and is below the length.
+        // SAFETY: each index comes once, in order, and is below the length.
         if let Some(item) = unsafe { items.take(index + number) } {
             let own = consumer.folder().consume(item).complete();
             let sum = &raw mut sums[number];
-            // SAFETY: the sum is there, and is there again right away: nothing panics here but what
-            // ends the process or the work-item, and floating-point numbers drop nothing.
+            // SAFETY: the sum is there, and is there again right away; if adding panics, nobody looks
+            // at it, and floating-point numbers drop nothing.
             unsafe { sum.write(consumer.reducer().reduce(sum.read(), own)) };
         }
     };
@@ -190,8 +190,7 @@ where
     for number in 0..len - index {
         add(index, number);
     }
-    // SAFETY: all of them have been taken.
-    unsafe { items.drop_rest(len) };
+    drop(items);
     let mut sums = sums.into_iter();
     let first = sums.next().expect("there are some");
     sums.fold(first, |left, right| consumer.reducer().reduce(left, right))
@@ -250,20 +249,46 @@ impl<P: Producer> Items<P> {
         forget((before, after));
         producer.into_iter().next()
     }
+}
 
-    /// Drops what the producer has besides its `len` items: where two are zipped, the longer one has
-    /// more, after them, or before them if they are reversed. With rayon, the iterator over the items
-    /// drops it.
+/// Items that are taken in order. Those that are not taken when it is dropped, because the loop over
+/// them unwinds, are dropped with it; and so is what the producer has besides: where two are zipped,
+/// the longer one has more, after the items, or before them if they are reversed. With rayon, the
+/// iterator over the items drops all that.
+struct InOrder<P: Producer> {
+    items: Items<P>,
+    /// How many have been taken.
+    taken: usize,
+}
+
+impl<P: Producer> InOrder<P> {
+    #[inline(always)]
+    const fn new(producer: P) -> Self {
+        Self { items: Items(ManuallyDrop::new(producer)), taken: 0 }
+    }
+
+    /// Takes an item.
     ///
     /// # Safety
-    /// All `len` items have been taken.
+    /// It is the next one, and there is one.
     #[inline(always)]
-    unsafe fn drop_rest(self, len: usize) {
+    unsafe fn take(&mut self, index: usize) -> Option<P::Item> {
+        self.taken = index + 1;
+        // SAFETY: the caller's promise.
+        unsafe { self.items.take(index) }
+    }
+}
+
+impl<P: Producer> Drop for InOrder<P> {
+    #[inline(always)]
+    fn drop(&mut self) {
         if const { needs_drop::<P>() } {
-            let (before, items) = ManuallyDrop::into_inner(self.0).split_at(0);
-            let (taken, after) = items.split_at(len);
+            // SAFETY: nobody uses the producer again.
+            let producer = unsafe { ManuallyDrop::take(&mut self.items.0) };
+            let (before, items) = producer.split_at(0);
+            let (taken, rest) = items.split_at(self.taken);
             forget(taken);
-            drop((before, after));
+            drop((before, rest));
         }
     }
 }

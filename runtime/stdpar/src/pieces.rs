@@ -7,6 +7,8 @@ use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer};
 use schism::__private::{Hook, HostThreads, Kernel, run_on_threads, with_host_memory};
 use schism::{Item, LaunchError, Queue};
 
+use crate::device;
+
 /// Pieces for each thread: enough for uneven ones to even out, and few enough for splitting and
 /// joining to cost nothing.
 pub(crate) const PIECES_PER_THREAD: usize = 16;
@@ -269,7 +271,12 @@ where
             states: states.as_mut_ptr(),
             parts: threads.clamp(1, count.max(1)),
         };
-        let threads = HostThreads { most: threads, at_once: W::IS_ENDLESS, hook: Hook::Program };
+        let threads = HostThreads {
+            most: threads,
+            at_once: W::IS_ENDLESS,
+            hook: Hook::Program,
+            pool: Some(device::POOL),
+        };
         // SAFETY: the kernel, and what it points to, live until the launch is over. Work-items
         // touch their own piece, result and state; pieces may go to other threads, and results may
         // come from there: both are `Send`.
@@ -280,7 +287,9 @@ where
                 // SAFETY: each work-item has run to its end, so each result is there, and each
                 // piece was taken.
                 let results = results.into_iter().map(|result| unsafe { result.assume_init() });
-                return Ok(join(joins, results));
+                // A reducer may panic, and what is left is dropped then.
+                let results: Vec<W::Result> = results.collect();
+                return Ok(join(joins, results.into_iter()));
             }
             Err(error) => error,
         };
@@ -296,8 +305,8 @@ where
                 UNTOUCHED => drop(unsafe { piece.assume_init() }),
                 // SAFETY: the result is there.
                 DONE => drop(unsafe { result.assume_init() }),
-                // The work-item that panicked has left what it had. As on all devices, nothing of
-                // it is dropped.
+                // The work-item that panicked has dropped what it had, where it unwinds. On a device
+                // nothing of it is dropped.
                 _ => {}
             }
         }

@@ -20,6 +20,8 @@ use rayon::slice::ParallelSliceMut;
 use schism::__private::{Hook, HostThreads, Kernel, run_on_threads, with_host_memory};
 use schism::{Item, LaunchError, Queue};
 
+use crate::device;
+
 /// Whether elements can be sorted by kernels. They are moved as bytes, and those that are left when
 /// something fails are forgotten.
 pub(crate) const fn may_move<T>() -> bool {
@@ -367,8 +369,12 @@ where
         is_bad: &is_bad,
     };
     // This may start rayon's threads.
-    let threads =
-        HostThreads { most: rayon::current_num_threads(), at_once: false, hook: Hook::Program };
+    let threads = HostThreads {
+        most: rayon::current_num_threads(),
+        at_once: false,
+        hook: Hook::Program,
+        pool: Some(device::POOL),
+    };
     match with_host_memory(queue, || launch.run(queue, &mut states, threads)) {
         Ok(sorted) => sorted,
         Err(error) => Sorted::Refused(error),

@@ -79,7 +79,8 @@ pub fn choose(
     let mut special: Vec<Value> =
         special.into_iter().filter_map(|name| module.function(name)).collect();
     // Panics, where they are the program's own.
-    special.extend(module.functions().into_iter().filter(|&function| unwinding::is_panic(function)));
+    special
+        .extend(module.functions().into_iter().filter(|&function| unwinding::is_panic(function)));
     let mut nodes = graph(module, special);
     let order = callees_first(&nodes);
     // The size to which each function that may be inlined grows.
@@ -147,10 +148,8 @@ fn graph<'m>(module: &'m Module<'_>, special: Vec<Value<'m>>) -> Vec<Node<'m>> {
         .into_iter()
         .map(|function| {
             let instructions = function.instructions();
-            let callees: Vec<(Value, Value)> = instructions
-                .iter()
-                .filter_map(|&call| Some((call, call.callee()?)))
-                .collect();
+            let callees: Vec<(Value, Value)> =
+                instructions.iter().filter_map(|&call| Some((call, call.callee()?))).collect();
             let name = function.name();
             let library = name.starts_with(PREFIX);
             Node {

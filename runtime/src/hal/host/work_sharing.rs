@@ -19,7 +19,7 @@ use rayon_core::ThreadPool;
 
 use crate::hal::host::pace::{LatestPace, Pace};
 use crate::hal::host::run::Work;
-use crate::launch::desc::HostThreads;
+use crate::launch::desc::{HostThreads, ProgramPool};
 use crate::launch::failure::{Failure, Hook, Inside};
 use crate::util::fork;
 
@@ -66,7 +66,8 @@ pub(crate) unsafe fn run(
     host_threads: HostThreads,
 ) -> Result<Dispatch, Failure> {
     let items = work.extent.items;
-    let threads = pool.current_num_threads().min(host_threads.most);
+    let own = if host_threads.pool.is_some() { usize::MAX } else { pool.current_num_threads() };
+    let threads = own.min(host_threads.most);
     let generation = fork::generation();
     let inside = Inside::enter(host_threads.hook);
     if threads == 1 || items == 1 {
@@ -92,6 +93,7 @@ pub(crate) unsafe fn run(
         helpers: AtomicUsize::new(0),
         threads,
         hook: host_threads.hook,
+        of_program: host_threads.pool,
         failure: Mutex::new(None),
         caller: thread::current(),
         pool,
@@ -163,6 +165,7 @@ struct Job {
     helpers: AtomicUsize,
     threads: usize,
     hook: Hook,
+    of_program: Option<ProgramPool>,
     /// The minimum number of work-items to take: what takes [`GRAIN`] at the latest pace.
     grain: AtomicUsize,
     failure: Mutex<Option<Failure>>,
@@ -192,12 +195,16 @@ impl Job {
             if job.helpers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_err() {
                 return;
             }
-            let job = Arc::clone(job);
-            job.pool.spawn(move || {
+            let (of_program, pool, job) = (job.of_program, job.pool, Arc::clone(job));
+            let help = move || {
                 Self::call_helpers(&job);
                 let _inside = Inside::enter(job.hook);
                 job.participate();
-            });
+            };
+            match of_program {
+                Some(of_program) => (of_program.spawn)(Box::new(help)),
+                None => pool.spawn(help),
+            }
         }
     }
 
