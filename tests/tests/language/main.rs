@@ -85,9 +85,10 @@ fn table() -> String {
          computes on every device, with and without optimisation, and must equal the host bit by bit; each\n\
          line that is an *error* is a program that the compiler must refuse, with the text beside it.\n\
          On OpenCL's devices and on AMD's GPUs nothing may call itself, since the stack of a work-item is known\n\
-         when it starts. There these are errors at the launch: recursion; `write!` and `{:?}`, which call\n\
-         themselves through pointers; and `sort_unstable`, `sort_unstable_by_key` and `select_nth_unstable`,\n\
-         unless the compiler sees that there are at most 20 elements.\n\
+         when it starts. There these are errors at the launch: recursion; `sort_unstable`, `sort_unstable_by_key`\n\
+         and `select_nth_unstable`, unless the compiler sees that there are few elements (`sort_unstable`: 20);\n\
+         on OpenCL's devices `write!` and `{:?}`, which call themselves through pointers; on AMD's GPUs what may\n\
+         panic in a function that is called through a pointer, such as `write!` of floats.\n\
          `BLESS=1 cargo schism test -p schism-tests --test language` writes this file.\n",
     );
     for section in SECTIONS {
