@@ -275,6 +275,10 @@ impl<'tcx> Walk<'tcx> {
         }
         self.threads.reaches(MonoItem::Fn(instance));
         if let Some(&known) = self.indices.get(&instance) {
+            // Each caller counts.
+            if self.without_body.contains(&instance) {
+                self.threads.unseen(instance);
+            }
             return Some(known);
         }
         let index = self.remember(instance);

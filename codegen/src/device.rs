@@ -153,8 +153,8 @@ pub(crate) enum Stage1Failure {
     Passes(Stage1Error),
     /// In the container.
     Container(HcfError),
-    /// Kernels of pipelines, by their indices, that turned out to be unsuitable for devices.
-    Pipelines(Vec<usize>),
+    /// Kernels of pipelines, by their indices, that turned out to be unsuitable for devices, and why.
+    Pipelines(Vec<(usize, &'static str)>),
     /// In the AOT code.
     Aot(String),
     /// The thread panicked.

@@ -68,8 +68,9 @@ pub static STAGE1: &[Step] = &[
     // Before LLVM's passes, which remove the markers.
     Step::Pass("lower-unroll-markers"),
     Step::Pass("declare-spec-constants"),
-    Step::Pass("lower-unwind"),
     Step::Pass("fold-ir-constants"),
+    Step::Pass("cleanup"),
+    Step::Pass("lower-unwind"),
     Step::Pass("lower-formatters"),
     Step::Pass("lower-panics"),
     Step::Pass("outline-kernels"),

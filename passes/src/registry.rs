@@ -21,7 +21,7 @@ use crate::bounds::{
     loop_versioning, merge_checks, narrow_checks, narrow_comparisons, narrow_counters,
     narrow_indices, segment_checks, strip_mine,
 };
-use crate::check::{capabilities, device_check, exports, performance_lints, recursion};
+use crate::check::{capabilities, cleanup, device_check, exports, performance_lints, recursion};
 use crate::cpu::{forward_group_memory, lower_group_updates, split_at_barriers, unique_backedges};
 use crate::frontend::{
     allocate_local_memory, declare_spec_constants, fold_ir_constants, freeze_initialisers,
@@ -76,6 +76,7 @@ pub static PASSES: &[Pass] = &[
     pass("strip-debug", "removes debug information, unless source lines are asked for", |module, cx| { if !cx.spec.lines { module.strip_debug_info(); } Ok(()) }),
     pass("split-images", "keeps the kernels of one image of several, and what they reach", |module, cx| Ok(split_images::keep(module, &cx.spec.part.iter().map(String::as_str).collect())?)),
     // check
+    pass("cleanup", "finds kernels whose unwinding the program would notice", |module, cx| Ok(cleanup::run(module, cx.spec, &mut cx.kernels))),
     pass("exports", "refuses exported functions that use what only a kernel has", |module, cx| Ok(cx.refuse(exports::run(module, cx.spec)))),
     pass("device-check", "refuses what no device has, with every use of it", |module, cx| { cx.refuse(device_check::run(module, &cx.spec.imports)); Ok(freeze_initialisers::release(module)?) }),
     pass("lower-copy-markers", "lets kernels use copies of small values that they refer to, where nobody can tell", |module, cx| Ok(lower_copy_markers::run(module, &cx.kernels)?)),

@@ -20,8 +20,10 @@ use crate::stdpar;
 use crate::stdpar::explain;
 
 /// Why a kernel is taken out by [`Pipelines::unfit`].
-const UNFIT: &str =
+const DEEP: &str =
     "its functions call themselves, or others through pointers, and may need any amount of stack";
+const UNWINDING: &str =
+    "if it panics, a destructor changes memory of the program's, and no device runs one then";
 
 /// What becomes of the pipelines of a crate.
 #[derive(Debug, Default)]
@@ -127,8 +129,8 @@ impl Pipelines {
         allocate.retain(|index| !blamed.contains(index));
         self.allocating.extend(allocate.iter().map(|&index| kernels[index].name.clone()));
         if let Stage1Failure::Pipelines(unfit) = cause {
-            blamed.extend(unfit);
-            reasons.extend(unfit.iter().map(|&index| (index, UNFIT.to_owned())));
+            blamed.extend(unfit.iter().map(|(index, _)| index));
+            reasons.extend(unfit.iter().map(|(index, why)| (*index, (*why).to_owned())));
             return self.take_out(blamed, reasons, kernels);
         }
         // A failure that names no kernel, and is perhaps none of the program's own.
@@ -169,20 +171,24 @@ impl Pipelines {
         blamed
     }
 
-    /// The kernels of pipelines in an image, by their indices, of which nobody knows how much stack
-    /// they need: rayon's threads may have been given more.
-    pub(crate) fn unfit(&self, image: &DeviceImage, kernels: &[KernelInfo]) -> Vec<usize> {
-        let deep = |kernel: &KernelImage| {
-            [Capability::Recursion, Capability::IndirectCalls]
-                .iter()
-                .any(|capability| kernel.capabilities.contains(capability))
+    /// The kernels of pipelines in an image, by their indices, that no device may have: of some nobody
+    /// knows how much stack they need (rayon's threads may have been given more), and others change
+    /// the program's memory while they unwind, as devices do not.
+    pub(crate) fn unfit(
+        &self,
+        image: &DeviceImage,
+        kernels: &[KernelInfo],
+    ) -> Vec<(usize, &'static str)> {
+        let why = |kernel: &KernelImage| {
+            let needs = |capability| kernel.capabilities.contains(&capability);
+            if needs(Capability::Recursion) || needs(Capability::IndirectCalls) {
+                return Some(DEEP);
+            }
+            needs(Capability::Unwinding).then_some(UNWINDING)
         };
         let all = image.kernels.iter().zip(kernels).enumerate();
-        all.filter(|(_, (shaped, kernel))| {
-            self.pipelines.contains_key(&kernel.name) && deep(shaped)
-        })
-        .map(|(index, _)| index)
-        .collect()
+        let pipelines = all.filter(|(_, (_, kernel))| self.pipelines.contains_key(&kernel.name));
+        pipelines.filter_map(|(index, (shaped, _))| Some((index, why(shaped)?))).collect()
     }
 
     /// Prints a note for each pipeline at its place, if the build asks for it.

@@ -54,8 +54,7 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
         // What comes from elsewhere may panic.
         kernel.can_panic |= !imports.is_empty();
         kernel.imports = imports;
-        kernel.capabilities =
-            kernel.groups.is_some().then_some(Capability::Groups).into_iter().collect();
+        kernel.capabilities.extend(kernel.groups.is_some().then_some(Capability::Groups));
         for &function in &reached {
             kernel.capabilities.extend(&functions.get(function).capabilities);
         }
@@ -63,7 +62,9 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
             if host_memory::updates_atomics(&reached) {
                 kernel.capabilities.insert(Capability::HostAtomics);
             }
-            if host_memory::constants_escape(&reached) {
+            if host_memory::constants_escape(&reached)
+                || host_memory::statics_are_compared(&reached)
+            {
                 kernel.capabilities.insert(Capability::ConstantAddresses);
             }
         }

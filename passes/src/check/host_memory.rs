@@ -20,7 +20,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use schism_llvm::{Opcode, Type, TypeKind, Value};
+use schism_llvm::{Opcode, Type, TypeKind, UnnamedAddress, Value};
 
 use crate::spec::builtins::{PANIC, PANIC_FORMAT};
 
@@ -43,6 +43,38 @@ pub(crate) fn constants_escape(functions: &[Value<'_>]) -> bool {
         }
     }
     walk.escapes()
+}
+
+/// Whether the address of a static may be compared with another one, or get into memory. A device has
+/// statics of its own. `functions` are all that a kernel reaches.
+pub(crate) fn statics_are_compared(functions: &[Value<'_>]) -> bool {
+    let mut walk = Walk::over(functions, true);
+    for instruction in functions.iter().flat_map(|function| function.instructions()) {
+        for operand in instruction.operands().filter(|&operand| is_in_static(operand)) {
+            walk.taint(operand, Behind::Data);
+        }
+    }
+    walk.escapes()
+}
+
+/// Whether a constant is the address of a static, or of a part of one. Constants without a name have
+/// addresses that mean nothing.
+fn is_in_static(constant: Value<'_>) -> bool {
+    let mut value = constant;
+    loop {
+        if value.is_global_variable() {
+            return value.unnamed_address() == UnnamedAddress::No;
+        }
+        let is_within = value.is_constant_expression()
+            && matches!(
+                value.const_opcode(),
+                Opcode::GetElementPtr | Opcode::BitCast | Opcode::AddrSpaceCast
+            );
+        if !is_within {
+            return false;
+        }
+        value = value.operand(0);
+    }
 }
 
 /// Whether it can be told from outside where some local variables of `functions` are: their addresses

@@ -2,6 +2,7 @@
 
 pub(crate) mod address_identity;
 pub mod capabilities;
+pub mod cleanup;
 pub mod device_check;
 pub mod exports;
 pub(crate) mod host_memory;

@@ -101,6 +101,8 @@ pub enum Capability {
     Int128,
     /// A function that calls itself, directly or through others.
     Recursion,
+    /// Destructors while it unwinds: they change memory that is not the kernel's own.
+    Unwinding,
 }
 
 impl Capability {
@@ -119,6 +121,7 @@ impl Capability {
             Capability::IndirectCalls => "indirect-calls",
             Capability::Int128 => "int128",
             Capability::Recursion => "recursion",
+            Capability::Unwinding => "unwinding",
         }
     }
 }
