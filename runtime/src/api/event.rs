@@ -130,11 +130,11 @@ impl Events {
         first
     }
 
-    /// Drops launches that have ended, as far as that is known without asking a device, but for those
-    /// whose error [`wait`](Self::wait) may return.
+    /// Drops launches that are known to have ended without asking a device, but for those whose
+    /// error [`wait`](Self::wait) may return.
     pub(crate) fn forget_complete(&mut self) {
         let last = self.batches.last().filter(|_| self.used < BATCH).map(Arc::as_ptr);
-        // Whether an earlier launch has failed whose error nobody else can receive any more.
+        // Whether an earlier launch has failed whose error no event can return any more.
         let mut has_failed = false;
         self.batches.retain(|batch| {
             // The last one ends last.
@@ -284,7 +284,7 @@ impl Batch {
         self.is_complete_by(index, BackendPending::is_known_over)
     }
 
-    /// Whether a launch that has ended has failed, and nobody has received that.
+    /// Whether a launch that has ended has failed, and no event has returned that.
     fn has_unreceived_error(&self, index: usize) -> bool {
         !self.launches[index].observed.load(Ordering::Relaxed) && self.result(index).is_err()
     }
@@ -352,5 +352,37 @@ impl Completion {
             return result.clone();
         }
         Err(LaunchError::Forked { reason: fork::OF_PARENT.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(number: usize) -> Result<(), LaunchError> {
+        Err(LaunchError::Forked { reason: format!("launch {number}") })
+    }
+
+    #[test]
+    fn launches_that_have_failed_are_dropped_but_for_the_first() {
+        let mut events = Events::default();
+        let mut received = None;
+        for number in 0..50 * BATCH {
+            let added = events.add();
+            added.complete(if number % 3 == 1 { failure(number) } else { Ok(()) });
+            // The user has the event of the first one that fails, and asks later.
+            if number == 1 {
+                received = Some(added.into_event());
+            }
+            if number % 100 == 0 {
+                events.forget_complete();
+            }
+        }
+        events.forget_complete();
+        // The batch of that event, and one with the first error that no event can return.
+        assert!(events.batches.len() <= 3, "{}", events.batches.len());
+        assert!(received.expect("it is there").wait().is_err());
+        let first = events.wait().expect_err("some have failed").to_string();
+        assert!(first.contains("launch 4"), "{first}");
     }
 }

@@ -95,51 +95,6 @@ fn submitting_does_not_wait() {
         .expect("launches");
 }
 
-/// The resident memory of this process, in bytes.
-#[cfg(target_os = "linux")]
-fn resident() -> usize {
-    let text = std::fs::read_to_string("/proc/self/statm").expect("Linux has it");
-    let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());
-    pages.expect("a number") * 4096
-}
-
-/// A million launches in one scope take no more memory than some thousand, whether they fail or not.
-#[cfg(target_os = "linux")]
-#[test]
-fn launches_of_a_scope_take_bounded_memory() {
-    const LAUNCHES: usize = 1 << 20;
-    let queue = queue();
-    let runs = AtomicUsize::new(0);
-    for failing in [0, LAUNCHES / 8] {
-        let before = resident();
-        let scoped = queue.scope(|scope| {
-            let runs = &runs;
-            for launch in 0..LAUNCHES {
-                scope.parallel_for(1, move |_| {
-                    runs.fetch_add(1, Ordering::Relaxed);
-                    if launch < failing {
-                        std::panic::resume_unwind(Box::new(format!("launch {launch}")));
-                    }
-                })?;
-            }
-            Ok(resident())
-        });
-        assert_eq!(runs.swap(0, Ordering::Relaxed), LAUNCHES);
-        match scoped {
-            Err(Error::Launch(LaunchError::Panicked(panic))) => {
-                assert_eq!((panic.message.as_str(), failing != 0), ("launch 0", true));
-            }
-            after => {
-                assert_eq!(failing, 0);
-                let grown = after.expect("launches").saturating_sub(before);
-                assert!(grown < 64 << 20, "{grown} bytes");
-            }
-        }
-        let grown = resident().saturating_sub(before);
-        assert!(grown < 64 << 20, "{grown} bytes of {failing} that fail");
-    }
-}
-
 /// A few expensive work-items are distributed over the threads: the caller does not run them all.
 #[test]
 fn few_heavy_work_items_are_shared() {

@@ -1,8 +1,8 @@
 //! How much of the processors' time goes into making kernels.
 //!
-//! Nobody knows how long a program will go on. If what its kernels take to make stays a small part of
-//! what the program has taken by then, it loses no more than that, whenever it ends; and a short
-//! program makes none.
+//! How long a program will run is not known. If what its kernels take to make stays a small part of what
+//! the program has taken by then, it loses no more than that, whenever it ends; and a short program
+//! makes none.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -100,7 +100,7 @@ impl Way {
 /// What is known of a pipeline's kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
-    /// Nobody has asked for it.
+    /// It was not asked for.
     Unasked,
     /// The same, and it is time to: the pipeline has taken [`WORTH_A_KERNEL`] in all.
     WorthMaking,

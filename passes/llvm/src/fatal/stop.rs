@@ -88,7 +88,7 @@ fn threads() -> std::sync::MutexGuard<'static, Vec<Arc<Shared>>> {
 }
 
 /// Stops all compile threads for good, because the process is ending: from now on none runs LLVM.
-/// Whoever waits for one of them waits for ever, and no other one begins.
+/// Calls that wait for one of them do not return, and no other one begins.
 pub fn stop() {
     ENDING.store(true, Ordering::Relaxed);
     fence(Ordering::SeqCst);
@@ -123,8 +123,7 @@ pub fn stop() {
     }
 }
 
-/// The signal, with its handler installed; `None` if there is none that nobody uses, or LLVM's code is
-/// not found.
+/// The signal, with its handler installed; `None` if all are in use, or LLVM's code is not found.
 fn signal() -> Option<c_int> {
     static SIGNAL: OnceLock<Option<c_int>> = OnceLock::new();
     let chosen = *SIGNAL.get_or_init(|| {
@@ -140,8 +139,8 @@ fn signal() -> Option<c_int> {
         .and_then(|signal| if handler(signal) == Some(own_handler()) { chosen } else { install() })
 }
 
-/// Installs the handler for a signal that nobody uses: none that has a handler, and rather none that
-/// the caller blocks, which somebody may wait for.
+/// Installs the handler for an unused signal: none that has a handler, and rather none that the caller
+/// blocks, which the program may wait for.
 fn install() -> Option<c_int> {
     let unused = || {
         (libc::SIGRTMIN()..=libc::SIGRTMAX())

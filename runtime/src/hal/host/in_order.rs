@@ -44,7 +44,7 @@ const SHARED: u8 = 2;
 /// Tasks wait for a queue up to this number.
 const MOST_WAITING: usize = 1 << 12;
 
-/// Who submits one more waits no longer: a thread that a kernel waits for may be the one that submits.
+/// A thread that submits one more waits no longer: a kernel may wait for that very thread.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Runs the launches of one queue one after the other. A forked process starts with an empty queue:
@@ -253,8 +253,8 @@ impl InOrderQueue {
 
 impl TaskQueue for Arc<InOrderQueue> {
     /// Hands a task to the worker threads, to run after everything submitted before. Where too many
-    /// wait already, it waits for some of them: whoever submits faster than the device runs would
-    /// fill the memory.
+    /// wait already, it waits for some of them: a thread that submits faster than the device runs
+    /// would fill the memory.
     fn submit(&self, task: Task) {
         let mut waiting = self.waiting();
         if waiting.len() >= MOST_WAITING {
