@@ -22,13 +22,13 @@ use rustc_middle::ty::TyCtxt;
 use rustc_session::Session;
 use rustc_span::Symbol;
 use schism_hcf::{
-    Code, Container, Image, KernelRef, Level, ParameterKind, RecordRef, Target, Targets,
+    Code, Container, Image, ImageRef, KernelRef, Level, ParameterKind, RecordRef, Target, Targets,
 };
 use schism_jit_abi::library::{CompileRequest, CompiledKernel, LaunchAssumptions, Refused, Stage2};
 use schism_jit_abi::ptxas::{self, Ptxas};
 use schism_jit_abi::{
-    ABI_VERSION, ASSUME_DIVISIBLE, ASSUME_INDEX_32, BACKEND_FAILED, FLAG_BASE, FLAG_OFFSET,
-    FLAG_OPEN_CONSTANTS, FLAG_PORTABLE_MATH, GPU_BLOCKS, INTERNAL, STACK_UNKNOWN,
+    ABI_VERSION, ASSUME_DIVISIBLE, ASSUME_INDEX_32, BACKEND_FAILED, FLAG_BASE, FLAG_IN_PROCESS,
+    FLAG_OFFSET, FLAG_OPEN_CONSTANTS, FLAG_PORTABLE_MATH, GPU_BLOCKS, INTERNAL, STACK_UNKNOWN,
     UNRESOLVED_SYMBOLS, UNSUPPORTED,
 };
 use schism_passes::pipeline::DISABLE_PASSES;
@@ -43,6 +43,9 @@ const STAGE2: &str = "SCHISM_JIT";
 
 /// The format of the images that are compiled.
 const SOURCE: &str = "llvm-ir";
+
+/// The variant of the image for the program's own process.
+pub(crate) const IN_PROCESS: &str = "in-process";
 
 /// The maximum number of threads that compile kernels.
 const MOST_THREADS: usize = 8;
@@ -185,12 +188,15 @@ impl Plan {
                 continue;
             }
             for &target in &self.targets {
-                let forms = forms(kernel, target, self.host_mathematics).into_iter();
+                let Some(image) = source(&record, kernel, target) else { continue };
+                let forms = forms(kernel, target, image, self.host_mathematics).into_iter();
                 let ptxas = self.ptxas.as_ref();
-                jobs.extend(forms.map(|form| PassContext { kernel, index, target, form, ptxas }));
+                let job =
+                    |form| PassContext { kernel, image: image.data, index, target, form, ptxas };
+                jobs.extend(forms.map(job));
             }
         }
-        let results = run_all(&jobs, |job| job.run(stage2, &record));
+        let results = run_all(&jobs, |job| job.run(stage2));
         for (job, result) in jobs.iter().zip(results) {
             match result {
                 Ok(made) => {
@@ -234,7 +240,30 @@ struct Form {
     assumptions: LaunchAssumptions,
 }
 
-fn forms(kernel: &KernelRef<'_>, target: Target, host_mathematics: bool) -> Vec<Form> {
+/// The image that a kernel is compiled from for a target: that for the program's own process, if there
+/// is one, and otherwise that for all devices. A pipeline that no device has has no code for one.
+fn source<'r>(
+    record: &'r RecordRef<'_>,
+    kernel: &KernelRef<'_>,
+    target: Target,
+) -> Option<&'r ImageRef<'r>> {
+    let image = |in_process: bool| {
+        let mut images = kernel.images.iter().filter_map(|name| record.image(name));
+        images.find(|it| it.format == SOURCE && (it.variant == IN_PROCESS) == in_process)
+    };
+    match target {
+        Target::Host(_) => image(true).or_else(|| image(false)),
+        _ => image(false),
+    }
+}
+
+fn forms(
+    kernel: &KernelRef<'_>,
+    target: Target,
+    image: &ImageRef<'_>,
+    host_mathematics: bool,
+) -> Vec<Form> {
+    let in_process = if image.variant == IN_PROCESS { FLAG_IN_PROCESS } else { 0 };
     let constants = if kernel.spec_constants.is_empty() { 0 } else { FLAG_OPEN_CONSTANTS };
     let nothing = LaunchAssumptions::default();
     let small = LaunchAssumptions { flags: ASSUME_INDEX_32, ..nothing };
@@ -251,7 +280,7 @@ fn forms(kernel: &KernelRef<'_>, target: Target, host_mathematics: bool) -> Vec<
     };
     let form = |name: &str, flags, assumptions| {
         let name = name.to_owned();
-        Form { name, flags: flags | always, assumptions }
+        Form { name, flags: flags | always | in_process, assumptions }
     };
     let mut forms = vec![form("plain", 0, plain)];
     if general != 0 {
@@ -320,6 +349,7 @@ fn params(kernel: &KernelRef<'_>, kind: ParameterKind) -> u64 {
 /// A compilation of one kernel.
 struct PassContext<'a> {
     kernel: &'a KernelRef<'a>,
+    image: &'a [u8],
     /// The kernel's index in the container.
     index: usize,
     target: Target,
@@ -328,11 +358,13 @@ struct PassContext<'a> {
 }
 
 impl PassContext<'_> {
-    fn run(&self, stage2: Stage2, record: &RecordRef<'_>) -> Result<CompiledKernel, Refused> {
-        let mut images = self.kernel.images.iter().filter_map(|name| record.image(name));
-        let image = images.find(|image| image.format == SOURCE).map_or(&[][..], |image| image.data);
-        let wanted =
-            CompileRequest { image, kernel: self.kernel, flags: self.form.flags, links: &[] };
+    fn run(&self, stage2: Stage2) -> Result<CompiledKernel, Refused> {
+        let wanted = CompileRequest {
+            image: self.image,
+            kernel: self.kernel,
+            flags: self.form.flags,
+            links: &[],
+        };
         let assumptions = self.form.assumptions;
         match self.target {
             Target::Host(level) => stage2.compile_cpu(wanted, level.as_str(), [0; 3]),

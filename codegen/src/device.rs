@@ -621,7 +621,7 @@ fn container(
     let in_process = process.map(|(image, _)| Image {
         name: PROCESS_IMAGE.to_owned(),
         format: "llvm-ir".to_owned(),
-        variant: "in-process".to_owned(),
+        variant: aot::IN_PROCESS.to_owned(),
         code: None,
         exported_symbols: Vec::new(),
         imported_symbols: image.host_symbols.clone(),

@@ -12,6 +12,7 @@ use rustc_session::config::Lto;
 use schism_hcf::{records, sections_of_file};
 use schism_passes::frontend::import_host_symbols::THREAD_LOCAL;
 
+use crate::aot;
 use crate::device::DeviceHalf;
 
 /// What the crate's own kernels need, once that is known.
@@ -76,7 +77,7 @@ fn needed_by(file: &Path) -> Vec<String> {
     let mut symbols = Vec::new();
     for section in sections {
         for record in records(section.data).flatten() {
-            let images = record.images().iter().filter(|image| image.variant == "in-process");
+            let images = record.images().iter().filter(|image| image.variant == aot::IN_PROCESS);
             symbols.extend(images.flat_map(|image| &image.imported_symbols).map(|it| named(it)));
         }
     }

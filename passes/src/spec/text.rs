@@ -13,6 +13,7 @@
 //! ; SPEC kernel: name entry size align
 //! ; SPEC param: offset size align integer|float|bytes|pointer|reference
 //! ; SPEC host-memory: kernel
+//! ; SPEC in-process:
 //! ; SPEC host-heap: kernel
 //! ; SPEC target: triple
 //! ; SPEC export: symbol
@@ -210,6 +211,7 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
             kernel.parameters.push(parameter);
         }
         "host-memory" => spec.host_memory.push(word(0, "the kernel")?.to_owned()),
+        "in-process" => spec.in_process = true,
         "host-heap" => spec.host_heap.push(word(0, "the kernel")?.to_owned()),
         "spec-constant" => spec.spec_constants.push(SpecConstant {
             symbol: word(0, "the symbol")?.to_owned(),

@@ -34,7 +34,10 @@ pub fn print(program: &Path, library: &Path, part: &str, each: bool) -> Result<(
                 continue;
             }
             let images = kernel.images.iter().filter_map(|name| record.image(name));
-            let Some(image) = images.into_iter().find(|image| image.format == "llvm-ir") else {
+            let Some(image) = images
+                .into_iter()
+                .find(|image| image.format == "llvm-ir" && image.variant != "in-process")
+            else {
                 continue;
             };
             let wanted = CompileRequest { image: image.data, kernel, flags: 0, links: &[] };
