@@ -20,6 +20,7 @@
 //! | `amdgcn` | AMD's GPUs: the same entry, and its code object |
 //! | `spirv` | OpenCL's devices: the same entry, and its SPIR-V |
 //! | `module` | a module, and passes over it as a whole |
+//! | `recursion` | what is said of functions that call themselves |
 //! | `lines` | source locations |
 //! | `dump` | `SCHISM_DUMP_DIR` |
 //! | `times` | `SCHISM_TIME_PASSES` |
@@ -42,6 +43,7 @@ mod lines;
 mod module;
 mod pause;
 mod ptx;
+mod recursion;
 mod request;
 mod spirv;
 mod target;

@@ -198,8 +198,8 @@ fn refuse_recursion(module: &Module<'_>, request: &Request) -> Result<(), JitErr
         _ => None,
     });
     let Some(circle) = circle else { return Ok(()) };
-    let name = circle.into_iter().next().unwrap_or_default();
-    Err(unsupported(request, format!("recursion (`{name}` calls itself)")))
+    let circle = circle.iter().map(String::as_str);
+    Err(unsupported(request, crate::recursion::describe(circle)))
 }
 
 /// Ends work-items by a return from the entry. Everything that ends one was inlined into it, except

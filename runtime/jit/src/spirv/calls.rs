@@ -34,6 +34,7 @@ use schism_llvm::{AsModule, Builder, Context, IntPredicate, Type, TypeKind, Valu
 
 use crate::JitError;
 use crate::module::Module;
+use crate::recursion::DISPATCHER;
 
 /// The bytes of a descriptor.
 const DESCRIPTOR: usize = 40;
@@ -95,7 +96,7 @@ fn dispatcher<'m>(
     params.extend(ty.param_types());
     let result = ty.return_type();
     let dispatcher =
-        module.add_function(&format!("schism.dispatch.{number}"), result.function(&params, false));
+        module.add_function(&format!("{DISPATCHER}{number}"), result.function(&params, false));
     dispatcher.set_internal();
     // What it calls may wait for other work-items.
     dispatcher.add_function_attribute("convergent", 0);

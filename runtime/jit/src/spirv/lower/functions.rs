@@ -12,6 +12,7 @@ use schism_passes::spec::builtins::DYNAMIC_ALIGN;
 use super::types::{held_in, is_whole};
 use super::wide::is_wide;
 use super::{Lowered, Lowering, hoisted_loads, refuse, sums};
+use crate::recursion;
 
 impl<'m> Lowering<'m> {
     /// Lowers all functions with bodies.
@@ -417,8 +418,9 @@ fn check_recursion(functions: &[Value<'_>]) -> Lowered<()> {
             match seen.get(&next) {
                 Some(Seen::Done) => {}
                 Some(Seen::Open) => {
-                    let name = functions[next].name();
-                    return refuse(format!("recursion (`{name}` calls itself)"));
+                    let circle = open.iter().skip_while(|(index, _)| *index != next);
+                    let names: Vec<_> = circle.map(|(index, _)| functions[*index].name()).collect();
+                    return refuse(recursion::describe(names.iter().map(String::as_str)));
                 }
                 None => {
                     seen.insert(next, Seen::Open);
