@@ -70,6 +70,8 @@ pub static STAGE1: &[Step] = &[
     Step::Pass("declare-spec-constants"),
     Step::Pass("lower-unwind"),
     Step::Pass("fold-ir-constants"),
+    Step::Pass("fold-cpu-features"),
+    Step::Pass("lower-assembly"),
     Step::Pass("lower-formatters"),
     Step::Pass("lower-panics"),
     Step::Pass("outline-kernels"),
