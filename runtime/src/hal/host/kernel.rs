@@ -1,5 +1,6 @@
 //! A kernel that stage 2 compiled for this machine's processor.
 
+use std::ptr::NonNull;
 use std::time::Instant;
 
 use schism_cache::{Found, Value};
@@ -53,6 +54,8 @@ pub(crate) struct CpuKernel {
     aggregates: Box<[(usize, Addresses)]>,
     /// For the trace.
     pub(crate) version: Box<str>,
+    /// The container's name for people.
+    name: Box<str>,
     /// How fast its work-items, or groups of them, ran last.
     pub(super) latest_pace: LatestPace,
 }
@@ -209,8 +212,22 @@ impl CpuKernel {
             .collect();
         let stack = stack.map(bytes);
         let version = version.into();
-        let latest_pace = LatestPace::default();
-        Ok(Self { code, flags, stack, local_memory, pointers, aggregates, version, latest_pace })
+        Ok(Self {
+            code,
+            flags,
+            stack,
+            local_memory,
+            pointers,
+            aggregates,
+            version,
+            name: Box::from(&*kernel.display_name),
+            latest_pace: LatestPace::default(),
+        })
+    }
+
+    /// The container's name for people, which lives as long as `self`.
+    pub(super) fn name(&self) -> NonNull<str> {
+        NonNull::from(&*self.name)
     }
 
     /// Bytes of code and constants.
