@@ -90,7 +90,6 @@ fn an_error_in_a_dependency_stands_at_the_users_call() {
 #[cfg(target_arch = "x86_64")]
 fn code_of_a_dependency_for_one_processor_is_left_to_its_features() {
     let Some(lab) = lab() else { return };
-    let folder = lab.folder("diagnostics-processor");
     let library = "\
 use std::sync::atomic::{AtomicUsize, Ordering};
 pub fn reversed(value: u64) -> u64 {
@@ -110,11 +109,12 @@ pub fn shuffled(value: u64) -> u64 {
     unsafe { _mm_cvtsi128_si64(_mm_sad_epu8(_mm_cvtsi64_si128(value as i64), _mm_setzero_si128())) as u64 }
 }
 ";
-    for (call, expected) in [
-        ("dep::reversed(value)", "contains inline assembly"),
-        ("dep::chosen(value)", "uses the static `dep::chosen::CHOICE`"),
-        ("dep::shuffled(value)", "for one kind of CPU"),
+    for (name, call, expected) in [
+        ("assembly", "dep::reversed(value)", "contains inline assembly"),
+        ("static", "dep::chosen(value)", "uses the static `dep::chosen::CHOICE`"),
+        ("intrinsic", "dep::shuffled(value)", "for one kind of CPU"),
     ] {
+        let folder = lab.folder(&format!("diagnostics-{name}"));
         project(lab, &folder, call);
         std::fs::write(folder.join("dep/src/lib.rs"), library).expect("a file can be written");
         let text = errors(lab, &folder, &["build"]);
