@@ -22,6 +22,7 @@
 //! | `tests/adaptivity.rs` | versions of kernels: specialized captures, what hot kernels know, the same results with and without |
 //! | `tests/language/` | what a kernel can say, on every device: the table `docs/language.md`, line by line |
 //! | `tests/dependencies.rs` | kernels that use crates which know nothing of schism |
+//! | `tests/abort.rs` | programs with `panic = "abort"` |
 //! | `tests/bodies.rs` | bodies of the standard library's functions without MIR |
 //! | `tests/split.rs` | the two halves of a crate, on their IR and their bytes |
 //! | `tests/cuda.rs`, `tests/hip.rs` | GPUs over drivers that are none |

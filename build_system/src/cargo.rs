@@ -21,6 +21,7 @@ use crate::setup::{self, Ready};
 use crate::stdpar;
 use crate::targets::{self, TargetsOption};
 use crate::toolchain::Toolchain;
+use crate::wrapper;
 
 /// The variable that names this program.
 const OWN: &str = "SCHISM_SUBCOMMAND";
@@ -65,6 +66,7 @@ pub fn command(ready: &Ready) -> Command {
     let mut cargo = Command::new(&ready.toolchain.cargo);
     environment::restore(&mut cargo, &ready.toolchain);
     cargo.env("RUSTC", ready.installed.driver());
+    wrapper::apply(&mut cargo, &ready.installed.driver());
     if std::env::var_os("RUSTDOC").is_none() {
         // Documentation tests are compiled by the driver, too.
         cargo.env("RUSTDOC", ready.installed.rustdoc());

@@ -45,6 +45,7 @@ mod stdpar;
 mod targets;
 mod toolchain;
 mod trace;
+mod wrapper;
 
 use std::process::ExitCode;
 

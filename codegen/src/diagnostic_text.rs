@@ -1,5 +1,7 @@
 //! The text of errors and warnings: what the passes refuse or warn of, and what to write instead.
 
+use std::borrow::Cow;
+
 use schism_passes::spec::report::{LintKind, ViolationKind};
 
 use crate::call_map::{CallMap, ItemKind, Origin};
@@ -15,12 +17,15 @@ pub(crate) struct DiagnosticText {
     /// The label at the location.
     pub label: String,
     /// The help: what to write instead.
-    pub help: &'static str,
+    pub help: Cow<'static, str>,
     /// Only the drop of a value that was made elsewhere: not reported beside other errors.
     pub only_drops: bool,
     /// Not reported inside a location that has an error of its own.
     pub detail: bool,
 }
+
+/// What functions do that stand for instructions, or ask for them.
+const ONE_CPU: &str = "is for one kind of CPU";
 
 /// Parts of the standard library: a path prefix, what such a function does, and what to do instead.
 /// The first match is used.
@@ -74,7 +79,7 @@ const APIS: [(&[&str], &str, &str); 16] = [
             "std::cell::LazyCell",
             "std::cell::OnceCell",
         ],
-        "initialises a value once for all threads of the host",
+        "makes, or waits for, a value that the host's threads share",
         "compute the value on the host before the launch, and capture it",
     ),
     (
@@ -118,7 +123,7 @@ const APIS: [(&[&str], &str, &str); 16] = [
     ),
     (
         &["std::arch::", "core::arch::", "core::core_arch::", "std::is_x86", "std_detect"],
-        "is for one kind of CPU",
+        ONE_CPU,
         "write the operation with plain Rust on arrays, which is vectorised for the device at hand",
     ),
     (&["std::hint::"], "is a hint to the host's CPU", "leave it out"),
@@ -137,9 +142,9 @@ const FOREIGN: [(&[&str], &str); 2] = [
 ];
 
 impl DiagnosticText {
-    fn new(rank: u8, message: String, label: &str, help: &'static str) -> Self {
+    fn new(rank: u8, message: String, label: &str, help: impl Into<Cow<'static, str>>) -> Self {
         let label = label.to_owned();
-        Self { rank, message, label, help, only_drops: false, detail: false }
+        Self { rank, message, label, help: help.into(), only_drops: false, detail: false }
     }
 }
 
@@ -155,7 +160,12 @@ pub(crate) fn of(what: &ViolationKind, place: &ReportLocation, map: &CallMap) ->
     let called = place.by_macro.clone().or(api.map(plain));
     let drops = place.inner.first().is_some_and(|step| step.path.starts_with(DROP));
     let text = match (api, api.and_then(known_api)) {
-        (Some(api), _) if api.starts_with("std::fmt::format") => allocates(called.as_deref()),
+        (Some(api), _) if api.starts_with("std::fmt::format") => DiagnosticText {
+            help: "a device has no heap for text: write the values in the panic or in `schism::dprintln!` itself, whose text the host makes, \
+                   or put them into a buffer"
+                .into(),
+            ..allocates(called.as_deref())
+        },
         (Some(_), Some((_, does, help))) => {
             let called = called.as_deref().unwrap_or_default();
             let message = if drops {
@@ -167,12 +177,42 @@ pub(crate) fn of(what: &ViolationKind, place: &ReportLocation, map: &CallMap) ->
                 0,
                 message,
                 if drops { "dropped here" } else { "called here" },
-                help,
+                *help,
             )
         }
         _ => of_kind(what, called.as_deref(), map, path),
     };
-    DiagnosticText { only_drops: text.only_drops || drops, ..text }
+    // Who uses a crate cannot write it in another way.
+    let help = match dependency(place) {
+        Some(name) if is_of_one_cpu(what, api) => format!(
+            "`{name}` has this for processors like the host's: look for a feature of `{name}` that selects portable code (often \
+             `default-features = false`), use another crate, or call it on the host"
+        )
+        .into(),
+        _ => text.help,
+    };
+    DiagnosticText { only_drops: text.only_drops || drops, help, ..text }
+}
+
+/// The name of the innermost crate, other than the program's and the standard library's, through
+/// which something is reached.
+fn dependency(place: &ReportLocation) -> Option<&str> {
+    let step = place.inner.iter().rfind(|step| step.origin == Origin::Dependency)?;
+    crate_of(&step.path)
+}
+
+/// The crate that a path begins with.
+fn crate_of(path: &str) -> Option<&str> {
+    let path = path.trim_start_matches(DROP).trim_start_matches(['`', '<', '&', '*']);
+    let name = path.split("::").next()?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    (!name.is_empty() && name.chars().all(is_name)).then_some(name)
+}
+
+/// Whether something is refused because it is for one kind of CPU.
+fn is_of_one_cpu(what: &ViolationKind, api: Option<&str>) -> bool {
+    matches!(what, ViolationKind::InlineAssembly | ViolationKind::Intrinsic(_))
+        || api.and_then(known_api).is_some_and(|(_, does, _)| *does == ONE_CPU)
 }
 
 /// The text for what makes a kernel slow.
@@ -196,6 +236,12 @@ pub(crate) fn of_lint(what: &LintKind, place: &ReportLocation) -> DiagnosticText
             "each work-item has all of them",
             "use smaller arrays, or a buffer of which each work-item has its part; what a work-group \
              shares can be in local memory (`local_array!`)",
+        ),
+        LintKind::Captures { bytes } => DiagnosticText::new(
+            1,
+            format!("a kernel captures {} KiB by value", bytes / 1024),
+            "each work-item has a copy",
+            "put it into a buffer and capture its view (`buffer.view()`)",
         ),
         LintKind::DivisionInAddress => DiagnosticText::new(
             2,
@@ -242,7 +288,13 @@ fn of_kind(
             } else {
                 "whose value can change"
             };
-            let message = format!("a kernel uses the static `{}`, {what}", path(symbol));
+            let path = path(symbol);
+            let elsewhere = map.item(symbol).filter(|item| item.origin == Origin::Dependency);
+            let help = match elsewhere.map(|item| &item.kind) {
+                Some(ItemKind::Static { ty, .. }) if !detail => of_static_elsewhere(&path, ty),
+                _ => help.into(),
+            };
+            let message = format!("a kernel uses the static `{path}`, {what}");
             DiagnosticText { detail, ..DiagnosticText::new(1, message, label, help) }
         }
         ViolationKind::ExternalStatic(symbol) => DiagnosticText {
@@ -373,6 +425,25 @@ fn of_static(map: &CallMap, symbol: &str) -> (&'static str, &'static str, bool) 
     (label, help, ty.starts_with("std::sync::"))
 }
 
+/// The help for a static of another crate whose value can change.
+fn of_static_elsewhere(path: &str, ty: &str) -> Cow<'static, str> {
+    let Some(name) = crate_of(path) else { return "call it on the host".into() };
+    // A table of functions, or an address of one.
+    let keeps = match ty.contains("AtomicPtr") {
+        true => format!(
+            "`{name}` chooses code for the processor while the program runs, and keeps its choice there"
+        ),
+        false => format!(
+            "`{name}` keeps something there while the program runs, such as what the processor has"
+        ),
+    };
+    format!(
+        "{keeps}: look for a feature of `{name}` that turns this off, for functions of it that do without, or for another crate, or call it \
+         on the host"
+    )
+    .into()
+}
+
 /// The text for a function without a body.
 fn of_function(symbol: &str, path: &str, called: Option<&str>, map: &CallMap) -> DiagnosticText {
     if symbol.contains("__rust_dealloc") {
@@ -412,7 +483,7 @@ fn of_function(symbol: &str, path: &str, called: Option<&str>, map: &CallMap) ->
             known.map_or(
                 "write it in Rust, or call it on the host before or after the launch; if another crate of the \
                  program exports it to devices, list it with `schism::import_to_device!`",
-                |(_, help)| help,
+                |(_, help)| *help,
             ),
         );
     }

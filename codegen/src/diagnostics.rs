@@ -114,7 +114,7 @@ fn refuse(sess: &Session, failure: &Failure, report: &Report) {
         let mut error = sess.dcx().struct_span_err(place.span, text.message.clone());
         error.span_label(place.span, text.label.clone());
         explain(&mut error, violations[place.found].what.symbol(), place, map, kernels);
-        error.help(text.help);
+        error.help(text.help.clone());
         error.emit();
     }
 }

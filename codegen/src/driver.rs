@@ -81,6 +81,7 @@ impl rustc_driver::Callbacks for Driver {
         if self.installed {
             artifacts::note(tcx);
             check::kernels(tcx);
+            stdpar::explain::tell_aborts(tcx);
         }
         Compilation::Continue
     }
@@ -94,15 +95,14 @@ impl rustc_driver::Callbacks for Driver {
 /// dependency. This takes less than one hundredth of their time. A library that is only checked
 /// carries them, too; otherwise kernels of its dependents could not be checked.
 fn carries_bodies(opts: &Options) -> bool {
-    let mut kinds = opts.crate_types.iter();
+    // A library may be for others besides, such as a `cdylib` for programs in other languages.
+    let is_library =
+        opts.crate_types.iter().any(|kind| matches!(kind, CrateType::Rlib | CrateType::Dylib));
+    let is_library = is_library && !opts.test;
     if !opts.output_types.should_codegen() {
-        return !opts.test && kinds.any(|kind| matches!(kind, CrateType::Rlib | CrateType::Dylib));
+        return is_library;
     }
-    let library = kinds.all(|kind| *kind == CrateType::Rlib)
-        && !opts.crate_types.is_empty()
-        && !opts.test
-        && std::env::var_os("CARGO_PKG_NAME").is_some();
-    library || is_given_runtime(opts)
+    is_library && std::env::var_os("CARGO_PKG_NAME").is_some() || is_given_runtime(opts)
 }
 
 /// Whether one of the crates that the command line names is a runtime, whatever name it has there.

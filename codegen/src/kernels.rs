@@ -7,7 +7,7 @@
 use rustc_data_structures::fx::FxIndexMap;
 use rustc_hir::def::DefKind;
 use rustc_middle::ty::print::{with_no_trimmed_paths, with_no_visible_paths};
-use rustc_middle::ty::{self, Instance, Ty, TyCtxt, TypeVisitableExt};
+use rustc_middle::ty::{self, GenericArg, GenericArgsRef, Instance, Ty, TyCtxt, TypeVisitableExt};
 use rustc_span::def_id::DefId;
 use rustc_span::{RemapPathScopeComponents, Span};
 
@@ -133,8 +133,8 @@ fn describe<'tcx>(
     }
     let dimensions = marker.args.const_at(1).try_to_target_usize(tcx)?;
     let entry = Instance::new_raw(items.device_entry, marker.args);
-    let (display_name, span) = match closure_of(kernel_type) {
-        Some(def_id) => (path_of(tcx, def_id), tcx.def_span(def_id)),
+    let (display_name, span) = match closure_in(kernel_type) {
+        Some((def_id, args)) => (path_with_args(tcx, def_id, args), tcx.def_span(def_id)),
         None => (with_no_trimmed_paths!(kernel_type.to_string()), tcx.def_span(items.descriptor)),
     };
     Some(Kernel {
@@ -167,10 +167,58 @@ fn location_of(tcx: TyCtxt<'_>, span: Span) -> Option<String> {
 /// The user's closure (or function item) in a kernel type: the type itself, or one inside the
 /// runtime's adaptors.
 fn closure_of(kernel_type: Ty<'_>) -> Option<DefId> {
+    closure_in(kernel_type).map(|(def_id, _)| def_id)
+}
+
+fn closure_in(kernel_type: Ty<'_>) -> Option<(DefId, GenericArgsRef<'_>)> {
     kernel_type.walk().find_map(|argument| match *argument.as_type()?.kind() {
-        ty::Closure(def_id, _) | ty::FnDef(def_id, _) => Some(def_id),
+        ty::Closure(def_id, args) | ty::FnDef(def_id, args) => Some((def_id, args)),
         _ => None,
     })
+}
+
+/// Of a type in a name, as many characters.
+const LONGEST_TYPE: usize = 48;
+
+/// The path of a closure, or of a function, with the types that the generic function around it has
+/// in this instance: `twice::<f32>::{closure#0}`. Those tell instances with one place apart.
+pub(crate) fn path_with_args<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    def_id: DefId,
+    args: GenericArgsRef<'tcx>,
+) -> String {
+    let path = path_of(tcx, def_id);
+    let function = tcx.typeck_root_def_id(def_id);
+    let count = tcx.generics_of(function).count();
+    let shown: Vec<String> = args
+        .iter()
+        .take(count)
+        .filter(|argument| argument.as_region().is_none())
+        .map(|argument| argument_in_words(tcx, argument))
+        .collect();
+    let around = path_of(tcx, function);
+    match path.strip_prefix(&around) {
+        Some(inside) if !shown.is_empty() => format!("{around}::<{}>{inside}", shown.join(", ")),
+        _ => path,
+    }
+}
+
+/// A type or a constant, or as much of it as fits: of a closure the end of its place, of others the
+/// beginning.
+fn argument_in_words<'tcx>(tcx: TyCtxt<'tcx>, argument: GenericArg<'tcx>) -> String {
+    if let Some(ty) = argument.as_type()
+        && let ty::Closure(def_id, _) = *ty.kind()
+        && let Some(place) = location_of(tcx, tcx.def_span(def_id))
+    {
+        let left_out = place.chars().count().saturating_sub(LONGEST_TYPE);
+        let dots = if left_out > 0 { "..." } else { "" };
+        return format!("{{closure@{dots}{}}}", place.chars().skip(left_out).collect::<String>());
+    }
+    let text = with_no_trimmed_paths!(argument.to_string());
+    if text.chars().count() <= LONGEST_TYPE {
+        return text;
+    }
+    text.chars().take(LONGEST_TYPE).chain("...".chars()).collect()
 }
 
 /// The path of the module that an item stands in.

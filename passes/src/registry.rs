@@ -24,11 +24,11 @@ use crate::bounds::{
 use crate::check::{capabilities, cleanup, device_check, exports, performance_lints, recursion};
 use crate::cpu::{forward_group_memory, lower_group_updates, split_at_barriers, unique_backedges};
 use crate::frontend::{
-    allocate_local_memory, declare_spec_constants, fold_ir_constants, freeze_initialisers,
-    import_host_symbols, inline_refused, kernel_reachability, launch_offset, link_std_bodies,
-    lower_allocation, lower_copy_markers, lower_formatters, lower_panics, lower_scoped_atomics,
-    lower_unroll_markers, lower_unwind, mark_convergent, outline_kernels, simplify, split_images,
-    strip_host_attributes, strip_instrumentation,
+    allocate_local_memory, declare_spec_constants, fold_cpu_features, fold_ir_constants,
+    freeze_initialisers, import_host_symbols, inline_refused, kernel_reachability, launch_offset,
+    link_std_bodies, lower_allocation, lower_assembly, lower_copy_markers, lower_formatters,
+    lower_panics, lower_scoped_atomics, lower_unroll_markers, lower_unwind, mark_convergent,
+    outline_kernels, simplify, split_images, strip_host_attributes, strip_instrumentation,
 };
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, disable_runtime_unrolling,
@@ -61,6 +61,8 @@ pub static PASSES: &[Pass] = &[
     pass("declare-spec-constants", "turns specialization constants into bytes that stay open until stage 2", |module, cx| Ok(declare_spec_constants::run(module, &cx.spec.spec_constants))),
     pass("lower-unwind", "turns invokes into calls and removes landing pads; what may panic loses `nounwind`", |module, _| Ok(lower_unwind::run(module)?)),
     pass("fold-ir-constants", "replaces IR constants by their values and folds the branches on them", |module, cx| Ok(fold_ir_constants::run(module, &cx.spec.ir_constants, &cx.spec.ir_constant_functions)?)),
+    pass("fold-cpu-features", "answers what code asks of the host's processor at run time: it has no features", |module, cx| if cx.spec.host_memory.is_empty() { Ok(fold_cpu_features::run(module)?) } else { Ok(()) }),
+    pass("lower-assembly", "replaces inline assembly of one well-known instruction by LLVM's intrinsic", |module, _| Ok(lower_assembly::run(module))),
     pass("lower-formatters", "replaces formatting functions by descriptions of the types that they format", |module, cx| Ok(lower_formatters::run(module, &cx.spec.formatters, &cx.spec.types))),
     pass("lower-panics", "replaces calls of panic functions by `__schism_panic` or `__schism_panic_format`", |module, cx| Ok(lower_panics::run(module, &cx.spec.panics, &cx.spec.types))),
     pass("outline-kernels", "makes the kernel functions: flattened parameters around the entry function", |module, cx| Ok(outline_kernels::run(module, &cx.spec.kernels)?)),
@@ -81,7 +83,7 @@ pub static PASSES: &[Pass] = &[
     pass("device-check", "refuses what no device has, with every use of it", |module, cx| { cx.refuse(device_check::run(module, &cx.spec.imports)); Ok(freeze_initialisers::release(module)?) }),
     pass("lower-copy-markers", "lets kernels use copies of small values that they refer to, where nobody can tell", |module, cx| Ok(lower_copy_markers::run(module, &cx.kernels)?)),
     pass("capabilities", "records what each kernel requires of a device and of the runtime", |module, cx| Ok(capabilities::run(module, cx.spec, &mut cx.kernels))),
-    pass("performance-lints", "finds code that works and makes kernels slow, for warnings", |module, cx| Ok(cx.lints = performance_lints::run(module, cx.spec.warnings, &cx.sites)?)),
+    pass("performance-lints", "finds code that works and makes kernels slow, for warnings", |module, cx| Ok(cx.lints = performance_lints::run(module, cx.spec, &cx.sites)?)),
     pass("recursion", "refuses functions that call themselves, for targets without a stack", |module, cx| Ok(cx.refuse(recursion::run(module)))),
     // specialize
     pass("spec-constants", "gives specialization constants their values and folds what reads them", |module, cx| Ok(spec_constants::run_on(module, &cx.spec.constant_values)?)),

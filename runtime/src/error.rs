@@ -146,6 +146,12 @@ pub enum DeviceError {
         /// The maximum in bytes.
         most: usize,
     },
+    /// `SCHISM_CPU_LANES` is not a number of lanes.
+    #[error("SCHISM_CPU_LANES is `{value}`: it can be `auto`, `off`, `4`, `8`, `16` or `32`")]
+    CpuLanes {
+        /// The variable's value.
+        value: String,
+    },
     /// `SCHISM_CPU_MATH` does not name a mathematics library.
     #[error(
         "SCHISM_CPU_MATH is `{value}`: the device `cpu` can take its mathematics from the `host` or from schism's own, `portable`, library"
@@ -264,13 +270,17 @@ pub enum BufferError {
     },
     /// A range is not inside the buffer.
     #[error(
-        "elements {begin}..{end} are not part of {len} elements; a range ends at {len} at most, and does not end before it begins"
+        "elements {begin}{}{end} are not part of {len} elements; a range ends at {len} at most, and does not end before it begins",
+        if *.inclusive { "..=" } else { ".." }
     )]
     Range {
         /// The first requested element.
         begin: usize,
-        /// One past the last requested element.
+        /// One past the last requested element, or that element.
         end: usize,
+        /// Whether `end` is the last requested element: of `..=usize::MAX`, which has no element
+        /// past it.
+        inclusive: bool,
         /// Elements of the buffer or view.
         len: usize,
     },

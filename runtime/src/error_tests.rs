@@ -27,7 +27,7 @@ macro_rules! numbered {
     };
 }
 numbered!(device, DeviceError:
-    DeviceError::Unknown { .. }, DeviceError::Stage2 { .. }, DeviceError::Stage2Version { .. }, DeviceError::NoGpu { .. }, DeviceError::NoOpenCl { .. }, DeviceError::Driver { .. }, DeviceError::Forked { .. }, DeviceError::Threads { .. }, DeviceError::CpuStack { .. }, DeviceError::CpuMath { .. });
+    DeviceError::Unknown { .. }, DeviceError::Stage2 { .. }, DeviceError::Stage2Version { .. }, DeviceError::NoGpu { .. }, DeviceError::NoOpenCl { .. }, DeviceError::Driver { .. }, DeviceError::Forked { .. }, DeviceError::Threads { .. }, DeviceError::CpuStack { .. }, DeviceError::CpuLanes { .. }, DeviceError::CpuMath { .. });
 numbered!(buffer, BufferError:
     BufferError::TooLarge { .. }, BufferError::OutOfMemory { .. }, BufferError::AddressSpace { .. }, BufferError::Driver { .. }, BufferError::Forked { .. }, BufferError::DeviceLost { .. }, BufferError::Length { .. }, BufferError::Range { .. }, BufferError::Unavailable { .. }, BufferError::Permutation { .. }, BufferError::Rectangle { .. });
 numbered!(launch, LaunchError:
@@ -113,6 +113,10 @@ fn devices() {
              one with K or M behind it",
         ),
         (
+            DeviceError::CpuLanes { value: text("7") },
+            "SCHISM_CPU_LANES is `7`: it can be `auto`, `off`, `4`, `8`, `16` or `32`",
+        ),
+        (
             DeviceError::CpuMath { value: text("fast") },
             "SCHISM_CPU_MATH is `fast`: the device `cpu` can take its mathematics from the `host` or from schism's own, `portable`, \
              library",
@@ -161,7 +165,7 @@ fn buffers() {
             "a buffer of 3 elements cannot be copied from or to a slice of 4; copy part of it, or make the lengths equal",
         ),
         (
-            BufferError::Range { begin: 5, end: 9, len: 7 },
+            BufferError::Range { begin: 5, end: 9, inclusive: false, len: 7 },
             "elements 5..9 are not part of 7 elements; a range ends at 7 at most, and does not end before it begins",
         ),
         (

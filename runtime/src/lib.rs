@@ -132,13 +132,16 @@
 //! - **Destructors** of values that are alive in the work-item may or may not run: the device
 //!   `native` unwinds like the host and runs them; other devices end the work-item where it panics.
 //!   A kernel cannot catch a panic.
+//! - **Where nothing can unwind**, the device `native` ends the process after the panic's message: in
+//!   programs with `panic = "abort"`, in functions that must not unwind (`extern "C"`), and when a
+//!   destructor panics during a panic. Other devices end the launch with an error there, too.
 //!
 //! # Environment
 //! | variable | meaning |
 //! |---|---|
 //! | `SCHISM_DEVICE` | the default device: `cpu`, `native`, or a GPU: `cuda:0`, `cuda:1`, `hip:0`, `opencl:0` and so on |
 //! | `SCHISM_CPU_THREADS` | threads of the host devices; by default one for each core |
-//! | `SCHISM_CPU_STACK` | the stack of a work-item on the host devices where the need of its kernel is unknown: in bytes or with `K`, `M`; by default `2M`. The need is unknown on the device `native`, and on `cpu` for kernels with recursion or calls through pointers |
+//! | `SCHISM_CPU_STACK` | the stack of a work-item on the host devices where the need of its kernel is unknown: in bytes or with `K`, `M`; by default `2M`. A thread that has more stack left than that, such as the main thread, runs work-items on its own. The need is unknown on the device `native`, and on `cpu` for kernels with recursion or calls through pointers |
 //! | `SCHISM_LIBDEVICE` | kernels on GPUs use NVIDIA's libdevice for `sin`, `exp` and so on, instead of schism's own library: `1` for the one of the toolkit in `CUDA_HOME`, `CUDA_PATH` or `/usr/local/cuda`, or the path of its file. Results are then those of CUDA and differ from other devices |
 //! | `SCHISM_CPU_LANES` | how many work-items kernels on the device `cpu` compute at once, in the lanes of vectors: `auto` (default), where and as many as seem to pay; `4`, `8`, `16`, `32`, wherever that is possible; `off`, none (loops of one block may still be vectorised by LLVM). Results do not depend on it |
 //! | `SCHISM_CPU_MATH` | the mathematics library of kernels on the device `cpu`: `portable` (default), schism's own, which is computed in vectors and gives the same bits on all devices and machines; or `host`, the library that the host half calls, one call for each work-item. Parallel iterators of `--stdpar` take the host's by default |

@@ -30,6 +30,7 @@ fn run(role: &str, variables: &[(&str, &str)]) -> Output {
     command.args(["--exact", "child", "--ignored", "--nocapture", "--test-threads=1"]);
     for variable in [
         "SCHISM_DEVICE",
+        "SCHISM_CPU_LANES",
         "SCHISM_CPU_MATH",
         "SCHISM_CPU_THREADS",
         "SCHISM_TRACE",
@@ -105,6 +106,14 @@ fn child() {
             let launched = queue.parallel_for(1, |_| panic!("a kernel's panic"));
             println!("launched {launched:?}");
             let _ = std::panic::catch_unwind(|| panic!("a host's panic"));
+        }
+        Ok("nounwind panic") => {
+            extern "C" fn ends(item: usize) {
+                assert!(item != 7, "a panic in C, of item {item}");
+            }
+            let queue = Queue::new().expect("a device");
+            let launched = queue.parallel_for(8, |item| ends(item.x()));
+            println!("launched {launched:?}");
         }
         role => panic!("no such role: {role:?}"),
     }
@@ -251,6 +260,27 @@ fn kernels_panic_silently_and_hosts_do_not() {
     let shown = stderr(&output);
     assert!(!shown.contains("a kernel's panic"), "{shown}");
     assert!(shown.contains("a host's panic"), "{shown}");
+}
+
+#[test]
+fn a_kernels_panic_that_ends_the_process_is_shown() {
+    let output = run("nounwind panic", &[("SCHISM_DEVICE", "native")]);
+    assert!(!output.status.success(), "{output:?}");
+    let shown = stderr(&output);
+    for part in ["a panic in C, of item 7", "environment.rs:", "on the device `native`"] {
+        assert!(shown.contains(part), "`{part}` is not shown: {shown}");
+    }
+}
+
+#[test]
+fn a_wrong_number_of_lanes_is_an_error() {
+    let Ok(stage2) = std::env::var("SCHISM_JIT") else { return };
+    if !has_device_code() {
+        return;
+    }
+    let environment = [("SCHISM_JIT", &*stage2), ("SCHISM_CPU_LANES", "7")];
+    let output = stdout(&run("queue", &environment));
+    assert!(output.contains("error SCHISM_CPU_LANES is `7`"), "{output}");
 }
 
 /// The whole way of a kernel, where there is one: under the schism compiler, with stage 2 at hand.

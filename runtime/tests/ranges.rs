@@ -135,7 +135,7 @@ fn copies_that_do_not_fit() {
     let mut buffer = Buffer::from_slice(&queue, &[1, 2, 3]).expect("memory");
     assert_eq!(buffer.write(&[1, 2]), Err(BufferError::Length { buffer: 3, host: 2 }));
     assert_eq!(buffer.read(&mut [0; 4]), Err(BufferError::Length { buffer: 3, host: 4 }));
-    let outside = BufferError::Range { begin: 1, end: 4, len: 3 };
+    let outside = BufferError::Range { begin: 1, end: 4, inclusive: false, len: 3 };
     assert_eq!(buffer.slice(1..4).map(|_| ()), Err(outside.clone()));
     assert_eq!(buffer.slice_mut(1..=3).map(|_| ()), Err(outside));
     assert!(buffer.slice(..=usize::MAX).is_err());

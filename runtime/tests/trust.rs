@@ -246,6 +246,13 @@ fn relative_paths_are_refused() {
             assert!(said.contains(part), "{variable}: `{part}` is not said: {said}");
         }
     }
+    // The search for stage 2 and the cache of kernels both look at it.
+    let mut command = support::child(&fixture.program, "launch", &[]);
+    command.current_dir(&fixture.folder).env_remove("SCHISM_JIT").env_remove("SCHISM_CACHE");
+    command.env("SCHISM_HOME", "home").env("HOME", fixture.folder.join("home"));
+    let (out, err) = run(&mut command);
+    // A program by plain rustc looks for neither.
+    assert!(err.matches("SCHISM_HOME is").count() <= 1, "{out}{err}");
     let variables = [("SCHISM_CUDA", Path::new("lib/library.so"))];
     let mut command = support::child(&fixture.program, "all", &variables);
     let (out, err) = run(command.current_dir(&fixture.folder));

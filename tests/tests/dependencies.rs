@@ -122,12 +122,37 @@ fn smallvec_without_the_heap() {
 fn libm_functions() {
     agrees(|i| {
         let x = f64::from(i as u32) * 0.37 - 40.0;
+        let y = x.abs() + 0.1;
         (
             [libm::sin(x), libm::cos(x * 1e6), libm::exp(x / 9.0), libm::log1p(x * x)],
-            [libm::pow(x * x, 0.3), libm::erf(x / 7.0), libm::atan2(x, 3.0), libm::tgamma(2.5)],
+            [
+                libm::pow(x * x, x / 9.0),
+                libm::erf(x / 7.0),
+                libm::atan2(x, 3.0),
+                libm::tgamma(y / 9.0),
+            ],
+            [libm::sqrt(y), libm::hypot(x, 3.0), libm::asin(x / 400.0), libm::acosh(y + 1.0)],
+            [libm::sqrtf(y as f32), libm::hypotf(x as f32, 2.0), libm::powf(y as f32, 0.3)],
             [libm::sinf(x as f32), libm::expf(x as f32), libm::fmodf(x as f32, 1.7)],
             libm::frexp(x + 41.0),
         )
+    });
+}
+
+/// What a kernel asks of the processor is answered with "no", as on a processor without features:
+/// then code takes its portable branch.
+#[test]
+fn features_of_the_processor_are_absent() {
+    #[cfg(target_arch = "x86_64")]
+    agrees(|i| {
+        use std::arch::x86_64::{_mm256_add_pd, _mm256_cvtsd_f64, _mm256_set1_pd};
+        let x = i as f64 * 0.5;
+        if std::is_x86_feature_detected!("avx2") || std::is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has it.
+            unsafe { _mm256_cvtsd_f64(_mm256_add_pd(_mm256_set1_pd(x), _mm256_set1_pd(1.0))) }
+        } else {
+            x + 1.0
+        }
     });
 }
 

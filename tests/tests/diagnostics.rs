@@ -84,6 +84,46 @@ fn an_error_in_a_dependency_stands_at_the_users_call() {
     }
 }
 
+/// Code of a dependency that is for one kind of processor, or chooses by it: who uses the dependency
+/// cannot write it in another way.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn code_of_a_dependency_for_one_processor_is_left_to_its_features() {
+    let Some(lab) = lab() else { return };
+    let library = "\
+use std::sync::atomic::{AtomicUsize, Ordering};
+pub fn reversed(value: u64) -> u64 {
+    let result;
+    // SAFETY: it changes nothing else.
+    unsafe { std::arch::asm!(\"mov {0}, {1}\", \"bswap {0}\", out(reg) result, in(reg) value) };
+    result
+}
+pub fn chosen(value: u64) -> u64 {
+    static CHOICE: AtomicUsize = AtomicUsize::new(0);
+    CHOICE.store(1, Ordering::Relaxed);
+    value + CHOICE.load(Ordering::Relaxed) as u64
+}
+pub fn shuffled(value: u64) -> u64 {
+    use std::arch::x86_64::*;
+    // SAFETY: every processor of this architecture has it.
+    unsafe { _mm_cvtsi128_si64(_mm_sad_epu8(_mm_cvtsi64_si128(value as i64), _mm_setzero_si128())) as u64 }
+}
+";
+    for (name, call, expected) in [
+        ("assembly", "dep::reversed(value)", "contains inline assembly"),
+        ("static", "dep::chosen(value)", "uses the static `dep::chosen::CHOICE`"),
+        ("intrinsic", "dep::shuffled(value)", "for one kind of CPU"),
+    ] {
+        let folder = lab.folder(&format!("diagnostics-{name}"));
+        project(lab, &folder, call);
+        std::fs::write(folder.join("dep/src/lib.rs"), library).expect("a file can be written");
+        let text = errors(lab, &folder, &["build"]);
+        for expected in [expected, "look for a feature of `dep`"] {
+            assert!(text.contains(expected), "{call}: {expected}\n{text}");
+        }
+    }
+}
+
 #[test]
 fn errors_come_again_until_they_are_mended() {
     let Some(lab) = lab() else { return };

@@ -296,6 +296,77 @@ fn each_pipeline_is_explained() {
     assert!(!notes.iter().any(|note| note.contains("iterator") && note.contains("par_sort")));
 }
 
+/// A library that is also for programs in other languages has bodies for kernels, and pipelines in
+/// its generic functions are told of where they stand, each instance by its types.
+#[test]
+fn pipelines_of_dependencies_are_explained_at_their_places() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let library = "\
+use rayon::prelude::*;
+pub fn roots<T: Into<f64> + Copy + Sync>(v: &[T]) -> f64 { v.par_iter().map(|&x| x.into().sqrt()).sum() }
+pub fn texts<T: Into<f64> + Copy + Sync>(v: &[T]) -> usize {
+    v.par_iter().map(|&x| format!(\"{}\", x.into()).len()).sum()
+}
+#[inline(never)]
+pub fn half(x: f64) -> f64 { x / 2.0 }
+";
+    let program = "\
+use rayon::prelude::*;
+fn main() {
+    let v = vec![1.0_f32; 4096];
+    println!(\"{} {}\", library::roots(&v), library::texts(&v));
+    println!(\"{}\", library::roots(&vec![4_u32; 4096]));
+    println!(\"{}\", v.par_iter().map(|x| library::half(f64::from(*x))).sum::<f64>());
+}
+";
+    let manifest =
+        MANIFEST.replace("[workspace]", "library = { path = \"library\" }\n\n[workspace]");
+    let of_library = "[package]\nname = \"library\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+                      [lib]\ncrate-type = [\"lib\", \"cdylib\"]\n[dependencies]\nrayon = \"1\"\n";
+    let folder = lab.folder("stdpar-places");
+    lab.project(
+        &folder,
+        &[
+            ("Cargo.toml", &named(&folder, &manifest)),
+            ("src/main.rs", program),
+            ("library/Cargo.toml", of_library),
+            ("library/src/lib.rs", library),
+        ],
+    );
+    let said = build(lab, &folder, &["--stdpar=explain", "--release"]);
+    let notes: Vec<&str> =
+        said.split("note: ").filter(|note| note.starts_with("this parallel")).collect();
+    for (what, instance, place) in [
+        ("becomes a kernel", "library::roots::<f32>", "library/src/lib.rs:2:"),
+        ("becomes a kernel", "library::roots::<u32>", "library/src/lib.rs:2:"),
+        ("stays with rayon", "library::texts::<f32>", "library/src/lib.rs:4:"),
+        ("becomes a kernel", "", "src/main.rs:6:"),
+    ] {
+        let begin = format!("this parallel iterator {what}");
+        let is_it = |note: &&&str| {
+            note.starts_with(&begin) && note.contains(instance) && note.contains(place)
+        };
+        assert_eq!(notes.iter().filter(is_it).count(), 1, "{what}, {instance}: {said}");
+    }
+    let expected = "4096 4096\n8192\n2048\n";
+    let mut program = run(&folder, "release", &[("SCHISM_STDPAR", "always")]);
+    assert_eq!(text(&mut program), expected);
+    assert_eq!(kernels(&mut program), 3);
+}
+
+#[test]
+fn a_program_that_aborts_is_told_that_it_has_no_kernels() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let program = "use rayon::prelude::*;
+        fn main() { println!(\"{}\", (0..4096_u64).into_par_iter().map(|x| x ^ (x >> 3)).sum::<u64>()) }";
+    let manifest = format!("{MANIFEST}\n[profile.dev]\npanic = \"abort\"\n");
+    let folder = project_with(lab, "stdpar-aborts", program, &manifest);
+    let said = build(lab, &folder, &["--stdpar=explain"]);
+    assert_eq!(said.matches("because of `panic = \"abort\"`").count(), 1, "{said}");
+    let said = build(lab, &folder, &["--stdpar"]);
+    assert!(!said.contains("panic ="), "{said}");
+}
+
 #[test]
 fn without_the_option_nothing_changes() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };

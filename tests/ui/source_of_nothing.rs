@@ -1,4 +1,4 @@
-//! What is not a source at all, and a loan outside of its scope.
+//! What is not a source at all, a loan outside of its scope, and a loan by value.
 
 use schism::prelude::*;
 
@@ -10,6 +10,7 @@ fn main() {
         .scope(|scope| {
             let mut numbers = scope.lend(&mut numbers);
             queue.for_each(&mut numbers, |number| *number += 1)?;
+            scope.for_each(numbers, |number: &mut i32| *number += 1)?;
             Ok(())
         })
         .unwrap();

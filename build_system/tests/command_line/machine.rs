@@ -92,7 +92,8 @@ impl Machine {
         std::fs::read_to_string(self.path(relative)).unwrap_or_default()
     }
 
-    fn script(&self, relative: &str, contents: &str) {
+    /// Writes a program.
+    pub fn script(&self, relative: &str, contents: &str) {
         use std::os::unix::fs::PermissionsExt;
         self.write(relative, contents);
         std::fs::set_permissions(self.path(relative), std::fs::Permissions::from_mode(0o755))

@@ -38,7 +38,8 @@ fn cargo_gets_its_arguments_and_the_compiler_and_no_flags() {
 fn the_users_own_settings_stay() {
     let machine = Machine::new("settings");
     let own = [
-        ("RUSTC_WRAPPER", "sccache"),
+        // Cargo says that there is none.
+        ("RUSTC_WRAPPER", "no-such-wrapper"),
         ("RUSTFLAGS", "-g"),
         ("CARGO_TARGET_DIR", "/t"),
         ("SCHISM_JIT", "/j.so"),
@@ -48,6 +49,42 @@ fn the_users_own_settings_stay() {
     for (name, value) in own {
         assert_eq!(variable(&machine, name).as_deref(), Some(value), "{name}");
     }
+}
+
+/// A wrapper that knows the compiler stays; one that refuses it is named, and left out, whatever
+/// names it.
+#[test]
+fn a_wrapper_that_refuses_the_compiler_is_left_out() {
+    let machine = Machine::new("wrapper");
+    machine.script("bin/takes", "#!/bin/sh\ncase \"$2\" in -vV) echo schism: 1;; esac\n");
+    machine.script(
+        "bin/refuses",
+        "#!/bin/sh\necho failed >&2; echo 'cause: not supported' >&2; exit 2\n",
+    );
+    let with = |variable: &str, wrapper: &str| {
+        let wrapper = machine.path(wrapper);
+        let output = machine.schism("build").env(variable, &wrapper).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        (stderr(&output), wrapper.display().to_string())
+    };
+    let (said, wrapper) = with("RUSTC_WRAPPER", "bin/takes");
+    assert!(!said.contains("warning"), "{said}");
+    assert_eq!(variable(&machine, "RUSTC_WRAPPER"), Some(wrapper));
+    for (named_by, kind) in [
+        ("RUSTC_WRAPPER", "RUSTC_WRAPPER"),
+        ("RUSTC_WORKSPACE_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"),
+        ("CARGO_BUILD_RUSTC_WRAPPER", "RUSTC_WRAPPER"),
+    ] {
+        let (said, wrapper) = with(named_by, "bin/refuses");
+        for part in [named_by, &wrapper, "cannot run schism's compiler", "cause: not supported"] {
+            assert!(said.contains(part), "`{part}` is not said: {said}");
+        }
+        assert_eq!(variable(&machine, kind).as_deref(), Some(""));
+    }
+    machine.write("user/.cargo/config.toml", "[build]\nrustc-wrapper = \"../bin/refuses\"\n");
+    let output = machine.run("build");
+    assert!(stderr(&output).contains("`build.rustc-wrapper` in "), "{}", stderr(&output));
+    assert_eq!(variable(&machine, "RUSTC_WRAPPER").as_deref(), Some(""));
 }
 
 #[test]

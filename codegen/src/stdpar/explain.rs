@@ -6,12 +6,15 @@ use rustc_middle::ty::print::with_no_trimmed_paths;
 use rustc_middle::ty::{self, Instance, Ty, TyCtxt};
 use rustc_session::Session;
 use rustc_span::Span;
+use rustc_span::def_id::{DefId, LOCAL_CRATE};
+use rustc_target::spec::PanicStrategy;
 
+use crate::collect;
 use crate::kernels;
 use crate::runtime_items::RuntimeItems;
 use crate::rustc::MonoItem;
 use crate::stdpar;
-use crate::stdpar::{inject, sorts};
+use crate::stdpar::{CRATE, RAYON, inject, sorts};
 
 /// Of a type in a note, as many characters.
 const LONGEST: usize = 200;
@@ -24,11 +27,21 @@ pub(crate) fn is_asked() -> bool {
 /// Where a pipeline is.
 #[derive(Debug)]
 pub(crate) struct Place {
-    /// Its first closure that stands in the crate.
-    closure: Option<Span>,
+    /// Its first closure or function that is not of rayon, of the crate itself before others.
+    closure: Option<ClosurePlace>,
     /// Its producer's type, which says of what items it is.
     producer: String,
     is_sort: bool,
+}
+
+/// A closure of a pipeline.
+#[derive(Debug)]
+struct ClosurePlace {
+    span: Span,
+    /// Tells its instances apart, and functions that one macro has made.
+    of: u128,
+    /// Its path with the types of the generic function around it, if there are any.
+    instance: Option<String>,
 }
 
 impl Place {
@@ -36,7 +49,7 @@ impl Place {
     pub(crate) fn of<'tcx>(tcx: TyCtxt<'tcx>, entry: Instance<'tcx>) -> Self {
         let kernel = entry.args.type_at(0);
         Self {
-            closure: local_closure(tcx, kernel.walk()),
+            closure: closure_place(tcx, || kernel.walk()),
             producer: stdpar::pipeline_of(tcx, kernel)
                 .map_or_else(String::new, |args| in_words(args.type_at(0))),
             is_sort: sorts::is_kernel(tcx, kernel),
@@ -46,23 +59,37 @@ impl Place {
     /// The place of a sort, by the function that sorts on the host.
     fn of_sort<'tcx>(tcx: TyCtxt<'tcx>, function: Instance<'tcx>) -> Self {
         Self {
-            closure: function.args.types().find_map(|ty| local_closure(tcx, ty.walk())),
+            closure: closure_place(tcx, || function.args.types().flat_map(Ty::walk)),
             producer: in_words(function.args.type_at(0)),
             is_sort: true,
         }
     }
 }
 
-/// The first closure or function of the crate among the parts of a type.
-fn local_closure<'tcx>(
+/// The first closure or function of the crate among the parts of a type, or else the first one that
+/// another crate has given to rayon: a generic function of that has the pipeline.
+fn closure_place<'tcx, P: Iterator<Item = ty::GenericArg<'tcx>>>(
     tcx: TyCtxt<'tcx>,
-    parts: impl IntoIterator<Item = ty::GenericArg<'tcx>>,
-) -> Option<Span> {
-    parts.into_iter().find_map(|argument| match *argument.as_type()?.kind() {
-        ty::Closure(def_id, _) | ty::FnDef(def_id, _) if def_id.is_local() => {
-            Some(tcx.def_span(def_id))
-        }
-        _ => None,
+    parts: impl Fn() -> P,
+) -> Option<ClosurePlace> {
+    let first = |is_of: &dyn Fn(DefId) -> bool| {
+        parts().find_map(|part| match *part.as_type()?.kind() {
+            ty::Closure(def_id, args) | ty::FnDef(def_id, args) if is_of(def_id) => {
+                Some((part, def_id, args))
+            }
+            _ => None,
+        })
+    };
+    let is_of_user = |def_id: DefId| {
+        let name = tcx.crate_name(def_id.krate);
+        !collect::is_std(name) && !name.as_str().starts_with("rayon") && name.as_str() != CRATE
+    };
+    let (part, def_id, args) = first(&|def_id| def_id.is_local()).or_else(|| first(&is_of_user))?;
+    let path = kernels::path_with_args(tcx, def_id, args);
+    Some(ClosurePlace {
+        span: tcx.def_span(def_id),
+        of: tcx.type_id_hash(part.as_type()?).as_u128(),
+        instance: (path != kernels::path_of(tcx, def_id)).then_some(path),
     })
 }
 
@@ -81,9 +108,10 @@ pub(crate) fn tell<'p>(
     became: impl Iterator<Item = (&'p Place, Option<&'p str>)>,
     refused: impl Iterator<Item = (&'p Place, &'p String)>,
 ) {
-    let mut told: HashSet<Span> = HashSet::new();
+    let mut told: HashSet<u128> = HashSet::new();
+    let mut is_new = |place: &Place| place.closure.as_ref().is_none_or(|at| told.insert(at.of));
     for (place, only_in_process) in became {
-        if place.closure.is_none_or(|span| told.insert(span)) {
+        if is_new(place) {
             match only_in_process {
                 None => note(sess, place, "becomes a kernel"),
                 Some(why) => note(sess, place, &format!("becomes a kernel on `cpu` only: {why}")),
@@ -93,7 +121,7 @@ pub(crate) fn tell<'p>(
     // `collect` has a second way with the same closure, for iterators without a length, which never
     // runs for others.
     for (place, why) in refused {
-        if place.closure.is_none_or(|span| told.insert(span)) {
+        if is_new(place) {
             note(sess, place, &format!("stays with rayon: {why}"));
         }
     }
@@ -107,9 +135,9 @@ pub(crate) fn tell_types(tcx: TyCtxt<'_>, runtime: &[RuntimeItems]) {
     if !is_asked() {
         return;
     }
-    let mut told: HashSet<Span> = HashSet::new();
+    let mut told: HashSet<u128> = HashSet::new();
     let mut tell = |place: &Place| {
-        if place.closure.is_none_or(|span| told.insert(span)) {
+        if place.closure.as_ref().is_none_or(|at| told.insert(at.of)) {
             let why = if place.is_sort { SORT } else { WHY };
             note(tcx.sess, place, &format!("stays with rayon: {why}"));
         }
@@ -130,11 +158,45 @@ pub(crate) fn tell_types(tcx: TyCtxt<'_>, runtime: &[RuntimeItems]) {
     }
 }
 
+/// Says that nothing of a crate becomes a kernel for how it ends panics, if it could otherwise and the
+/// build asks for it.
+pub(crate) fn tell_aborts(tcx: TyCtxt<'_>) {
+    let sess = tcx.sess;
+    let given_rayon = || {
+        let crates = tcx.crates(()).iter();
+        crates.copied().any(|krate| {
+            tcx.crate_name(krate).as_str() == RAYON
+                && tcx.extern_crate(krate).is_some_and(|by| by.is_direct())
+        })
+    };
+    let own = tcx.crate_name(LOCAL_CRATE);
+    if is_asked()
+        && sess.opts.output_types.should_codegen()
+        && sess.panic_strategy() != PanicStrategy::Unwind
+        && inject::library().is_some()
+        && inject::is_worth_a_kernel(own.as_str(), tcx.crate_types())
+        && given_rayon()
+    {
+        let mut note = sess.dcx().struct_note(format!(
+            "no parallel iterator of `{own}` becomes a kernel, because of `panic = \"abort\"`"
+        ));
+        note.help(
+            "a kernel's panic goes on in the thread that waits for it: leave `panic` out of the profile in Cargo.toml",
+        );
+        note.emit();
+    }
+}
+
 fn note(sess: &Session, place: &Place, text: &str) {
     let what = if place.is_sort { "sort" } else { "iterator" };
     let text = format!("this parallel {what} {text}");
-    match place.closure {
-        Some(span) => sess.dcx().struct_span_note(span, text).emit(),
+    match &place.closure {
+        Some(ClosurePlace { span, instance: None, .. }) => {
+            sess.dcx().struct_span_note(*span, text).emit();
+        }
+        Some(ClosurePlace { span, instance: Some(instance), .. }) => {
+            sess.dcx().struct_span_note(*span, format!("{text} (`{instance}`)")).emit();
+        }
         None if place.is_sort => {
             sess.dcx().note(format!("{text}: its elements are `{}`", place.producer));
         }

@@ -25,6 +25,7 @@ use schism_llvm::{AsModule, FUNCTION_INDEX, IntoValue, Opcode, TypeKind, Value};
 
 use crate::analysis::uses::{use_at, uses as all_uses, uses_of};
 use crate::frontend::simplify;
+use crate::spec::device::DeviceSpec;
 use crate::spec::options::Warnings;
 use crate::spec::report::{CallSite, Lint, LintKind, Lints, Use};
 
@@ -38,13 +39,14 @@ const VALUES: usize = 256;
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.
-pub fn run(module: &Module<'_>, wanted: Warnings, sites: &[CallSite]) -> Result<Lints, String> {
+pub fn run(module: &Module<'_>, spec: &DeviceSpec, sites: &[CallSite]) -> Result<Lints, String> {
+    let wanted = spec.warnings;
     if wanted == Warnings::Off {
         return Ok(Lints::default());
     }
     let mut uses = BTreeMap::new();
     let mut findings = formatting(module, &mut uses)?;
-    findings.extend(memory_and_divisions(module, wanted));
+    findings.extend(memory_and_divisions(module, spec));
     if findings.is_empty() {
         return Ok(Lints::default());
     }
@@ -84,26 +86,33 @@ fn formatter<'m>(module: &'m Module<'_>) -> Option<Value<'m>> {
     functions.find(|&function| formats(&function.name()))
 }
 
-fn memory_and_divisions(module: &Module<'_>, wanted: Warnings) -> Vec<Lint> {
+fn memory_and_divisions(module: &Module<'_>, spec: &DeviceSpec) -> Vec<Lint> {
     let (mut findings, mut divisions) = (Vec::new(), Vec::new());
     for function in module.get_functions() {
         let (mut bytes, mut largest) = (0_u64, (0, None));
+        let name = function.value().name();
+        let kernel = spec.kernels.iter().find(|kernel| kernel.name == name);
         for instruction in function.value().instructions() {
             if let Some(size) = private_bytes(module, instruction) {
                 bytes = bytes.saturating_add(size);
                 if size > largest.0 {
                     largest = (size, Some(instruction));
                 }
-            } else if wanted == Warnings::Perf
+            } else if spec.warnings == Warnings::Perf
                 && divides_by_a_variable(instruction)
                 && leads_to_an_address(instruction)
             {
                 divisions.push(use_at(instruction, None));
             }
         }
-        if let (true, Some(largest)) = (bytes > PRIVATE_BYTES, largest.1) {
-            let uses = vec![use_at(largest, None)];
-            findings.push(Lint { what: LintKind::PrivateMemory { bytes }, uses });
+        if let (true, (size, Some(largest_of))) = (bytes > PRIVATE_BYTES, largest) {
+            let uses = vec![use_at(largest_of, None)];
+            // A kernel's function has its closure as a local.
+            let what = match kernel {
+                Some(kernel) if kernel.closure_size == size => LintKind::Captures { bytes: size },
+                _ => LintKind::PrivateMemory { bytes },
+            };
+            findings.push(Lint { what, uses });
         }
     }
     if !divisions.is_empty() {

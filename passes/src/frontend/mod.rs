@@ -3,6 +3,7 @@
 pub mod allocate_local_memory;
 pub mod constant_body;
 pub mod declare_spec_constants;
+pub mod fold_cpu_features;
 pub mod fold_ir_constants;
 pub mod freeze_initialisers;
 pub mod import_host_symbols;
@@ -12,6 +13,7 @@ pub mod launch_offset;
 pub mod line_tables;
 pub mod link_std_bodies;
 pub mod lower_allocation;
+pub mod lower_assembly;
 pub mod lower_copy_markers;
 pub mod lower_formatters;
 pub mod lower_panics;

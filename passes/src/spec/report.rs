@@ -171,6 +171,11 @@ pub enum LintKind {
         /// How many bytes they are, all together.
         bytes: u64,
     },
+    /// What a kernel captures by value.
+    Captures {
+        /// How many bytes it is.
+        bytes: u64,
+    },
     /// Divisions in 64 bits by what is no constant, for an address.
     DivisionInAddress,
 }
@@ -181,7 +186,7 @@ impl LintKind {
     pub fn symbol(&self) -> Option<&str> {
         match self {
             Self::Formatting(symbol) => Some(symbol),
-            Self::PrivateMemory { .. } | Self::DivisionInAddress => None,
+            Self::PrivateMemory { .. } | Self::Captures { .. } | Self::DivisionInAddress => None,
         }
     }
 
@@ -189,7 +194,7 @@ impl LintKind {
     #[must_use]
     pub fn private_bytes(&self) -> u64 {
         match self {
-            Self::PrivateMemory { bytes } => *bytes,
+            Self::PrivateMemory { bytes } | Self::Captures { bytes } => *bytes,
             Self::Formatting(_) | Self::DivisionInAddress => 0,
         }
     }

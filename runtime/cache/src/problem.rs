@@ -74,6 +74,10 @@ pub enum Problem {
         /// How long this one has waited.
         Duration,
     ),
+    /// A variable that names schism's home is ignored: the text of [`schism_trust::Home::told`],
+    /// which others may report, too.
+    #[error("{0}")]
+    Home(String),
     /// A variable of the environment has an invalid value.
     #[error("{variable} is `{value}`; {expected}")]
     Setting {

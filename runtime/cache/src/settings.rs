@@ -67,19 +67,15 @@ impl Settings {
                     report(&Problem::Setting {
                         variable: "SCHISM_CACHE_DIR",
                         value: named.to_string_lossy().into_owned(),
-                        expected: "use the path of a folder from the root",
+                        expected: "it is no path from the root; use the whole path",
                     });
                     None
                 }
             }
             None => {
                 let home = Home::from_variables(get);
-                for (variable, value) in &home.relative {
-                    report(&Problem::Setting {
-                        variable,
-                        value: value.to_string_lossy().into_owned(),
-                        expected: "it is passed over; use the path of a folder from the root",
-                    });
+                for told in home.told() {
+                    report(&Problem::Home(told));
                 }
                 if home.path.is_none() {
                     report(&Problem::NoHome);
@@ -140,7 +136,7 @@ mod tests {
     fn relative_homes_are_told() {
         let (folder, _, said) = settings(&[("SCHISM_HOME", "here"), ("HOME", "/h")]);
         assert_eq!(folder.as_deref(), Some("/h/.cache/schism/kernels"));
-        assert!(said.contains("SCHISM_HOME is `here`; it is passed over"), "{said}");
+        assert!(said.contains("SCHISM_HOME is `here`, which is no path from the root"), "{said}");
     }
 
     #[test]

@@ -61,8 +61,9 @@ impl Queue {
     /// Creates a queue on `device`.
     ///
     /// # Errors
-    /// [`DeviceError::Threads`] if threads cannot be started, [`DeviceError::CpuMath`] or
-    /// [`DeviceError::CpuStack`] if `SCHISM_CPU_MATH` or `SCHISM_CPU_STACK` is invalid,
+    /// [`DeviceError::Threads`] if threads cannot be started, [`DeviceError::CpuMath`],
+    /// [`DeviceError::CpuLanes`] or [`DeviceError::CpuStack`] if `SCHISM_CPU_MATH`,
+    /// `SCHISM_CPU_LANES` or `SCHISM_CPU_STACK` is invalid,
     /// [`DeviceError::Driver`] if a GPU's driver fails, [`DeviceError::Forked`] for a GPU that the
     /// parent process used.
     pub fn on(device: &Device) -> Result<Self, DeviceError> {

@@ -15,7 +15,7 @@ use crate::code::toolchain_id;
 use crate::error::DeviceError;
 use crate::util::fork::{NoForkGuard, WITHOUT_COMPILER_BY};
 use crate::util::retry::Kept;
-use crate::util::warn_once::{self, WarnOnce};
+use crate::util::warn_once;
 
 /// Names the library; no other place is searched then.
 const VARIABLE: &str = "SCHISM_JIT";
@@ -205,11 +205,8 @@ fn candidates() -> Vec<PathBuf> {
     }
     let home = Home::from_environment();
     for told in home.told() {
-        RELATIVE.warn(told);
+        warn_once::warn_once(told);
     }
     candidates.extend(home.path.map(|home| home.join("lib").join(FILE_NAME)));
     candidates
 }
-
-/// Variables that are ignored are reported here, or by the cache.
-static RELATIVE: WarnOnce = WarnOnce::new();

@@ -31,7 +31,11 @@ fn cache() -> &'static Cache {
     // parent's locks.
     static CACHE: PerProcess<Cache> = PerProcess::new();
     CACHE.get(|| {
-        let report = |problem: &Problem| warn_once::warn(problem);
+        let report = |problem: &Problem| match problem {
+            // The search for stage 2 may have said it.
+            Problem::Home(told) => warn_once::warn_once(told.clone()),
+            _ => warn_once::warn(problem),
+        };
         Cache::new(&Settings::from_environment(&report), report)
     })
 }

@@ -5,6 +5,8 @@ use crate::api::queue::Queue;
 
 mod sealed {
     use std::alloc::Layout;
+    use std::rc::Rc;
+    use std::sync::Arc;
 
     use crate::error::BufferError;
     use crate::hal::dispatch::BackendMemory;
@@ -31,6 +33,21 @@ mod sealed {
         }
     }
 
+    macro_rules! same_home {
+        ($($pointer:ty),*) => {$(
+            impl<H: Home + ?Sized> Home for $pointer {
+                fn allocate(&self, layout: Layout) -> Result<Allocated, BufferError> {
+                    (**self).allocate(layout)
+                }
+
+                fn device_name(&self) -> String {
+                    (**self).device_name()
+                }
+            }
+        )*};
+    }
+    same_home!(&H, Box<H>, Rc<H>, Arc<H>);
+
     impl Home for super::Device {
         fn allocate(&self, layout: Layout) -> Result<Allocated, BufferError> {
             self.refuse_if_broken().map_err(|error| BufferError::Unavailable {
@@ -46,8 +63,8 @@ mod sealed {
     }
 }
 
-/// Where a buffer is created: a [`Queue`] or a [`Device`]. The buffer belongs to the device in both
-/// cases.
+/// Where a buffer is created: a [`Queue`] or a [`Device`], or a reference, a `Box`, an `Rc` or an
+/// `Arc` of one. The buffer belongs to the device in all cases.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -59,6 +76,8 @@ mod sealed {
 ///     queue.for_each(&mut numbers, |number| *number *= 2)?;
 /// }
 /// assert_eq!(numbers.to_vec(), [4, 8, 12]);
+/// let shared = std::sync::Arc::new(Queue::on(&device)?);
+/// assert_eq!(Buffer::filled(&shared, 2, 7)?.to_vec(), [7, 7]);
 /// # Ok(())
 /// # }
 /// ```

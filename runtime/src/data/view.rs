@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::{Bound, Deref, RangeBounds};
+use std::ops::{Bound, Deref, Index, IndexMut, RangeBounds};
 use std::ptr::NonNull;
 use std::slice;
 
@@ -311,6 +311,33 @@ impl<'a, T: Element> ViewMut<'a, T> {
     }
 }
 
+mod sealed {
+    /// No type is one: so that `view[i]` of a [`ViewMut`](super::ViewMut) is an error that says what
+    /// there is in its place.
+    #[diagnostic::on_unimplemented(
+        message = "a `ViewMut` has no `[]`: any work-item could change any element",
+        label = "cannot index an exclusive view",
+        note = "give each work-item its own element (`for_each_in(range, &mut buffer, |item, element| ...)`); or `unsafe {{ view.write(i, value) }}` and `view.read(i)`, if no two work-items touch the same one"
+    )]
+    pub trait IndexOfViewMut {}
+}
+
+#[doc(hidden)]
+impl<T: Element, I: sealed::IndexOfViewMut> Index<I> for ViewMut<'_, T> {
+    type Output = T;
+
+    fn index(&self, _: I) -> &T {
+        unreachable!("no type is such an index")
+    }
+}
+
+#[doc(hidden)]
+impl<T: Element, I: sealed::IndexOfViewMut> IndexMut<I> for ViewMut<'_, T> {
+    fn index_mut(&mut self, _: I) -> &mut T {
+        unreachable!("no type is such an index")
+    }
+}
+
 impl<T> fmt::Debug for ViewMut<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ViewMut").field("elements", &self.elements).field("len", &self.len).finish()
@@ -337,6 +364,7 @@ pub(crate) fn bounds(
         (begin, end) => Err(BufferError::Range {
             begin: begin.unwrap_or(usize::MAX),
             end: end.unwrap_or(usize::MAX),
+            inclusive: end.is_none(),
             len,
         }),
     }

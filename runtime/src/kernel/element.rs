@@ -13,4 +13,6 @@ use crate::kernel::capture::Capture;
 )]
 pub trait Element: Copy + Send + Sync + Capture + 'static {}
 
+// Otherwise rustc reports the first of these bounds, as if the buffer were a kernel.
+#[diagnostic::do_not_recommend]
 impl<T: Copy + Send + Sync + Capture + 'static> Element for T {}

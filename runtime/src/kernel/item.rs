@@ -110,6 +110,28 @@ impl<const D: usize> Item<D> {
     }
 }
 
+mod sealed {
+    /// No item is one: so that what only members of a group can do is an error that says how to
+    /// become one.
+    #[diagnostic::on_unimplemented(
+        message = "a work-item of a plain range is in no work-group, and cannot wait for others",
+        label = "there is no group here",
+        note = "launch over `NdRange::new(range, group)`: its kernels get an `NdItem`, which has `barrier()`"
+    )]
+    pub trait InGroup {}
+}
+
+impl<const D: usize> Item<D> {
+    /// There is none: see [`NdItem::barrier`](crate::NdItem::barrier).
+    #[doc(hidden)]
+    pub fn barrier(&self)
+    where
+        Self: sealed::InGroup,
+    {
+        unreachable!("no item is in a group")
+    }
+}
+
 impl Item<1> {
     /// The position: `[x]`.
     #[inline(always)]

@@ -7,10 +7,11 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use crate::error::{KernelPanic, LaunchError};
+use crate::util::warn_once;
 
 thread_local! {
     static INSIDE: Cell<Option<Hook>> = const { Cell::new(None) };
-    static LOCATION: RefCell<Option<String>> = const { RefCell::new(None) };
+    static FIRST: RefCell<Option<First>> = const { RefCell::new(None) };
     static WORK_ITEM: Cell<Option<[usize; 3]>> = const { Cell::new(None) };
 }
 
@@ -60,6 +61,14 @@ pub enum Hook {
     Program,
 }
 
+/// A kernel's panic that has not been caught yet.
+#[derive(Debug)]
+struct First {
+    location: Option<String>,
+    /// Place and message, for a panic that is never caught.
+    text: String,
+}
+
 /// While this lives, the thread is running work-items.
 #[derive(Debug)]
 pub(crate) struct Inside {
@@ -86,9 +95,9 @@ pub(crate) fn inside() -> bool {
     INSIDE.get().is_some()
 }
 
-/// Makes panics in kernels silent: launches report them as errors. Other panics go to the previous
-/// hook. A program that sets its own hook later sees kernels' panics too, and the errors then have
-/// no location.
+/// Makes panics in kernels silent: launches report them as errors. Other panics, and those that no
+/// launch can report because the process ends, go to the previous hook. A program that sets its own
+/// hook later sees kernels' panics too, and the errors then have no location.
 pub(crate) fn install_hook() {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
@@ -105,15 +114,30 @@ pub(crate) fn install_hook() {
     });
 }
 
-/// Records a kernel's panic; `false` if the program's own hook is to see it.
+/// Records a kernel's panic; `false` if the program's own hook is to see it: the panic is not in a
+/// kernel, or is never caught.
 fn record(info: &PanicHookInfo<'_>) -> bool {
     // The thread-locals may be gone when a destructor of another one panics.
     if INSIDE.try_with(Cell::get).unwrap_or(None) != Some(Hook::Launch) {
         return false;
     }
+    if cfg!(panic = "abort") {
+        warn_once::say(format_args!(
+            "a kernel panics on the device `native`, and the program is compiled with `panic = \"abort\"`: this ends the process, where \
+             the device `cpu` would end the launch with an error"
+        ));
+        return false;
+    }
     let location = info.location().map(ToString::to_string);
+    let first = First { location, text: info.to_string() };
     // A launch by a destructor of another thread-local does without it.
-    let _ = LOCATION.try_with(|at| at.replace(location));
+    let before = FIRST.try_with(|at| at.replace(Some(first))).unwrap_or_default();
+    // The first panic unwinds through a destructor that panics, or through a function that must not
+    // unwind: the process ends.
+    if let Some(before) = before {
+        warn_once::say(format_args!("a kernel on the device `native` {}", before.text));
+        return false;
+    }
     true
 }
 
@@ -183,7 +207,8 @@ impl Eq for Payload {}
 /// Runs a part of a kernel and converts its panic to a failure.
 pub(crate) fn catch<R>(run: impl FnOnce() -> R) -> Result<R, Failure> {
     panic::catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
-        let location = LOCATION.try_with(RefCell::take).unwrap_or_default();
+        let first = FIRST.try_with(RefCell::take).unwrap_or_default();
+        let location = first.and_then(|first| first.location);
         let work_item = WORK_ITEM.take();
         let message = message(&*payload);
         let payload = Payload::new(payload);

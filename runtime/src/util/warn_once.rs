@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Whether the trace already prints warnings to standard error.
 static TRACED: AtomicBool = AtomicBool::new(false);
@@ -29,6 +30,16 @@ impl WarnOnce {
             return;
         }
         warn(text);
+    }
+}
+
+/// Warns once of what several parts of the runtime find.
+pub(crate) fn warn_once(text: String) {
+    static WARNED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !warned.contains(&text) {
+        warn(&text);
+        warned.push(text);
     }
 }
 

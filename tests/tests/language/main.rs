@@ -58,8 +58,15 @@ const DEPENDENCIES: &[(&str, &str)] = &[
         "`glam`: vectors, matrices, quaternions; not what it does with `core::arch`",
         "glam_vectors_and_matrices",
     ),
-    ("`half`: `f16`, `bf16`", "half_precision"),
-    ("`libm`; not `fma` and `cbrt`, which look at the CPU", "libm_functions"),
+    ("`half`, with its default features: `f16`, `bf16`", "half_precision"),
+    (
+        "`libm`, with `sqrt` and what takes it; not `fma` and `cbrt`, which look at the CPU",
+        "libm_functions",
+    ),
+    (
+        "code that asks what the CPU has: in a kernel, `is_x86_feature_detected!` is false on all devices but `native`",
+        "features_of_the_processor_are_absent",
+    ),
     ("`num-traits`", "num_traits"),
     ("`rand_pcg`", "rand_pcg_streams"),
     (

@@ -66,7 +66,7 @@ mod sealed {
     #[diagnostic::on_unimplemented(
         message = "`{Self}` is not a source of elements for work-items",
         label = "not a source for this launch",
-        note = "sources are `&mut Buffer<T>`, `&Buffer<T>`, views, `chunks`, `whole(&buffer)`, `a..b`, `a..` and tuples of them"
+        note = "sources are `&mut Buffer<T>`, `&Buffer<T>`, views, `chunks`, `whole(&buffer)`, `a..b`, `a..`, what a scope was lent (`&lent`, `&mut lent`) and tuples of them"
     )]
     pub trait Prepare<M> {
         /// The form that the kernel holds.

@@ -7,7 +7,7 @@ use schism_jit_abi::{CpuChunk, PanicRecord, RUN_DIVERGED, RUN_NO_MEMORY, RUN_OK}
 
 use crate::hal::host::kernel::CpuKernel;
 use crate::hal::host::pace::LatestPace;
-use crate::hal::host::stack::overflow::Runs;
+use crate::hal::host::stack::overflow::{Name, Runs};
 use crate::launch::erased::{NativeBody, RawKernel};
 use crate::launch::failure::{self, Failure, Panic, Payload};
 
@@ -46,12 +46,11 @@ impl Body<'_> {
     }
 
     /// What an overflow message says about the kernel.
-    pub(crate) const fn runs(&self, kernel: &RawKernel) -> Runs {
-        let device = match self {
-            Self::Native(_) => "native",
-            Self::Cpu(_) => "cpu",
-        };
-        Runs { kernel: kernel.type_name(), device }
+    pub(crate) fn runs(&self, kernel: &RawKernel) -> Runs {
+        match self {
+            Self::Native(_) => Runs { kernel: Name::OfType(kernel.type_name()), device: "native" },
+            Self::Cpu(code) => Runs { kernel: Name::OfContainer(code.name()), device: "cpu" },
+        }
     }
 }
 

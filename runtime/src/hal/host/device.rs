@@ -8,6 +8,7 @@ use crate::error::{BufferError, DeviceError};
 use crate::hal::host::aot::{HostTarget, level};
 use crate::hal::host::groups::limits;
 use crate::hal::host::kernel::CpuLoader;
+use crate::hal::host::lanes;
 use crate::hal::host::math;
 use crate::hal::host::memory::HostMemory;
 use crate::hal::host::pool;
@@ -71,6 +72,7 @@ impl DeviceOps for Cpu {
 
     fn queue(&self) -> Result<HostQueue, DeviceError> {
         math::portable()?;
+        lanes::check()?;
         HostQueue::new("cpu", Some(CpuLoader))
     }
 

@@ -1,5 +1,6 @@
 //! A kernel that stage 2 compiled for this machine's processor.
 
+use std::ptr::NonNull;
 use std::time::Instant;
 
 use schism_cache::{Found, Value};
@@ -58,6 +59,8 @@ pub(crate) struct CpuKernel {
     aggregates: Box<[(usize, Addresses)]>,
     /// For the trace.
     pub(crate) version: Box<str>,
+    /// The container's name for people.
+    name: Box<str>,
     /// How fast its work-items, or groups of them, ran last.
     pub(super) latest_pace: LatestPace,
 }
@@ -233,6 +236,7 @@ impl CpuKernel {
             pointers,
             aggregates,
             version,
+            name: Box::from(&*kernel.display_name),
             latest_pace,
         })
     }
@@ -240,6 +244,11 @@ impl CpuKernel {
     /// Whether [`run`](Self::run) may unwind.
     pub(crate) const fn unwinds(&self) -> bool {
         self.unwinds
+    }
+
+    /// The container's name for people, which lives as long as `self`.
+    pub(super) fn name(&self) -> NonNull<str> {
+        NonNull::from(&*self.name)
     }
 
     /// Bytes of code and constants.

@@ -7,6 +7,7 @@ pub(crate) mod device;
 pub(crate) mod groups;
 pub(crate) mod in_order;
 pub(crate) mod kernel;
+pub(crate) mod lanes;
 pub(crate) mod math;
 pub(crate) mod memory;
 pub(crate) mod pace;

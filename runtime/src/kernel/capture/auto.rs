@@ -39,9 +39,49 @@
         label = "what changes in `{Self}` would be each work-item's own on some devices, and that of all work-items on others",
         note = "what work-items share belongs into a buffer: capture `buffer.atomic_view()`; what is one work-item's own is a variable in the kernel"
     ),
+    on(
+        any(
+            Self = "&mut u8",
+            Self = "&mut u16",
+            Self = "&mut u32",
+            Self = "&mut u64",
+            Self = "&mut u128",
+            Self = "&mut usize",
+            Self = "&mut i8",
+            Self = "&mut i16",
+            Self = "&mut i32",
+            Self = "&mut i64",
+            Self = "&mut i128",
+            Self = "&mut isize",
+            Self = "&mut f32",
+            Self = "&mut f64",
+            Self = "&mut bool"
+        ),
+        label = "work-items run at the same time, and each has only a copy of the closure's own bytes: no variable of the host can be changed by all",
+        note = "to add up or compare values of all work-items: `schism::algorithms` (`reduce`, `min_element`, ...), or an atomic view of a buffer (`buffer.atomic_view()`); for a result of each: `for_each` over `&mut buffer`"
+    ),
     message = "a kernel cannot capture `{Self}`",
     label = "`{Self}` lives on the host; the device gets only a copy of the closure's own bytes",
-    note = "capture numbers and plain structs by value (`move`), or the view of a buffer (`buffer.view()`) in place of a reference or a collection"
+    on(
+        not(any(
+            Self = "&mut u8",
+            Self = "&mut u16",
+            Self = "&mut u32",
+            Self = "&mut u64",
+            Self = "&mut u128",
+            Self = "&mut usize",
+            Self = "&mut i8",
+            Self = "&mut i16",
+            Self = "&mut i32",
+            Self = "&mut i64",
+            Self = "&mut i128",
+            Self = "&mut isize",
+            Self = "&mut f32",
+            Self = "&mut f64",
+            Self = "&mut bool"
+        )),
+        note = "capture numbers and plain structs by value (`move`), or the view of a buffer (`buffer.view()`) in place of a reference or a collection"
+    )
 )]
 pub unsafe auto trait Capture {}
 

@@ -6,8 +6,8 @@
 //!   frames of all functions and the call graph, so it knows the maximum stack of a work-item,
 //!   unless there is recursion, calls through pointers, or frames of computed size. A need above
 //!   [`MOST_OF_ITEM`] is [`LaunchError::Stack`], before anything runs.
-//! - **Any other kernel gets as much as a thread of Rust's**: 2 MiB, or the value of
-//!   `SCHISM_CPU_STACK`. On the device `native` these are all kernels: the need of the host half is
+//! - **Any other kernel gets at least as much as a thread of Rust's**: 2 MiB, or the value of
+//!   `SCHISM_CPU_STACK`; all that is left on a thread that has more. On the device `native` these are all kernels: the need of the host half is
 //!   unknown.
 //! - **A thread with less stack left switches to another stack** while it runs work-items. So it
 //!   does not matter which thread launches a kernel. Work-items that wait at barriers have a stack

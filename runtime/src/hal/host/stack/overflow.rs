@@ -12,7 +12,7 @@
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
-use std::ptr::{self, null_mut};
+use std::ptr::{self, NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
@@ -22,9 +22,35 @@ use crate::util::fork::{self, PerProcess};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Runs {
     /// The kernel's name.
-    pub(crate) kernel: fn() -> &'static str,
+    pub(crate) kernel: Name,
     /// The device's name.
     pub(crate) device: &'static str,
+}
+
+/// Where the name of a kernel is, for a handler that can look nothing up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Name {
+    /// The name of its closure's type, which closures of one function share.
+    OfType(fn() -> &'static str),
+    /// The container's name. It lives as long as the code of the kernel, which the launch keeps.
+    OfContainer(NonNull<str>),
+}
+
+// SAFETY: text that nobody changes.
+unsafe impl Send for Name {}
+// SAFETY: as above.
+unsafe impl Sync for Name {}
+
+impl Name {
+    /// # Safety
+    /// The kernel runs, so that its code is there.
+    unsafe fn text(&self) -> &str {
+        match self {
+            Self::OfType(name) => name(),
+            // SAFETY: the caller's promise.
+            Self::OfContainer(name) => unsafe { name.as_ref() },
+        }
+    }
 }
 
 /// A stack in the handler's list.
@@ -265,12 +291,13 @@ fn report(runs: &Runs, size: usize) {
     }
     let parts: [&[u8]; 7] = [
         b"\nkernel `",
-        (runs.kernel)().as_bytes(),
+        // SAFETY: it runs on this thread.
+        unsafe { runs.kernel.text() }.as_bytes(),
         b"` on device `",
         runs.device.as_bytes(),
         b"` has overflowed its stack of ",
         &digits[first..],
-        b" bytes; let it call itself less deeply, put large arrays into buffers, or set SCHISM_CPU_STACK to more\n\
+        b" bytes; let it call itself less deeply, put large arrays into buffers, or set SCHISM_CPU_STACK to more than that\n\
           fatal runtime error: stack overflow, aborting\n",
     ];
     for mut part in parts {

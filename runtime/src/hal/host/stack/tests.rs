@@ -3,8 +3,9 @@
 use std::thread;
 
 use super::*;
+use crate::hal::host::stack::overflow::Name;
 
-const RUNS: Runs = Runs { kernel: || "a test", device: "native" };
+const RUNS: Runs = Runs { kernel: Name::OfType(|| "a test"), device: "native" };
 
 fn need(bytes: usize) -> Need {
     Need { bytes, open: false }
