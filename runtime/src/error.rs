@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use schism_hcf::HcfError;
 
-use crate::launch::failure::Payload;
+use crate::launch::payload::Payload;
 
 /// Any error of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -611,8 +611,7 @@ pub enum ImageError {
     OnlyInProcess,
     /// The program does not know its own symbols.
     #[error(
-        "the program was linked without the symbols that it needs, as link-time optimisation does; \
-         build it without `lto`"
+        "the program has not the symbols that it needs, as where the linker optimises (`-C linker-plugin-lto`); build it without that"
     )]
     HostSymbols,
     /// The kernel needs a capability that the device lacks.

@@ -36,7 +36,7 @@ numbered!(launch, LaunchError:
     LaunchError::DivergentSubGroup { .. }, LaunchError::Stack { .. }, LaunchError::NoStack { .. }, LaunchError::NoThread { .. }, LaunchError::NoLength, LaunchError::EmptyChunks { .. }, LaunchError::Rows { .. }, LaunchError::Source { .. }, LaunchError::Length { .. },
     LaunchError::InsideKernel, LaunchError::Forked { .. }, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::HostMemory { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Memory(_), LaunchError::Panicked(_));
 numbered!(image, ImageError:
-    ImageError::Container(_), ImageError::Version { .. }, ImageError::Mismatch { .. }, ImageError::NoKernel, ImageError::NoImage { .. },
+    ImageError::Container(_), ImageError::Version { .. }, ImageError::Mismatch { .. }, ImageError::NoKernel, ImageError::NoImage { .. }, ImageError::OnlyInProcess, ImageError::HostSymbols,
     ImageError::Lacks { .. }, ImageError::AmbiguousConstant { .. }, ImageError::MissingImport { .. }, ImageError::AmbiguousImport { .. }, ImageError::Stage2 { .. }, ImageError::NoAotCode { .. }, ImageError::Driver { .. }, ImageError::Compile { .. });
 
 /// Compares the texts, and looks whether every kind has one.
@@ -388,6 +388,14 @@ fn images() {
         (
             ImageError::NoImage { available: text("ptx.sm_90") },
             "its container has no image for this device, only ptx.sm_90; build the program with `cargo schism build`",
+        ),
+        (
+            ImageError::OnlyInProcess,
+            "it uses what only the program's own process has, such as its statics, locks or allocator",
+        ),
+        (
+            ImageError::HostSymbols,
+            "the program has not the symbols that it needs, as where the linker optimises (`-C linker-plugin-lto`); build it without that",
         ),
         (
             ImageError::Lacks { what: "floating-point numbers of 128 bits" },

@@ -450,7 +450,7 @@ fn parts_of_buffers() {
         data.read_at(95, &mut some).expect("a copy");
         assert_eq!(some, [95, 96, 97, 98, 7]);
         let outside = data.read_at(96, &mut some);
-        assert!(matches!(outside, Err(BufferError::Range { begin: 96, end: 101, len: 100 })));
+        assert!(matches!(outside, Err(BufferError::Range { begin: 96, end: 101, len: 100, .. })));
         assert!(data.write_at(usize::MAX, &[1, 2]).is_err() && data.set(100, 1).is_err());
 
         // What the host has seen through a view is not what it sees after a write.

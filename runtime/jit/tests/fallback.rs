@@ -55,7 +55,7 @@ fn run(count: u64, limit: Duration) -> u32 {
     };
     let made = compile_cpu_within(request, limit).expect("it is compiled");
     // SAFETY: it was made for this processor.
-    let code = unsafe { Code::load_with(&made.object, print, &[]) }.expect("it is loaded");
+    let code = unsafe { Code::load_with(&made.object, print, &[], None) }.expect("it is loaded");
     let given: Vec<u64> = (0..count).map(|i| i.wrapping_mul(0xABCD_EF01)).collect();
     let mut out = vec![0_u64; 3 * 64];
     let closure = [given.as_ptr() as usize, out.as_mut_ptr() as usize];

@@ -16,60 +16,20 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{MutexGuard, Once};
-use std::thread::{self, JoinHandle};
+use std::sync::Once;
+use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::code::background_jobs::{IS_BACKGROUND, Job, shared, state};
 use crate::code::compiler::{self, stage2};
-use crate::launch::failure;
-use crate::util::fork::{self, NoForkGuard, PerProcess, Wait};
-use crate::util::monitor::Monitor;
+use crate::launch::payload;
+use crate::util::fork::NoForkGuard;
 
 /// Further jobs are refused; kernels will ask again.
 const MOST_WAITING: usize = 32;
 
 /// The end of the process waits no longer for a driver.
 const LIMIT: Duration = Duration::from_secs(2);
-
-thread_local! {
-    /// Whether the thread is the one that takes jobs.
-    static IS_BACKGROUND: Cell<bool> = const { Cell::new(false) };
-}
-
-/// A job for a kernel of a container.
-struct Job {
-    container: usize,
-    /// Whether somebody needs the result soon.
-    soon: bool,
-    run: Box<dyn FnOnce() + Send>,
-}
-
-#[derive(Default)]
-struct State {
-    waiting: VecDeque<Job>,
-    /// The container of the current job.
-    running: Option<usize>,
-    /// Whether the current job is in a part that the end of the process need not wait for.
-    may_be_cut: bool,
-    /// Whether a thread takes jobs.
-    active: bool,
-    /// The latest thread.
-    thread: Option<JoinHandle<()>>,
-    /// Whether the process is ending.
-    ending: bool,
-}
-
-/// State shared with the thread; waiting means waiting for the end of a job, or for a part that may be
-/// cut. A forked process does
-/// not have the thread, and starts with nothing.
-fn shared() -> &'static Monitor<State> {
-    static SHARED: PerProcess<Monitor<State>> = PerProcess::new();
-    SHARED.get(Monitor::default)
-}
-
-fn state() -> MutexGuard<'static, State> {
-    shared().lock()
-}
 
 /// Queues a job for the thread. Returns whether there was room.
 ///
@@ -135,7 +95,7 @@ fn work() {
         }
         let no_fork = NoForkGuard::enter();
         if let Err(payload) = catch_unwind(AssertUnwindSafe(job.run)) {
-            failure::discard(payload);
+            payload::discard(payload);
         }
         drop(no_fork);
         state = self::state();
@@ -143,34 +103,6 @@ fn work() {
         shared().notify_all();
     }
     state.active = false;
-}
-
-/// Runs a part of a job that the end of the process may cut: it calls no driver, and leaves no file
-/// half written. Where the process is ending, the thread does not come back from it.
-pub(crate) fn may_be_cut<R>(run: impl FnOnce() -> R) -> R {
-    if !IS_BACKGROUND.get() {
-        return run();
-    }
-    let before = std::mem::replace(&mut state().may_be_cut, true);
-    shared().notify_all();
-    let result = run();
-    let mut state = state();
-    state.may_be_cut = before;
-    let is_ending = state.ending;
-    drop(state);
-    if is_ending {
-        fork::let_fork(Wait::Brief, || {
-            loop {
-                thread::park();
-            }
-        })
-    }
-    result
-}
-
-/// Has stage 2 compile, which a fork does not wait for to the end: see [`fork::let_fork`].
-pub(crate) fn let_fork<R>(compile: impl FnOnce() -> R) -> R {
-    fork::let_fork(if IS_BACKGROUND.get() { Wait::Brief } else { Wait::Longer }, compile)
 }
 
 /// Handles unloading of a container: drops its queued jobs, and waits for the current one.

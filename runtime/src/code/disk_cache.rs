@@ -11,7 +11,7 @@ use schism_hcf::{KernelRef, ParameterKind, RecordRef};
 
 use crate::code::imports::Linked;
 use crate::code::variant::Variant;
-use crate::code::{background, compiler_path};
+use crate::code::{background_jobs, compiler_path};
 use crate::error::ImageError;
 use crate::util::fork::PerProcess;
 use crate::util::warn_once;
@@ -53,8 +53,8 @@ pub(crate) fn get_or_compile<E>(
 ) -> Result<Found, E> {
     match key.filter(|_| !is_watched()) {
         // Files are written whole or not at all, whenever the process ends.
-        Some(key) => background::may_be_cut(|| cache().get_or_compile(&key, compile)),
-        None => background::may_be_cut(compile)
+        Some(key) => background_jobs::may_be_cut(|| cache().get_or_compile(&key, compile)),
+        None => background_jobs::may_be_cut(compile)
             .map(|value| Found { value: value.into(), source: Source::Compiled }),
     }
 }

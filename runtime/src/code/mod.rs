@@ -3,6 +3,7 @@
 pub(crate) mod aot;
 pub(crate) mod assumptions;
 pub(crate) mod background;
+pub(crate) mod background_jobs;
 pub(crate) mod captured;
 pub(crate) mod compiler;
 pub(crate) mod compiler_path;

@@ -15,7 +15,8 @@ use schism_message::buffer::{Message, MessageBuffer as Content};
 use schism_message::{Memory, Recorded};
 
 use crate::error::DriverError;
-use crate::launch::failure::{Panic, Payload};
+use crate::launch::failure::Panic;
+use crate::launch::payload::Payload;
 
 /// An address in a device's memory.
 type DevicePtr = u64;

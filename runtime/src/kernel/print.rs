@@ -3,7 +3,8 @@
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 
-use crate::launch::failure::{self, Hook, Inside};
+use crate::launch::failure::{Hook, Inside};
+use crate::launch::payload;
 
 /// A message is two words: its template and its arguments.
 type Words = [*const (); 2];
@@ -58,6 +59,6 @@ pub(crate) fn out(message: fmt::Arguments<'_>) {
     let text = message.to_string();
     let _inside = Inside::enter(Hook::Launch);
     if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| print!("{text}"))) {
-        failure::discard(payload);
+        payload::discard(payload);
     }
 }

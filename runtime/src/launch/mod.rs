@@ -7,5 +7,6 @@ pub(crate) mod elementwise;
 pub(crate) mod erased;
 pub(crate) mod failure;
 pub(crate) mod options;
+pub(crate) mod payload;
 pub(crate) mod range;
 pub(crate) mod shape;

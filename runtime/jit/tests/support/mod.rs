@@ -268,7 +268,7 @@ impl Source {
                 let open = self.flags & FLAG_OPEN_CONSTANTS != 0;
                 let values = self.constants.iter().map(|(_, value)| value.as_slice());
                 let values: Vec<_> = values.enumerate().filter(|_| open).collect();
-                let loaded = Code::load_with(made.object.as_slice(), print, &values);
+                let loaded = Code::load_with(made.object.as_slice(), print, &values, None);
                 (api().release_cpu)(made.handle);
                 loaded
             };

@@ -23,7 +23,7 @@ use crate::code::imports::Linked;
 use crate::code::profile::Profiler;
 use crate::code::request::{Lists, take_text, trace_failures};
 use crate::code::variant::Variant;
-use crate::code::{background, disk_cache};
+use crate::code::{background_jobs, disk_cache};
 use crate::error::{DriverError, ImageError};
 use crate::hal::CodeLoader;
 use crate::hal::gpu::api::{RawFunction, RawModule, number, symbol};
@@ -439,7 +439,7 @@ fn compile(
     let mut error = Text::EMPTY;
     // SAFETY: everything that the request points to lives until the end of this function; the rest
     // can be written.
-    let status = background::let_fork(|| unsafe {
+    let status = background_jobs::let_fork(|| unsafe {
         (stage2.api.compile_gpu)(&raw const request, made.as_mut_ptr(), &raw mut error)
     });
     if status != OK {

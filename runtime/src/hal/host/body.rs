@@ -9,7 +9,8 @@ use crate::hal::host::kernel::CpuKernel;
 use crate::hal::host::pace::LatestPace;
 use crate::hal::host::stack::overflow::{Name, Runs};
 use crate::launch::erased::{NativeBody, RawKernel};
-use crate::launch::failure::{self, Failure, Panic, Payload};
+use crate::launch::failure::{self, Failure, Panic};
+use crate::launch::payload::Payload;
 
 /// Code that runs a box of work-items.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@ use crate::error::DeviceError;
 use crate::hal::host::kernel::CpuKernel;
 use crate::hal::host::pool::pool;
 use crate::hal::{Held, Task, TaskQueue};
-use crate::launch::failure;
+use crate::launch::payload;
 use crate::util::fork::PerProcess;
 use crate::util::monitor::Monitor;
 
@@ -231,7 +231,7 @@ impl InOrderQueue {
         loop {
             // Tasks catch panics themselves; this keeps the queue going if one did not.
             if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(task)) {
-                failure::discard(payload);
+                payload::discard(payload);
             }
             let mut waiting = this.waiting();
             if waiting.len() == MOST_WAITING / 2 {

@@ -19,7 +19,7 @@ use crate::code::imports::Linked;
 use crate::code::profile::Profiler;
 use crate::code::request::{Lists, flags, take_text, trace_failures};
 use crate::code::variant::Variant;
-use crate::code::{background, disk_cache, toolchain_id};
+use crate::code::{background_jobs, disk_cache, toolchain_id};
 use crate::error::ImageError;
 use crate::hal::host::aot::HostTarget;
 use crate::hal::host::math;
@@ -129,7 +129,7 @@ impl CpuObject {
         let mut error = Text::EMPTY;
         // SAFETY: everything that the request points to lives until the end of this function; the
         // rest can be written.
-        let status = background::let_fork(|| unsafe {
+        let status = background_jobs::let_fork(|| unsafe {
             (stage2.api.compile_cpu)(&raw const request, made.as_mut_ptr(), &raw mut error)
         });
         if status == OK {
