@@ -31,12 +31,16 @@
 //! | pass | what it does |
 //! |---|---|
 //! | `strip-instrumentation` | [`frontend::strip_instrumentation`]: removes what an instrumented build adds to code: counters, sanitizer checks, sleds |
+//! | `import-host-symbols` | [`frontend::import_host_symbols`]: makes statics, thread-local variables and assembly functions those of the host |
 //! | `strip-host-attributes` | [`frontend::strip_host_attributes`]: removes attributes that only mean something to the host's code generator |
 //! | `mark-convergent` | [`frontend::mark_convergent`]: marks calls that may reach a barrier as convergent |
 //! | `lower-unroll-markers` | [`frontend::lower_unroll_markers`]: turns markers of `schism::unroll` into metadata of the loops around them |
 //! | `declare-spec-constants` | [`frontend::declare_spec_constants`]: turns specialization constants into bytes that stay open until stage 2 |
-//! | `lower-unwind` | [`frontend::lower_unwind`]: turns invokes into calls and removes landing pads; what may panic loses `nounwind` |
 //! | `fold-ir-constants` | [`frontend::fold_ir_constants`]: replaces IR constants by their values and folds the branches on them |
+//! | `fold-cpu-features` | [`frontend::fold_cpu_features`]: answers what code asks of the host's processor at run time: it has no features |
+//! | `cleanup` | [`check::cleanup`]: finds kernels whose unwinding the program would notice |
+//! | `lower-unwind` | [`frontend::lower_unwind`]: turns invokes into calls and removes landing pads; what may panic loses `nounwind` |
+//! | `lower-assembly` | [`frontend::lower_assembly`]: replaces inline assembly of one well-known instruction by LLVM's intrinsic |
 //! | `lower-formatters` | [`frontend::lower_formatters`]: replaces formatting functions by descriptions of the types that they format |
 //! | `lower-panics` | [`frontend::lower_panics`]: replaces calls of panic functions by `__schism_panic` or `__schism_panic_format` |
 //! | `outline-kernels` | [`frontend::outline_kernels`]: makes the kernel functions: flattened parameters around the entry function |

@@ -37,11 +37,19 @@ support! {
     __fixsfti __fixdfti __fixunssfti __fixunsdfti
     __powisf2 __powidf2
     __extendhfsf2 __truncsfhf2 __truncdfhf2
-    _Unwind_Resume
     // Rust ships these for every target. The results of `cbrt` vary: the C library's differs in the
     // last bit.
     cbrt cbrtf ceil ceilf floor floorf fma fmaf fmod fmodf rint rintf round roundf trunc truncf
 }
+
+unsafe extern "C-unwind" {
+    /// Goes on unwinding at the end of a cleanup: of the unwinder that the standard library links. It
+    /// unwinds, and this says so: the compiler calls this very declaration in this crate's own cleanup.
+    fn _Unwind_Resume(exception: *mut c_void) -> !;
+}
+
+/// Its name.
+const RESUME: &str = "_Unwind_Resume";
 
 /// The C library's mathematics. Programs that do not use it have not loaded it.
 const MATHS: &CStr = c"libm.so.6";
@@ -59,6 +67,7 @@ pub fn find(name: &str, print: PrintFn) -> Option<*const ()> {
         RECORD_FORMAT => return Some(message::record_format as *const ()),
         TIME => return Some(context::time as *const ()),
         PRINT => return Some(print as *const ()),
+        RESUME => return Some(_Unwind_Resume as *const ()),
         _ => {}
     }
     if let Some(address) = heap::find(name) {

@@ -76,11 +76,7 @@ pub fn choose(
     special: impl IntoIterator<Item = &'static str>,
     small_of_library: usize,
 ) {
-    let mut special: Vec<Value> =
-        special.into_iter().filter_map(|name| module.function(name)).collect();
-    // Panics, where they are the program's own.
-    special
-        .extend(module.functions().into_iter().filter(|&function| unwinding::is_panic(function)));
+    let special = special.into_iter().filter_map(|name| module.function(name)).collect();
     let mut nodes = graph(module, special);
     let order = callees_first(&nodes);
     // The size to which each function that may be inlined grows.
@@ -152,6 +148,9 @@ fn graph<'m>(module: &'m Module<'_>, special: Vec<Value<'m>>) -> Vec<Node<'m>> {
                 instructions.iter().filter_map(|&call| Some((call, call.callee()?))).collect();
             let name = function.name();
             let library = name.starts_with(PREFIX);
+            let is_rare = ["cold", "noinline"]
+                .into_iter()
+                .all(|attribute| function.has_function_attribute(attribute));
             Node {
                 function,
                 size: instructions.len() * if library { OF_LIBRARY } else { 1 },
@@ -160,11 +159,12 @@ fn graph<'m>(module: &'m Module<'_>, special: Vec<Value<'m>>) -> Vec<Node<'m>> {
                 library,
                 is_of_std: is_of_std(&name),
                 is_called_once: function.users().len() == 1,
-                // What is rarely called stays a call.
                 wanted: name == KERNEL
-                    || (!(function.has_function_attribute("cold")
-                        && function.has_function_attribute("noinline"))
-                        && callees.iter().any(|(_, callee)| special.contains(callee))),
+                    || callees.iter().any(|&(_, callee)| {
+                        special.contains(&callee)
+                            // The program's own; what is rarely called stays a call.
+                            || (!is_rare && unwinding::is_panic(callee))
+                    }),
                 calls: callees
                     .into_iter()
                     .filter_map(|(call, callee)| Some((call, *index.get(&callee)?)))
