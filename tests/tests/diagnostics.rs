@@ -109,14 +109,23 @@ pub fn shuffled(value: u64) -> u64 {
     unsafe { _mm_cvtsi128_si64(_mm_sad_epu8(_mm_cvtsi64_si128(value as i64), _mm_setzero_si128())) as u64 }
 }
 ";
-    for (name, call, expected) in [
+    for (number, (name, call, expected)) in (1..).zip([
         ("assembly", "dep::reversed(value)", "contains inline assembly"),
         ("static", "dep::chosen(value)", "uses the static `dep::chosen::CHOICE`"),
         ("intrinsic", "dep::shuffled(value)", "for one kind of CPU"),
-    ] {
+    ]) {
         let folder = lab.folder(&format!("diagnostics-{name}"));
         project(lab, &folder, call);
-        std::fs::write(folder.join("dep/src/lib.rs"), library).expect("a file can be written");
+        let write = |file: &str, text: &str| {
+            std::fs::write(folder.join(file), text).expect("a file can be written");
+        };
+        write("dep/src/lib.rs", library);
+        // Tests share a target folder, in which packages are known by name and version.
+        let version = format!("0.2.{number}");
+        for manifest in ["dep/Cargo.toml", "app/Cargo.toml"] {
+            let text = std::fs::read_to_string(folder.join(manifest)).expect("it was written");
+            write(manifest, &text.replace("1.0.0", &version));
+        }
         let text = errors(lab, &folder, &["build"]);
         for expected in [expected, "look for a feature of `dep`"] {
             assert!(text.contains(expected), "{call}: {expected}\n{text}");

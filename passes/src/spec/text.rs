@@ -13,7 +13,7 @@
 //! ; SPEC kernel: name entry size align
 //! ; SPEC param: offset size align integer|float|bytes|pointer|reference
 //! ; SPEC host-memory: kernel
-//! ; SPEC in-process:
+//! ; SPEC in-process: yes
 //! ; SPEC host-heap: kernel
 //! ; SPEC target: triple
 //! ; SPEC export: symbol

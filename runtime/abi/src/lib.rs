@@ -374,12 +374,18 @@ pub const CPU_WHOLE_GROUP: u32 = 8;
 /// written during the call; every pointer in it is valid for what the kernel does with it; `chunk`
 /// is as [`CpuChunk`] says; `panic` can be written. The kernel's work-items do not race: two of
 /// them access the same memory only atomically, or only to read it. Code for [`FLAG_IN_PROCESS`] may
-/// unwind, and `panic` is then as it was.
-pub type CpuEntry = unsafe extern "C-unwind" fn(
+/// unwind, and `panic` is then as it was: it is an [`UnwindingEntry`].
+pub type CpuEntry = unsafe extern "C" fn(
     closure: *const u8,
     chunk: *const CpuChunk,
     panic: *mut PanicRecord,
 ) -> u32;
+
+/// A [`CpuEntry`] that may unwind. On x86-64, Rust passes three addresses, and returns a number of 32
+/// bits, as C does. The type is Rust's because a crate that calls functions which unwind by another
+/// interface cannot be linked into programs with `panic = "abort"`.
+pub type UnwindingEntry =
+    unsafe fn(closure: *const u8, chunk: *const CpuChunk, panic: *mut PanicRecord) -> u32;
 
 /// Every work-item of the chunk ran to its end.
 pub const RUN_OK: u32 = 0;

@@ -1,6 +1,6 @@
 ; SPEC kernel: kernel entry 8 8
 ; SPEC param: 0 8 8 pointer
-; SPEC in-process:
+; SPEC in-process: yes
 ; Panics stay calls of the host's functions, and cleanup stays.
 target triple = "x86_64-unknown-linux-gnu"
 @COUNT = global i64 7

@@ -6,7 +6,8 @@ use std::time::Instant;
 use schism_cache::{Found, Value};
 use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::{
-    Bytes, CPU_PLAIN_LOOPS, CpuChunk, CpuRequest, OK, PanicRecord, STACK_UNKNOWN, Text,
+    Bytes, CPU_PLAIN_LOOPS, CpuChunk, CpuEntry, CpuRequest, OK, PanicRecord, STACK_UNKNOWN, Text,
+    UnwindingEntry,
 };
 use schism_loader::{Code, FindInHost};
 
@@ -307,8 +308,16 @@ impl CpuKernel {
         chunk: &CpuChunk,
         panic: &mut PanicRecord,
     ) -> u32 {
+        let entry = self.code.entry();
+        if self.unwinds {
+            // SAFETY: stage 2 made code that unwinds, of the same parameters and result: see
+            // `UnwindingEntry`.
+            let entry = unsafe { std::mem::transmute::<CpuEntry, UnwindingEntry>(entry) };
+            // SAFETY: the caller's promises.
+            return unsafe { entry(closure, chunk, panic) };
+        }
         // SAFETY: the caller's promises.
-        unsafe { self.code.entry()(closure, chunk, panic) }
+        unsafe { entry(closure, chunk, panic) }
     }
 }
 
