@@ -20,9 +20,9 @@ define void @f() {
 define void @assembly() naked {
   unreachable
 }
-; CHECK-DAG: @TABLE = available_externally constant [2 x i32] [i32 3, i32 5]
-; CHECK-DAG: @COUNT = external global i64
-; CHECK-DAG: @alloc = private unnamed_addr constant
+; CHECK: @TABLE = available_externally constant [2 x i32] [i32 3, i32 5]
+; CHECK: @alloc = private unnamed_addr constant
+; CHECK: @COUNT = external global i64
 ; CHECK: define void @f()
 ; CHECK: %1 = call ptr @schism.thread_local.LOCAL()
 ; CHECK-NEXT: store i64 1, ptr %1
