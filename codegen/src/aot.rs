@@ -22,7 +22,8 @@ use rustc_middle::ty::TyCtxt;
 use rustc_session::Session;
 use rustc_span::Symbol;
 use schism_hcf::{
-    Code, Container, Image, ImageRef, KernelRef, Level, ParameterKind, RecordRef, Target, Targets,
+    Code, Container, IN_PROCESS, Image, ImageRef, KernelRef, Level, ParameterKind, RecordRef,
+    Target, Targets,
 };
 use schism_jit_abi::library::{CompileRequest, CompiledKernel, LaunchAssumptions, Refused, Stage2};
 use schism_jit_abi::ptxas::{self, Ptxas};
@@ -40,12 +41,6 @@ pub(crate) const TARGETS: &str = "SCHISM_TARGETS";
 
 /// The environment variable that names stage 2.
 const STAGE2: &str = "SCHISM_JIT";
-
-/// The format of the images that are compiled.
-const SOURCE: &str = "llvm-ir";
-
-/// The variant of the image for the program's own process.
-pub(crate) const IN_PROCESS: &str = "in-process";
 
 /// The maximum number of threads that compile kernels.
 const MOST_THREADS: usize = 8;
@@ -247,10 +242,7 @@ fn source<'r>(
     kernel: &KernelRef<'_>,
     target: Target,
 ) -> Option<&'r ImageRef<'r>> {
-    let image = |in_process: bool| {
-        let mut images = kernel.images.iter().filter_map(|name| record.image(name));
-        images.find(|it| it.format == SOURCE && (it.variant == IN_PROCESS) == in_process)
-    };
+    let image = |in_process: bool| record.generic_ir(kernel, in_process);
     match target {
         Target::Host(_) => image(true).or_else(|| image(false)),
         _ => image(false),

@@ -7,7 +7,10 @@ use rustc_data_structures::fx::FxIndexSet;
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::def_id::LOCAL_CRATE;
 use rustc_span::{DUMMY_SP, Span, Symbol};
-use schism_hcf::{Addresses, Container, Groups, HcfError, Image, Kernel, Parameter, ParameterKind};
+use schism_hcf::{
+    Addresses, Container, GENERIC_IR, Groups, HcfError, IN_PROCESS, Image, Kernel, Parameter,
+    ParameterKind,
+};
 use schism_passes::analysis::structural_hash;
 use schism_passes::frontend::std_bodies::build_index;
 use schism_passes::pass::PassContext;
@@ -206,19 +209,15 @@ pub(crate) fn make<'tcx>(
     let mut pipelines = Pipelines::among(tcx, &kernels);
     pipelines.refuse(&unit.left_out);
     pipelines.refuse(&unit.not_for_devices);
-    let is_among = |kernel: &kernels::Kernel<'tcx>, left_out: &[(String, &'static str)]| {
-        left_out.iter().any(|(name, _)| *name == kernel.info.name)
-    };
-    let kernels: Vec<_> =
-        kernels.into_iter().filter(|kernel| !is_among(kernel, &unit.left_out)).collect();
+    let mut kernels = kernels;
+    leave_out(&mut kernels, &unit.left_out);
     let in_process: Vec<KernelInfo> = kernels
         .iter()
         .filter(|kernel| stdpar::is_in_process(tcx, kernel.entry.args.type_at(0)))
         .map(|kernel| kernel.info.clone())
         .collect();
     let all: Vec<KernelInfo> = kernels.iter().map(|kernel| kernel.info.clone()).collect();
-    let kernels: Vec<_> =
-        kernels.into_iter().filter(|kernel| !is_among(kernel, &unit.not_for_devices)).collect();
+    leave_out(&mut kernels, &unit.not_for_devices);
     let exported = exports.iter().map(|export| export.instance);
     let entries: Vec<Instance<'tcx>> =
         kernels.iter().map(|kernel| kernel.entry).chain(exported).collect();
@@ -305,17 +304,13 @@ pub(crate) fn make<'tcx>(
     }
     spec.std_bodies = std_bodies::load(tcx);
     let crate_name = tcx.crate_name(LOCAL_CRATE).to_string();
-    let process = match process_spec.kernels.is_empty() {
-        true => Ok(None),
-        false => on_own_thread(|| shape_in_process(&crate_name, &bitcode, &process_spec)).map(Some),
-    };
+    // Where that fails, which is a defect of a pass, these pipelines stay with rayon.
+    let process = (!process_spec.kernels.is_empty())
+        .then(|| on_own_thread(|| shape_in_process(&crate_name, &bitcode, &process_spec)).ok())
+        .flatten();
     let half = Half { crate_name: &crate_name, bitcode: &bitcode, all: &all, found: &found };
     let outcome = loop {
-        let process = match &process {
-            Ok(process) => process.as_ref().map(|image| (image, in_process.as_slice())),
-            // Then there are none.
-            Err(_) => None,
-        };
+        let process = process.as_ref().map(|image| (image, in_process.as_slice()));
         let outcome = pass(&half, &spec, &kernels, &pipelines, process, &aot);
         let Err(cause) = &outcome else { break outcome };
         // In descending order, so that what is left keeps its indices.
@@ -330,7 +325,6 @@ pub(crate) fn make<'tcx>(
             spec.kernels.remove(index);
         }
     };
-    let process = process.ok().flatten();
     if process.is_some() {
         pipelines.run_in_process(in_process.iter().map(|kernel| kernel.name.clone()));
         let only = in_process.into_iter();
@@ -482,16 +476,12 @@ pub(crate) fn codegen_unit<'tcx>(
         collect::reach(tcx, place, entries)
     };
     let mut reached = reach(Place::Device, &kernels);
-    let mut left_out = Vec::new();
-    if reached.nests {
-        left_out = refuse::by_what_they_reach(tcx, &kernels);
-        let is_left_out = |name: &str| left_out.iter().any(|(other, _)| other == name);
-        kernels.retain(|kernel| !is_left_out(&kernel.info.name));
+    let left_out = refuse::for_all(tcx, &kernels, reached.nests);
+    if !left_out.is_empty() {
+        leave_out(&mut kernels, &left_out);
+        reached = reach(Place::Device, &kernels);
     }
-    let no_thread_locals = match left_out.is_empty() {
-        true => std::mem::take(&mut reached.no_thread_locals),
-        false => reach(Place::Device, &kernels).no_thread_locals,
-    };
+    let no_thread_locals = std::mem::take(&mut reached.no_thread_locals);
     let of_process =
         |kernel: &kernels::Kernel<'tcx>| stdpar::is_in_process(tcx, kernel.entry.args.type_at(0));
     let mut items = FxIndexSet::default();
@@ -499,9 +489,8 @@ pub(crate) fn codegen_unit<'tcx>(
         items = reach(Place::Process, &kernels).items;
     }
     let not_for_devices = refuse::for_devices(tcx, &kernels, reached.formats);
-    let is_left_out = |name: &str| not_for_devices.iter().any(|(other, _)| other == name);
-    kernels.retain(|kernel| !is_left_out(&kernel.info.name));
-    if !left_out.is_empty() || !not_for_devices.is_empty() {
+    if !not_for_devices.is_empty() {
+        leave_out(&mut kernels, &not_for_devices);
         reached = reach(Place::Device, &kernels);
     }
     items.extend(reached.items.iter().copied());
@@ -521,6 +510,11 @@ pub(crate) fn codegen_unit<'tcx>(
         unit.not_for_devices = not_for_devices;
     }
     Some(tcx.arena.alloc(collect::unit(name, &items)))
+}
+
+/// Takes out kernels by their names.
+fn leave_out(kernels: &mut Vec<kernels::Kernel<'_>>, left_out: &[(String, &'static str)]) {
+    kernels.retain(|kernel| left_out.iter().all(|(name, _)| *name != kernel.info.name));
 }
 
 fn unit_name(tcx: TyCtxt<'_>) -> Symbol {
@@ -620,8 +614,8 @@ fn container(
     let kernels = half.all.iter().enumerate().filter_map(kernel_of).collect();
     let in_process = process.map(|(image, _)| Image {
         name: PROCESS_IMAGE.to_owned(),
-        format: "llvm-ir".to_owned(),
-        variant: aot::IN_PROCESS.to_owned(),
+        format: GENERIC_IR.to_owned(),
+        variant: IN_PROCESS.to_owned(),
         code: None,
         exported_symbols: Vec::new(),
         imported_symbols: image.host_symbols.clone(),
@@ -629,7 +623,7 @@ fn container(
     });
     let images = image.parts.iter().enumerate().map(|(number, part)| Image {
         name: name_of_part(number),
-        format: "llvm-ir".to_owned(),
+        format: GENERIC_IR.to_owned(),
         variant: if single { "global-module" } else { "module-part" }.to_owned(),
         code: None,
         exported_symbols: part.exported_symbols.clone(),

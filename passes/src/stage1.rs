@@ -78,10 +78,6 @@ pub fn run(bitcode: &[u8], cx: &mut PassContext<'_>) -> Result<DeviceImage, Stag
         // Reports read the module again; without them it only makes each pass slower.
         module.strip_debug_info();
     }
-    if cx.spec.shares_module {
-        leave_to_others(&module, cx.spec)
-            .map_err(|message| failed("kernel-reachability", message))?;
-    }
     cx.note("(read the module)", start);
     if let Err(error) = shape(&module, cx) {
         return Err(match error {
@@ -265,5 +261,9 @@ fn locate_lints(buffer: &MemoryBuffer<'_>, cx: &mut PassContext<'_>) {
 /// # Errors
 /// See [`PipelineError`].
 pub fn shape(module: &Module<'_>, cx: &mut PassContext<'_>) -> Result<(), PipelineError> {
+    if cx.spec.shares_module {
+        leave_to_others(module, cx.spec)
+            .map_err(|message| failed("kernel-reachability", message))?;
+    }
     pipeline::run(module, pipeline::STAGE1, cx)
 }

@@ -32,6 +32,38 @@ fn what_a_process_can_do_is_no_reason() {
     assert!(count >= 6, "{said}");
 }
 
+/// A pipeline that no GPU can run takes none from its neighbours, whose panics have messages.
+#[test]
+fn reasons_are_of_their_own_pipelines() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let program = r#"
+        use rayon::prelude::*;
+
+        fn main() {
+            let input: Vec<u64> = (0..1000).collect();
+            let mut output = vec![0; 1000];
+            output.par_chunks_mut(10).enumerate().for_each(|(row, to)| {
+                for (column, to) in to.iter_mut().enumerate() {
+                    *to = input[row * 10 + column];
+                }
+            });
+            println!("{}", output.iter().sum::<u64>());
+            output.par_iter().for_each(|i| println!("{i}"));
+        }
+    "#;
+    let folder = project(lab, "stdpar-reasons", program);
+    let said = explain(lab, &folder, &["--release"]);
+    let notes = notes(&said);
+    assert_eq!(notes.len(), 2, "{said}");
+    let [first, second] = ["src/main.rs:7:", "src/main.rs:13:"]
+        .map(|place| notes.iter().find(|note| note.contains(place)).expect(&said));
+    assert!(first.starts_with("this parallel iterator becomes a kernel\n"), "{first}");
+    assert!(
+        second.starts_with("this parallel iterator becomes a kernel on `cpu` only"),
+        "{second}"
+    );
+}
+
 /// A lock is a reason of its own where it is one, and a pipeline without a kernel is not reported as
 /// one that rayon was chosen for.
 #[test]

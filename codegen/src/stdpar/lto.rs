@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use rustc_session::config::Lto;
-use schism_hcf::{records, sections_of_file};
+use schism_hcf::{IN_PROCESS, records, sections_of_file};
 use schism_passes::frontend::import_host_symbols::THREAD_LOCAL;
 
-use crate::aot;
 use crate::device::DeviceHalf;
 
 /// What the crate's own kernels need, once that is known.
@@ -77,7 +76,7 @@ fn needed_by(file: &Path) -> Vec<String> {
     let mut symbols = Vec::new();
     for section in sections {
         for record in records(section.data).flatten() {
-            let images = record.images().iter().filter(|image| image.variant == aot::IN_PROCESS);
+            let images = record.images().iter().filter(|image| image.variant == IN_PROCESS);
             symbols.extend(images.flat_map(|image| &image.imported_symbols).map(|it| named(it)));
         }
     }

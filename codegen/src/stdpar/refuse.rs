@@ -205,12 +205,14 @@ impl Pipelines {
     }
 }
 
-/// The kernels of pipelines that are taken out before anything is lowered, by name, and why. One with
-/// a pipeline in it would run that as a loop, which may never end where rayon finds something in
-/// another part of it.
-pub(crate) fn by_what_they_reach<'tcx>(
+/// The kernels of pipelines that are taken out on all devices before anything is lowered, by name, and
+/// why: searches in order, and those with a pipeline in them; `nests` is whether there are any of the
+/// latter. A kernel would run that pipeline as a loop, which may never end where rayon finds something
+/// in another part of it.
+pub(crate) fn for_all<'tcx>(
     tcx: TyCtxt<'tcx>,
     kernels: &[Kernel<'tcx>],
+    nests: bool,
 ) -> Vec<(String, &'static str)> {
     let why = |kernel: &Kernel<'tcx>| {
         if stdpar::is_search_in_order(tcx, kernel.entry.args.type_at(0)) {
@@ -218,8 +220,9 @@ pub(crate) fn by_what_they_reach<'tcx>(
                 "it looks for the first or the last item, and rayon splits it until that is found",
             );
         }
-        let reached = collect::reach(tcx, Place::Device, std::iter::once(kernel.entry));
-        reached.nests.then_some("there is another parallel iterator in it, which may be a kernel")
+        let reached = || collect::reach(tcx, Place::Device, std::iter::once(kernel.entry)).nests;
+        (nests && reached())
+            .then_some("there is another parallel iterator in it, which may be a kernel")
     };
     refused(tcx, kernels, why)
 }

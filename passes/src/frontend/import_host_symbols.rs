@@ -116,7 +116,6 @@ pub fn imports(module: &Module<'_>) -> Vec<String> {
             && !builtins::is_builtin(name)
             && !builtins::is_library_function(name)
     });
-    // What decides at landing pads is no operand that has a user.
     names.sort();
     names.dedup();
     names
