@@ -548,10 +548,7 @@ impl Job<'_> {
     }
 
     fn image(&self) -> Result<&[u8]> {
-        let images = self.kernel.images.iter().filter_map(|name| self.record.image(name));
-        let image = images
-            .into_iter()
-            .find(|image| image.format == "llvm-ir" && image.variant != "in-process");
+        let image = self.record.generic_ir(self.kernel, false);
         let none = || self.problem(format!("no LLVM IR of `{}`", self.kernel.display_name));
         Ok(image.ok_or_else(none)?.data)
     }

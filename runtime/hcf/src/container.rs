@@ -79,6 +79,13 @@ pub struct SpecPart {
     pub size: u64,
 }
 
+/// The [format](Image::format) of an image of generic IR: LLVM bitcode, which stage 2 compiles.
+pub const GENERIC_IR: &str = "llvm-ir";
+
+/// The [variant](Image::variant) of an image of generic IR whose kernels run in the program's own
+/// process. What it imports is the program's, in the order of the program's table of addresses.
+pub const IN_PROCESS: &str = "in-process";
+
 /// One device binary, or one module of generic IR.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {

@@ -32,7 +32,8 @@ mod write;
 
 pub use addresses::{Address, AddressItem, Addresses};
 pub use container::{
-    Code, Container, Groups, Image, Kernel, Parameter, ParameterKind, SpecConstant, SpecPart,
+    Code, Container, GENERIC_IR, Groups, IN_PROCESS, Image, Kernel, Parameter, ParameterKind,
+    SpecConstant, SpecPart,
 };
 pub use error::{HcfError, Problem};
 #[cfg(feature = "file")]

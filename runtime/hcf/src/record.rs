@@ -3,8 +3,8 @@
 use std::{borrow::Cow, fmt};
 
 use crate::{
-    Code, Container, Groups, HcfError, Image, Kernel, ObjectId, Parameter, Problem, SpecConstant,
-    SpecPart, Tree,
+    Code, Container, GENERIC_IR, Groups, HcfError, IN_PROCESS, Image, Kernel, ObjectId, Parameter,
+    Problem, SpecConstant, SpecPart, Tree,
     format::{FRAME_LEN, MAX_PADDING},
     frame::Frame,
     read::Contents,
@@ -193,6 +193,13 @@ impl<'a> RecordRef<'a> {
     /// The image with this name.
     pub fn image(&self, name: &str) -> Option<&ImageRef<'a>> {
         self.contents.images.iter().find(|image| image.name == name)
+    }
+
+    /// The generic IR of a kernel of this record, if there is some: for the program's own process, or
+    /// for all devices.
+    pub fn generic_ir(&self, kernel: &KernelRef<'_>, in_process: bool) -> Option<&ImageRef<'a>> {
+        let mut images = kernel.images.iter().filter_map(|name| self.image(name));
+        images.find(|it| it.format == GENERIC_IR && (it.variant == IN_PROCESS) == in_process)
     }
 
     /// The header's contents, for printing.

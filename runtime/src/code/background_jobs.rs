@@ -37,8 +37,7 @@ pub(super) struct State {
 }
 
 /// State shared with the thread; waiting means waiting for the end of a job, or for a part that may be
-/// cut. A forked process does
-/// not have the thread, and starts with nothing.
+/// cut. A forked process does not have the thread, and starts with nothing.
 pub(super) fn shared() -> &'static Monitor<State> {
     static SHARED: PerProcess<Monitor<State>> = PerProcess::new();
     SHARED.get(Monitor::default)

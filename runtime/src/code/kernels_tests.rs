@@ -4,11 +4,10 @@
 use std::any::type_name;
 use std::sync::atomic::AtomicPtr;
 
-use schism_hcf::{Container, Image, Kernel};
+use schism_hcf::{Container, GENERIC_IR, Image, Kernel};
 
 use super::*;
 use crate::code::assumptions::Assumptions;
-use crate::code::lookup::FORMAT;
 use crate::hal::host;
 use crate::kernel::item::Item;
 
@@ -112,7 +111,7 @@ fn container(format: &str, closure_size: u64) -> Vec<u8> {
 fn damaged_containers() {
     assert!(matches!(ask("kernel", &[], DESCRIPTOR_ABI, 1), ImageError::Container(_)));
     assert!(matches!(ask("kernel", &[0; 64], DESCRIPTOR_ABI, 1), ImageError::Container(_)));
-    let mut flipped = container(FORMAT, 0);
+    let mut flipped = container(GENERIC_IR, 0);
     let middle = flipped.len() / 2;
     flipped[middle] ^= 1;
     assert!(matches!(ask("kernel", &flipped, DESCRIPTOR_ABI, 1), ImageError::Container(_)));
@@ -120,14 +119,16 @@ fn damaged_containers() {
 
 #[test]
 fn containers_of_something_else() {
-    let good = container(FORMAT, 0);
+    let good = container(GENERIC_IR, 0);
     let mismatch = |error| match error {
         ImageError::Mismatch { reason } => reason,
         other => panic!("{other}"),
     };
     assert!(matches!(ask("other", &good, DESCRIPTOR_ABI, 1), ImageError::NoKernel));
     assert!(mismatch(ask("kernel", &good, DESCRIPTOR_ABI, 2)).contains("1 dimensions"));
-    assert!(mismatch(ask("kernel", &container(FORMAT, 8), DESCRIPTOR_ABI, 1)).contains("8 bytes"));
+    assert!(
+        mismatch(ask("kernel", &container(GENERIC_IR, 8), DESCRIPTOR_ABI, 1)).contains("8 bytes")
+    );
     let foreign = ask("kernel", &container("ptx", 0), DESCRIPTOR_ABI, 1);
     assert!(matches!(foreign, ImageError::NoImage { available } if available == "ptx.image"));
     assert!(matches!(ask("kernel", &good, 99, 1), ImageError::Version { found: 99, .. }));

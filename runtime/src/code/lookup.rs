@@ -11,12 +11,6 @@ use crate::kernel::abi::Descriptor;
 use crate::kernel::spec_place::ConstantPlace;
 use crate::launch::options::{self, Options};
 
-/// The format of the images that stage 2 compiles from.
-pub(super) const FORMAT: &str = "llvm-ir";
-
-/// The variant of those that run in the program's own process.
-const IN_PROCESS: &str = "in-process";
-
 /// The kernel's name in the container.
 pub(super) fn name_of(descriptor: &Descriptor) -> Result<&str, ImageError> {
     // SAFETY: stage 1 wrote pointer and length of a constant.
@@ -147,9 +141,6 @@ pub(super) fn find<'r, 'a>(
         ));
     }
     // A crate's kernels may be divided among several images.
-    let image = |in_process: bool| {
-        let mut images = kernel.images.iter().filter_map(|image| record.image(image));
-        images.find(|image| image.format == FORMAT && (image.variant == IN_PROCESS) == in_process)
-    };
+    let image = |in_process: bool| record.generic_ir(kernel, in_process);
     Ok((kernel, KernelImages { general: image(false), in_process: image(true) }))
 }

@@ -33,13 +33,7 @@ pub fn print(program: &Path, library: &Path, part: &str, each: bool) -> Result<(
             if !kernel.display_name.contains(part) {
                 continue;
             }
-            let images = kernel.images.iter().filter_map(|name| record.image(name));
-            let Some(image) = images
-                .into_iter()
-                .find(|image| image.format == "llvm-ir" && image.variant != "in-process")
-            else {
-                continue;
-            };
+            let Some(image) = record.generic_ir(kernel, false) else { continue };
             let wanted = CompileRequest { image: image.data, kernel, flags: 0, links: &[] };
             let times = measure(stage2, wanted).map_err(|reason| Error::Container {
                 path: program.to_owned(),
