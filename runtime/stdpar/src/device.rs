@@ -3,7 +3,9 @@
 use std::cell::OnceCell;
 use std::sync::OnceLock;
 
-use schism::__private::{ProgramPool, heap, note, prefer_host_mathematics, warn};
+use schism::__private::{
+    Hook, HostThreads, ProgramPool, heap, note, prefer_host_mathematics, warn,
+};
 use schism::{Adaptivity, Device, DeviceError, DeviceKind, Queue};
 
 use crate::choose;
@@ -30,8 +32,13 @@ pub(crate) fn is_wide() -> bool {
 
 /// rayon's threads, for kernels that can tell which thread runs them: those of the pool in which a
 /// pipeline is called, or of the global one.
-pub(crate) const POOL: ProgramPool =
+const POOL: ProgramPool =
     ProgramPool { run: |run| rayon::scope(|_| run()), spawn: |run| rayon::spawn(run) };
+
+/// Up to `most` threads for a kernel, which begin `at_once` or when there is enough to do.
+pub(crate) const fn host_threads(most: usize, at_once: bool) -> HostThreads {
+    HostThreads { most, at_once, hook: Hook::Program, pool: Some(POOL) }
+}
 
 /// The environment variable that has work-items cut their own pieces out on all devices. It is for
 /// tests: on `cpu`, the same code runs then as on a GPU.

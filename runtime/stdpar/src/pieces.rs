@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 use std::time::Duration;
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer};
-use schism::__private::{Hook, HostThreads, Kernel, run_on_threads, with_host_memory};
+use schism::__private::{HostThreads, Kernel, run_on_threads, with_host_memory};
 use schism::{Item, LaunchError, Queue};
 
 use crate::device;
@@ -271,12 +271,7 @@ where
             states: states.as_mut_ptr(),
             parts: threads.clamp(1, count.max(1)),
         };
-        let threads = HostThreads {
-            most: threads,
-            at_once: W::IS_ENDLESS,
-            hook: Hook::Program,
-            pool: Some(device::POOL),
-        };
+        let threads = device::host_threads(threads, W::IS_ENDLESS);
         // SAFETY: the kernel, and what it points to, live until the launch is over. Work-items
         // touch their own piece, result and state; pieces may go to other threads, and results may
         // come from there: both are `Send`.

@@ -17,7 +17,7 @@ use std::mem::{MaybeUninit, needs_drop, size_of};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rayon::slice::ParallelSliceMut;
-use schism::__private::{Hook, HostThreads, Kernel, run_on_threads, with_host_memory};
+use schism::__private::{HostThreads, Kernel, run_on_threads, with_host_memory};
 use schism::{Item, LaunchError, Queue};
 
 use crate::device;
@@ -369,12 +369,7 @@ where
         is_bad: &is_bad,
     };
     // This may start rayon's threads.
-    let threads = HostThreads {
-        most: rayon::current_num_threads(),
-        at_once: false,
-        hook: Hook::Program,
-        pool: Some(device::POOL),
-    };
+    let threads = device::host_threads(rayon::current_num_threads(), false);
     match with_host_memory(queue, || launch.run(queue, &mut states, threads)) {
         Ok(sorted) => sorted,
         Err(error) => Sorted::Refused(error),
