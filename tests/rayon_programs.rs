@@ -100,24 +100,36 @@ pub fn build(lab: &Lab, folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// The same, with a target folder.
+pub fn build_in(target: &Path, lab: &Lab, folder: &Path, arguments: &[&str]) -> String {
+    build_with(target, lab, folder, arguments, &[])
+}
+
+/// The same, with variables.
 ///
 /// # Panics
 /// If it cannot be built.
-pub fn build_in(target: &Path, lab: &Lab, folder: &Path, arguments: &[&str]) -> String {
+pub fn build_with(
+    target: &Path,
+    lab: &Lab,
+    folder: &Path,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> String {
     let mut cargo = clean_command(lab.subcommand());
     cargo.current_dir(folder).args(["build", "--offline"]).args(arguments);
-    let built = output(cargo.env("CARGO_TARGET_DIR", target));
+    let built = output(cargo.env("CARGO_TARGET_DIR", target).envs(variables.iter().copied()));
     let said = String::from_utf8_lossy(&built.stderr).into_owned();
     assert!(built.status.success(), "{said}");
     said
 }
 
-/// A program of a target folder, on the device `cpu`.
+/// A program of a target folder, on the device `cpu`. Kernels are compiled once for all its runs.
 pub fn run_in(target: &Path, name: &str, profile: &str, variables: &[(&str, &str)]) -> Command {
     let mut program = clean_command(target.join(profile).join(name));
     if let Some(stage2) = std::env::var_os("SCHISM_JIT") {
         program.env("SCHISM_JIT", stage2);
     }
+    program.env_remove("SCHISM_CACHE").env("SCHISM_CACHE_DIR", target.join("kernels"));
     program.env("SCHISM_DEVICE", "cpu").envs(variables.iter().copied());
     program
 }
@@ -127,10 +139,19 @@ pub fn run_in(target: &Path, name: &str, profile: &str, variables: &[(&str, &str
 /// # Panics
 /// If the program fails.
 pub fn kernels(program: &mut Command) -> usize {
+    traced(program).1
+}
+
+/// What a program prints, and how many runs of pipelines were kernels, by the trace.
+///
+/// # Panics
+/// If the program fails.
+pub fn traced(program: &mut Command) -> (String, usize) {
     let ran = output(program.env("SCHISM_TRACE", "1"));
     let trace = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert!(ran.status.success(), "{trace}");
-    trace.lines().filter(|line| line.contains(" pieces on `cpu`")).count()
+    let kernels = trace.lines().filter(|line| line.contains(" pieces on `cpu`")).count();
+    (String::from_utf8_lossy(&ran.stdout).into_owned(), kernels)
 }
 
 /// Builds a project by plain rustc and with `--stdpar`, debug and release, and compares what the

@@ -84,8 +84,9 @@ pub(crate) fn keep(
 /// Identifies this build of the plugin. `None` if the plugin is not where it is expected.
 fn plugin(sess: &Session) -> Option<(u64, SystemTime)> {
     let file = match &sess.opts.unstable_opts.codegen_backend {
-        Some(path) => PathBuf::from(path),
-        None => std::env::current_exe().ok()?.with_file_name(PLUGIN),
+        // As for rustc: what has no dot is a name.
+        Some(path) if path.contains('.') => PathBuf::from(path),
+        _ => std::env::current_exe().ok()?.with_file_name(PLUGIN),
     };
     let about = file.metadata().ok()?;
     Some((about.len(), about.modified().ok()?))

@@ -125,7 +125,7 @@ fn overflows(lab: &Lab, variant: Variant, case: &str, threads: &[&str]) {
         // The container has the closure's place, of which a type's name has nothing.
         let name = match variant.device() {
             "native" => "kernel `stacks::run::{{closure}}`",
-            _ => "kernel `stacks::run::{closure#",
+            _ => "kernel `run::{closure#",
         };
         let named = errors.contains(name)
             && errors.contains(&format!("device `{}`", variant.device()))

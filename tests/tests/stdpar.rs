@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use schism_tests::lab::{self, Compiler, Lab, clean_command, output, text};
 use schism_tests::rayon_programs::{
-    MANIFEST, build, build_in, by_rustc, kernels, name_of, named, project, project_with, run_in,
+    MANIFEST, build, build_in, build_with, by_rustc, kernels, name_of, named, project,
+    project_with, run_in, traced,
 };
 
 fn program() -> String {
@@ -32,15 +33,15 @@ fn results_are_rayons() {
     {
         let said = build(lab, &folder, arguments);
         assert!(!said.contains("warning"), "{said}");
-        for setting in ["always", "auto", "never"] {
-            let found = text(&mut run(&folder, profile, &[("SCHISM_STDPAR", setting)]));
-            assert_eq!(found, expected, "{profile}, {setting}");
-        }
-        let count = |setting| kernels(&mut run(&folder, profile, &[("SCHISM_STDPAR", setting)]));
+        let traced_with =
+            |setting| traced(&mut run(&folder, profile, &[("SCHISM_STDPAR", setting)]));
+        let (found, launches) = traced_with("always");
+        assert_eq!(found, expected, "{profile}");
         // Most of twenty pipelines, for four lengths, and those of the threads.
-        let always = count("always");
-        assert!(always > 300, "{always}");
-        assert_eq!(count("never"), 0);
+        assert!(launches > 300, "{launches}");
+        assert_eq!(traced_with("never"), (expected.clone(), 0));
+        let found = text(&mut run(&folder, profile, &[("SCHISM_STDPAR", "auto")]));
+        assert_eq!(found, expected, "{profile}");
         // Where there is no such device, all is as ever.
         let native = [("SCHISM_STDPAR", "always"), ("SCHISM_DEVICE", "native")];
         assert_eq!(text(&mut run(&folder, profile, &native)), expected);
@@ -78,12 +79,12 @@ fn compare_in(lab: &Lab, name: &str, file: &str, manifest: &str) -> Option<(Path
     let expected = by_rustc(lab, &folder);
     let said = build(lab, &folder, &["--stdpar", "--release"]);
     assert!(!said.contains("warning"), "{said}");
-    for setting in ["always", "auto", "never"] {
-        let found = text(&mut run(&folder, "release", &[("SCHISM_STDPAR", setting)]));
-        assert_eq!(found, expected, "{name}, {setting}");
-    }
-    assert_eq!(kernels(&mut run(&folder, "release", &[("SCHISM_STDPAR", "never")])), 0);
-    let launches = kernels(&mut run(&folder, "release", &[("SCHISM_STDPAR", "always")]));
+    let traced_with = |setting| traced(&mut run(&folder, "release", &[("SCHISM_STDPAR", setting)]));
+    let (found, launches) = traced_with("always");
+    assert_eq!(found, expected, "{name}");
+    assert_eq!(traced_with("never"), (expected.clone(), 0), "{name}");
+    let found = text(&mut run(&folder, "release", &[("SCHISM_STDPAR", "auto")]));
+    assert_eq!(found, expected, "{name}");
     Some((folder, launches))
 }
 
@@ -119,7 +120,8 @@ fn items_are_computed_several_at_once() {
         assert_eq!(run_with(lanes), expected, "{lanes} lanes");
     }
     // Loops of iterations are among what is vectorised.
-    let variables = [("SCHISM_STDPAR", "always"), ("SCHISM_TIME_PASSES", "1")];
+    let variables =
+        [("SCHISM_STDPAR", "always"), ("SCHISM_TIME_PASSES", "1"), ("SCHISM_CACHE", "0")];
     let ran = output(&mut run(&folder, "release", &variables));
     let said = String::from_utf8_lossy(&ran.stderr).into_owned();
     let vectorised = said.lines().filter(|line| line.contains(": vectorised: ")).count();
@@ -351,7 +353,7 @@ fn main() {
     let expected = "4096 4096\n8192\n2048\n";
     let mut program = run(&folder, "release", &[("SCHISM_STDPAR", "always")]);
     assert_eq!(text(&mut program), expected);
-    assert_eq!(kernels(&mut program), 3);
+    assert_eq!(kernels(&mut program), 4);
 }
 
 #[test]
@@ -370,10 +372,19 @@ fn a_program_that_aborts_is_told_that_it_has_no_kernels() {
 #[test]
 fn without_the_option_nothing_changes() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
-    let folder = project(lab, "stdpar-without", &program());
+    let program = r#"
+        use rayon::prelude::*;
+
+        fn main() {
+            println!("{}", (0..1000_u64).into_par_iter().map(|i| i ^ (i >> 3)).sum::<u64>());
+        }
+    "#;
+    let folder = project(lab, "stdpar-without", program);
     let target = folder.join("target");
+    // What is taken over from the build before is compared with what it would be now.
+    let verify = [("RUSTC_BOOTSTRAP", "1"), ("RUSTFLAGS", "-Zincremental-verify-ich")];
     let build = |arguments: &[&str]| {
-        build_in(&target, lab, &folder, arguments);
+        build_with(&target, lab, &folder, arguments, &verify);
         let program = target.join("debug").join(name_of(&folder));
         std::fs::read(program).expect("a program that was built")
     };
@@ -387,7 +398,7 @@ fn without_the_option_nothing_changes() {
     std::fs::write(folder.join("Cargo.toml"), named(&folder, &asks)).expect("a file");
     build(&[]);
     let always = [("SCHISM_STDPAR", "always")];
-    assert!(kernels(&mut run_in(&target, name_of(&folder), "debug", &always)) > 300);
+    assert_eq!(kernels(&mut run_in(&target, name_of(&folder), "debug", &always)), 1);
 }
 
 /// The fake driver, which runs no kernels.
@@ -464,8 +475,8 @@ fn groups_join_results() {
         let expected = by_rustc(lab, &folder);
         build(lab, &folder, &["--stdpar", "--release"]);
         for variables in [&[always][..], &[always, cut]] {
-            assert_eq!(text(&mut run(&folder, "release", variables)), expected, "{variables:?}");
-            let launches = kernels(&mut run(&folder, "release", variables));
+            let (found, launches) = traced(&mut run(&folder, "release", variables));
+            assert_eq!(found, expected, "{variables:?}");
             assert!(launches > least, "{launches}");
         }
         let on_gpu = [always, ("SCHISM_DEVICE", "cuda")];
@@ -536,9 +547,9 @@ fn each_profile_prints_the_same() {
     for (name, _, runs) in profiles {
         build(lab, &folder, &["--stdpar", "--profile", name]);
         if runs {
-            let always = [("SCHISM_STDPAR", "always")];
-            assert_eq!(text(&mut run(&folder, name, &always)), expected, "{name}");
-            assert!(kernels(&mut run(&folder, name, &always)) > 300, "{name}");
+            let (found, launches) = traced(&mut run(&folder, name, &[("SCHISM_STDPAR", "always")]));
+            assert_eq!(found, expected, "{name}");
+            assert!(launches > 300, "{name}: {launches}");
         }
     }
 }
@@ -555,9 +566,9 @@ fn the_oldest_rayon_that_is_known_gives_the_same() {
     let expected = by_rustc(lab, &folder);
     let said = build(lab, &folder, &["--stdpar", "--release"]);
     assert!(!said.contains("warning"), "{said}");
-    let always = [("SCHISM_STDPAR", "always")];
-    assert_eq!(text(&mut run(&folder, "release", &always)), expected);
-    assert!(kernels(&mut run(&folder, "release", &always)) > 300);
+    let (found, launches) = traced(&mut run(&folder, "release", &[("SCHISM_STDPAR", "always")]));
+    assert_eq!(found, expected);
+    assert!(launches > 300, "{launches}");
 }
 
 #[test]
@@ -638,10 +649,9 @@ fn kernels_on_the_host_allocate() {
     let folder = project(lab, "stdpar-allocating", &program);
     let expected = by_rustc(lab, &folder);
     build(lab, &folder, &["--stdpar", "--release"]);
-    let always = [("SCHISM_STDPAR", "always")];
-    assert_eq!(text(&mut run(&folder, "release", &always)), expected);
-    let kernels = kernels(&mut run(&folder, "release", &always));
-    assert!(kernels > 45, "{kernels}");
+    let (found, launches) = traced(&mut run(&folder, "release", &[("SCHISM_STDPAR", "always")]));
+    assert_eq!(found, expected);
+    assert!(launches > 45, "{launches}");
 }
 
 /// Runs a command that is to fail, and gives its exit code and what it says.

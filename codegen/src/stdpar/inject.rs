@@ -40,6 +40,10 @@ pub(crate) const EXPLAIN: &str = "explain";
 /// libraries. `cargo schism` sets it.
 pub(crate) const LIBRARY: &str = "SCHISM_STDPAR_LIBRARY";
 
+/// The backend's name in such a session. It is part of every crate's hash: what a crate exports
+/// depends on the mode ([`super::statics`]), and incremental compilation must see that.
+const BACKEND: &str = "schism-stdpar";
+
 /// In that folder: the libraries, and the source.
 const LIBRARIES: &str = "lib";
 const SOURCE: &str = "src/lib.rs";
@@ -48,6 +52,7 @@ const SOURCE: &str = "src/lib.rs";
 /// become kernels.
 pub(crate) fn change(options: &mut Options) {
     let Some(library) = library() else { return };
+    options.unstable_opts.codegen_backend = Some(BACKEND.to_owned());
     let beside = |folder: &Path| folder.join(folder_beside_rayon(&library));
     // For crates that see it through others: build scripts and macros, too, which may use crates
     // that the program uses.
