@@ -4,8 +4,8 @@
 pub use std::format_args;
 
 pub use crate::api::unchecked::{
-    concurrency, heap, in_group, note, prefer_host_mathematics, prepare_unchecked, processor_time,
-    run_in_groups, run_on_threads, run_unchecked, warn, with_host_memory,
+    ErasedKernel, concurrency, heap, in_group, note, prefer_host_mathematics, prepare_unchecked,
+    processor_time, run_in_groups, run_on_threads, run_unchecked, warn, with_host_memory,
 };
 pub use crate::kernel::abi::{
     __schism_is_device, DESCRIPTOR_ABI, Descriptor, ExportToDevice, ImportToDevice, Kernel,

@@ -73,7 +73,8 @@ fn panics_unwind() {
 fn strings_have_one_owner_after_panics() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
     let launches = compare(lab, &single(lab, "owners"), &[], &THREADS);
-    assert!(launches > 15, "{launches}");
+    // All eight pipelines, where nothing panics.
+    assert!(launches >= 8, "{launches}");
 }
 
 #[test]

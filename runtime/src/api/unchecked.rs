@@ -1,5 +1,8 @@
 //! Launches that the compiler makes of other parallel code, and the heap of such programs. Users
 //! have no way to them.
+//!
+//! A program has an instance of each generic function here for each of its pipelines, so these do
+//! nothing but forget a kernel's type. Such kernels have no body in the host half.
 
 use std::any::type_name;
 use std::cell::RefCell;
@@ -116,18 +119,20 @@ pub fn prefer_host_mathematics() {
     crate::hal::host::math::prefer_host();
 }
 
-/// Calls `run` while the queue's device sees all of the program's memory: all [`run_on_threads`] on
-/// it has to be in such a call. Memory that is allocated inside `run` may be invisible.
+/// Calls `run` once while the queue's device sees all of the program's memory: all
+/// [`run_on_threads`] on it has to be in such a call. Memory that is allocated inside `run` may be
+/// invisible.
 ///
 /// # Errors
-/// [`LaunchError::HostMemory`]; then `run` is not called.
-pub fn with_host_memory<R>(queue: &Queue, run: impl FnOnce() -> R) -> Result<R, LaunchError> {
-    let (mut run, mut result) = (Some(run), None);
-    let mut once = || result = run.take().map(|run| run());
-    let seen = queue.backend().with_host_memory(&mut once);
+/// What `run` returns, or [`LaunchError::HostMemory`]; then `run` is not called.
+pub fn with_host_memory(
+    queue: &Queue,
+    run: &mut dyn FnMut() -> Result<(), LaunchError>,
+) -> Result<(), LaunchError> {
+    let mut outcome = Ok(());
+    let seen = queue.backend().with_host_memory(&mut || outcome = run());
     let refused = |reason| LaunchError::HostMemory { device: queue.device().to_string(), reason };
-    seen.map_err(refused)?;
-    Ok(result.expect("it was called"))
+    seen.map_err(refused).and(outcome)
 }
 
 /// Runs `kernel` once for each of `items`, and returns when all are done. Its bytes are copied as
@@ -144,10 +149,9 @@ pub unsafe fn run_unchecked<K: Kernel<1>>(
     kernel: &K,
     items: usize,
 ) -> Result<(), LaunchError> {
-    let shape = items.shape()?;
-    let raw = RawKernel::new::<K, 1>(kernel, type_name::<K>);
+    let raw = RawKernel::for_devices::<K, 1>(kernel, type_name::<K>);
     // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
-    unsafe { run_seen(queue, &raw, &shape, 0) }
+    unsafe { run_seen(queue, &raw, items.shape(), 0) }
 }
 
 /// As [`run_unchecked`], on these threads where the device is the host.
@@ -163,13 +167,27 @@ pub unsafe fn run_on_threads<K: Kernel<1>>(
     items: usize,
     threads: HostThreads,
 ) -> Result<(), LaunchError> {
+    let raw = RawKernel::for_devices::<K, 1>(kernel, type_name::<K>);
+    // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
+    unsafe { run_raw_on_threads(queue, &raw, items, threads) }
+}
+
+/// As [`run_on_threads`].
+///
+/// # Safety
+/// As there; the kernel is borrowed for the call.
+unsafe fn run_raw_on_threads(
+    queue: &Queue,
+    raw: &RawKernel,
+    items: usize,
+    threads: HostThreads,
+) -> Result<(), LaunchError> {
     let shape = items.shape()?;
-    let raw = RawKernel::new::<K, 1>(kernel, type_name::<K>);
     let run = |threads| {
-        with_prefetched(queue, &raw, || {
+        with_prefetched(queue, raw, || {
             let how = (HostAddresses::Visible, threads);
-            // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
-            unsafe { queue.run_with_host_addresses(&raw, &shape, 0, how) }
+            // SAFETY: the caller's promises.
+            unsafe { queue.run_with_host_addresses(raw, &shape, 0, how) }
         })
     };
     // SAFETY: the descriptor is null or the kernel's own, and its shared object is loaded.
@@ -217,10 +235,10 @@ pub unsafe fn run_in_groups<K: Kernel<1>>(
     (groups, local): (usize, usize),
     memory: usize,
 ) -> Result<(), LaunchError> {
-    let shape = NdRange::from_groups(groups, local)?.shape()?;
-    let raw = RawKernel::new::<K, 1>(kernel, type_name::<K>);
+    let shape = NdRange::from_groups(groups, local).and_then(|range| range.shape());
+    let raw = RawKernel::for_devices::<K, 1>(kernel, type_name::<K>);
     // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
-    unsafe { run_seen(queue, &raw, &shape, memory) }
+    unsafe { run_seen(queue, &raw, shape, memory) }
 }
 
 /// Runs a kernel when the device sees the memory that it may use: the shared heap, if that is all,
@@ -234,12 +252,13 @@ pub unsafe fn run_in_groups<K: Kernel<1>>(
 unsafe fn run_seen(
     queue: &Queue,
     raw: &RawKernel,
-    shape: &LaunchShape,
+    shape: Result<LaunchShape, LaunchError>,
     memory: usize,
 ) -> Result<(), LaunchError> {
+    let shape = shape?;
     let run = |addresses| {
         // SAFETY: the caller's promises.
-        unsafe { queue.run_with_host_addresses(raw, shape, memory, (addresses, HostThreads::ANY)) }
+        unsafe { queue.run_with_host_addresses(raw, &shape, memory, (addresses, HostThreads::ANY)) }
     };
     with_prefetched(queue, raw, || {
         let name = raw.descriptor.addr();
@@ -251,7 +270,7 @@ unsafe fn run_seen(
                 outcome => return outcome,
             }
         }
-        with_host_memory(queue, || run(HostAddresses::Visible)).flatten()
+        with_host_memory(queue, &mut || run(HostAddresses::Visible))
     })
 }
 
@@ -555,16 +574,38 @@ fn find_stack() -> Option<Range<usize>> {
     }
 }
 
-/// Has the code of `K` for `queue` made in the background, for launches that begin at zero, in
+/// A kernel without its type and its data.
+#[derive(Clone, Copy, Debug)]
+pub struct ErasedKernel(RawKernel);
+
+// SAFETY: a descriptor is a constant, but for its slot, which is atomic; functions may go anywhere,
+// and there is no closure.
+unsafe impl Send for ErasedKernel {}
+
+impl ErasedKernel {
+    /// That of a type.
+    #[must_use]
+    pub fn of<K: Kernel<1>>() -> Self {
+        Self(RawKernel::for_devices::<K, 1>(std::ptr::null(), type_name::<K>))
+    }
+
+    /// The name of the type.
+    #[must_use]
+    pub const fn type_name(&self) -> fn() -> &'static str {
+        self.0.type_name()
+    }
+}
+
+/// Has the code of a kernel for `queue` made in the background, for launches that begin at zero, in
 /// groups or without; `told` learns whether it is there, and how long that took. Returns whether it
 /// will: the background may have enough to do.
-pub fn prepare_unchecked<K: Kernel<1>>(
+pub fn prepare_unchecked(
     queue: &Queue,
+    kernel: ErasedKernel,
     in_groups: bool,
     told: Box<dyn FnOnce(Result<(), LaunchError>, Duration) + Send>,
 ) -> bool {
-    let raw = RawKernel::new::<K, 1>(std::ptr::null(), type_name::<K>);
-    queue.prepare(raw, in_groups, told)
+    queue.prepare(kernel.0, in_groups, told)
 }
 
 /// What this process's threads have used of the processors, all together; `None` if the system does not

@@ -123,7 +123,7 @@ unsafe fn find_ready<'a, Q: QueueOps>(
                 .map(Q::compiled)
         },
         // SAFETY: as above.
-        None => Q::native(unsafe { native(launch) }),
+        None => unsafe { native(launch) }.and_then(Q::native),
     }
 }
 
@@ -205,10 +205,10 @@ unsafe fn find<Q: QueueOps>(
         };
     }
     // SAFETY: the caller's promises.
-    let body = unsafe { native(launch) };
-    if Q::native(body).is_none() || launch.demanded && queue.loader().is_some() {
+    let body = unsafe { native(launch) }.filter(|body| Q::native(*body).is_some());
+    let Some(body) = body.filter(|_| !launch.demanded || queue.loader().is_none()) else {
         return Err(no_device_code(queue, launch));
-    }
+    };
     if descriptor.is_none() && !launch.demanded {
         plain_program();
     }
@@ -227,11 +227,11 @@ unsafe fn not_compiled<Q: QueueOps>(
 ) -> Result<Found<KernelOf<Q>>, LaunchError> {
     let kernel = launch.kernel.name();
     // SAFETY: the caller's promises.
-    let body = unsafe { native(launch) };
-    if Q::native(body).is_none() || launch.demanded {
+    let body = unsafe { native(launch) }.filter(|body| Q::native(*body).is_some());
+    let Some(body) = body.filter(|_| !launch.demanded) else {
         let device = queue.device_name().to_owned();
         return Err(LaunchError::Image { kernel, device, cause: Box::new(cause) });
-    }
+    };
     static WARNING: WarnOnce = WarnOnce::new();
     WARNING.warn(format_args!(
         "kernel `{kernel}` runs on the device `native`, because on `{}` {cause}",
@@ -254,13 +254,13 @@ fn no_device_code<Q: QueueOps>(queue: &Q, launch: &LaunchDesc<'_>) -> LaunchErro
     LaunchError::NoDeviceCode { kernel, device }
 }
 
-/// The host half's own body.
+/// The host half's own body, if it has one.
 ///
 /// # Safety
 /// As for [`run`].
 #[inline]
-unsafe fn native(launch: &LaunchDesc<'_>) -> NativeBody {
-    let mut body = launch.kernel.native();
+unsafe fn native(launch: &LaunchDesc<'_>) -> Option<NativeBody> {
+    let mut body = launch.kernel.native()?;
     if launch.groups.is_some() {
         // SAFETY: null, or a constant of the kernel's shared object.
         let descriptor = unsafe { launch.kernel.descriptor.as_ref() };
@@ -269,5 +269,5 @@ unsafe fn native(launch: &LaunchDesc<'_>) -> NativeBody {
             unsafe { kernels::no_thread_locals(descriptor, launch.kernel.layout) }
         });
     }
-    body
+    Some(body)
 }

@@ -25,7 +25,7 @@ pub(crate) struct NativeBody {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RawKernel {
     pub(crate) descriptor: *const Descriptor,
-    native: NativeChunk,
+    native: Option<NativeChunk>,
     pub(crate) closure: *const (),
     pub(crate) layout: Layout,
     name: fn() -> &'static str,
@@ -44,9 +44,18 @@ impl RawKernel {
         let native = unsafe {
             std::mem::transmute::<unsafe fn(&K, &CpuChunk), NativeChunk>(native_chunk::<K, D>)
         };
+        Self { native: Some(native), ..Self::for_devices(kernel, name) }
+    }
+
+    /// The same without a body in the host half, for launches that need the code of a device.
+    #[inline(always)]
+    pub(crate) fn for_devices<K: Kernel<D>, const D: usize>(
+        kernel: *const K,
+        name: fn() -> &'static str,
+    ) -> Self {
         Self {
             descriptor: descriptor::<K, D>(),
-            native,
+            native: None,
             closure: kernel.cast(),
             layout: Layout::new::<K>(),
             name,
@@ -71,9 +80,9 @@ impl RawKernel {
         self.lazy_name().to_string()
     }
 
-    /// The host half's body.
-    pub(crate) fn native(&self) -> NativeBody {
-        NativeBody { chunk: self.native, shares_threads: false }
+    /// The host half's body, if it has one.
+    pub(crate) fn native(&self) -> Option<NativeBody> {
+        Some(NativeBody { chunk: self.native?, shares_threads: false })
     }
 }
 

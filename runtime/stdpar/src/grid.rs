@@ -234,7 +234,7 @@ where
         left: C::Result,
         right: C::Result,
     ) -> C::Result {
-        let [begin, middle, end] = [begin, middle, end].map(|piece| self.begin(piece));
+        let (begin, middle, end) = (self.begin(begin), self.begin(middle), self.begin(end));
         let (before, after, reducer) = self.consumer(begin, end).split_at(middle - begin);
         forget((before, after));
         reducer.reduce(left, right)
@@ -624,9 +624,9 @@ where
                 let mut rest = unsafe { results.take() };
                 let mut joined = rest.next().expect("a pipeline with items has a group");
                 let (of_group, pieces) = (pipeline.part_of_group(), pipeline.pieces());
+                let begin = |group: usize| (group * of_group).min(pieces);
                 for (number, right) in rest.enumerate() {
-                    let at =
-                        [0, number + 1, number + 2].map(|group| (group * of_group).min(pieces));
+                    let at = [0, begin(number + 1), begin(number + 2)];
                     joined = pipeline.join(at, joined, right);
                 }
                 Ok(joined)

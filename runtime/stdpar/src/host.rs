@@ -2,14 +2,16 @@
 //!
 //! The compiler keeps [`pipeline`] out of kernels: it is no part of any device image.
 
+use std::ops::Range;
 use std::panic::{panic_any, resume_unwind};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rayon::iter::plumbing::{
     Consumer, Folder, Producer, Reducer, UnindexedConsumer, UnindexedProducer,
     bridge_producer_consumer, bridge_unindexed,
 };
-use schism::__private::{Kernel, descriptor, prepare_unchecked, with_host_memory};
+use schism::__private::{ErasedKernel, Kernel, descriptor, prepare_unchecked, with_host_memory};
 use schism::{ImageError, LaunchError, Queue};
 
 use crate::budget;
@@ -346,23 +348,26 @@ fn fail(error: LaunchError, queue: &Queue) -> ! {
 
 /// Has a kernel made in the background. Returns whether its maker will tell.
 fn prepare<K: Kernel<1>>(pipeline: Prepared) -> bool {
-    let name: fn() -> &'static str = std::any::type_name::<K>;
+    let kernel = ErasedKernel::of::<K>();
+    prepare_kernel(pipeline, kernel, false, kernel.type_name())
+}
+
+/// Has a kernel made in the background, for groups or without. Returns whether its maker will tell.
+fn prepare_kernel(
+    pipeline: Prepared,
+    kernel: ErasedKernel,
+    in_groups: bool,
+    name: fn() -> &'static str,
+) -> bool {
     let Some(queue) = device::queue() else {
         pipeline.refuse(name, NO_QUEUE);
         return true;
     };
-    prepare_unchecked::<K>(&queue, false, seen(&queue, told_of(pipeline, name)))
-}
-
-/// Tells a pipeline what became of its kernel.
-fn told_of(
-    pipeline: Prepared,
-    name: fn() -> &'static str,
-) -> impl FnOnce(Result<(), LaunchError>) + Send + 'static {
-    move |outcome| match outcome {
+    let told = seen(&queue, move |outcome| match outcome {
         Ok(()) => pipeline.ready(),
         Err(error) => pipeline.refuse(name, &why(&error)),
-    }
+    });
+    prepare_unchecked(&queue, kernel, in_groups, told)
 }
 
 /// Has the kernels of an indexed pipeline made in the background. Returns whether their maker will
@@ -372,31 +377,22 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    let Some(form) = grid_of::<P, C>() else {
-        let prepare = each::find::<P, C>().map_or(
-            prepare::<Pieces<Indexed<P, C>>> as fn(Prepared) -> bool,
-            |found| match found.form {
-                each::Form::Each => prepare::<each::Each<Indexed<P, C>>>,
-                each::Form::Sums => prepare::<each::Sums<Indexed<P, C>>>,
-            },
-        );
-        return prepare(pipeline);
-    };
-    let name: fn() -> &'static str = std::any::type_name::<P>;
-    let Some(queue) = device::queue() else {
-        pipeline.refuse(name, NO_QUEUE);
-        return true;
-    };
-    let told = told_of(pipeline, name);
-    let told = seen(&queue, told);
-    match form {
-        grid::Form::Sums => prepare_unchecked::<grid::Sums<P, C>>(&queue, true, told),
-        grid::Form::Collect => prepare_unchecked::<grid::Collect<P, C>>(&queue, false, told),
-        grid::Form::Fold => {
-            let in_groups = const { grid::has_results::<P, C>() };
-            prepare_unchecked::<grid::Fold<P, C>>(&queue, in_groups, told)
+    let (kernel, in_groups) = match grid_of::<P, C>() {
+        None => {
+            let kernel = match each::find::<P, C>().map(|found| found.form) {
+                None => ErasedKernel::of::<Pieces<Indexed<P, C>>>(),
+                Some(each::Form::Each) => ErasedKernel::of::<each::Each<Indexed<P, C>>>(),
+                Some(each::Form::Sums) => ErasedKernel::of::<each::Sums<Indexed<P, C>>>(),
+            };
+            (kernel, false)
         }
-    }
+        Some(grid::Form::Sums) => (ErasedKernel::of::<grid::Sums<P, C>>(), true),
+        Some(grid::Form::Collect) => (ErasedKernel::of::<grid::Collect<P, C>>(), false),
+        Some(grid::Form::Fold) => {
+            (ErasedKernel::of::<grid::Fold<P, C>>(), const { grid::has_results::<P, C>() })
+        }
+    };
+    prepare_kernel(pipeline, kernel, in_groups, std::any::type_name::<P>)
 }
 
 /// Takes note of what a kernel took to make, and has all of the program's memory made visible to a
@@ -410,7 +406,7 @@ fn seen(
         budget::add(took);
         if outcome.is_ok() && device::is_wide() {
             // What cannot be seen now, the launch tells.
-            let _ = with_host_memory(&queue, || {});
+            let _ = with_host_memory(&queue, &mut || Ok(()));
         }
         told(outcome);
     })
@@ -422,24 +418,28 @@ where
     T: Send,
     F: Fn(&T, &T) -> bool + Sync,
 {
-    /// Has `K` made, and goes on with `next`.
-    fn step<K: Kernel<1>>(sort: Prepared, next: fn(Prepared) -> bool) -> bool {
-        let name: fn() -> &'static str = std::any::type_name::<K>;
-        let Some(queue) = device::queue() else {
-            sort.refuse(name, NO_QUEUE);
-            return true;
-        };
-        let told = move |outcome: Result<(), LaunchError>| match outcome {
-            // What is left is made by the first launch, if the background has enough to do.
-            Ok(()) if !next(sort) => sort.ready(),
-            Ok(()) => {}
-            Err(error) => sort.refuse(name, &why(&error)),
-        };
-        prepare_unchecked::<K>(&queue, false, seen(&queue, told))
-    }
-    step::<sort::Blocks<T, F>>(sort, |sort| {
-        step::<sort::Begins<T, F>>(sort, prepare::<sort::Merge<T, F>>)
-    })
+    let blocks = ErasedKernel::of::<sort::Blocks<T, F>>();
+    let begins = ErasedKernel::of::<sort::Begins<T, F>>();
+    prepare_all(sort, [blocks, begins, ErasedKernel::of::<sort::Merge<T, F>>()], 0)
+}
+
+/// Has kernels made, one after the other. What is left is made by the first launch, if the background
+/// has enough to do.
+fn prepare_all(sort: Prepared, kernels: [ErasedKernel; 3], next: usize) -> bool {
+    let kernel = kernels[next];
+    let name = kernel.type_name();
+    let Some(queue) = device::queue() else {
+        sort.refuse(name, NO_QUEUE);
+        return true;
+    };
+    let told = move |outcome: Result<(), LaunchError>| match outcome {
+        Ok(()) if next + 1 == kernels.len() || !prepare_all(sort, kernels, next + 1) => {
+            sort.ready()
+        }
+        Ok(()) => {}
+        Err(error) => sort.refuse(name, &why(&error)),
+    };
+    prepare_unchecked(&queue, kernel, false, seen(&queue, told))
 }
 
 /// Runs a pipeline as rayon does.
@@ -463,21 +463,37 @@ where
 }
 
 /// Runs pieces as rayon does, and gives their results in order.
-fn pieces_with_rayon<W>(
-    mut pieces: Vec<W>,
-    run: &(impl Fn(W) -> W::Result + Sync),
-) -> Vec<W::Result>
+fn pieces_with_rayon<W>(pieces: Vec<W>, run: &(impl Fn(W) -> W::Result + Sync)) -> Vec<W::Result>
 where
     W: Piece<Result: Send> + Send,
 {
-    if pieces.len() < 2 {
-        return pieces.into_iter().map(run).collect();
+    let mut slots = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        slots.push(Mutex::new((Some(piece), None)));
     }
-    let right = pieces.split_off(pieces.len() / 2);
-    let (mut left, right) =
-        rayon::join(|| pieces_with_rayon(pieces, run), || pieces_with_rayon(right, run));
-    left.extend(right);
-    left
+    each_with_rayon(0..slots.len(), &|number| {
+        let slot = &mut *slots[number].lock().unwrap_or_else(PoisonError::into_inner);
+        slot.1 = slot.0.take().map(run);
+    });
+    let mut results = Vec::with_capacity(slots.len());
+    for slot in slots {
+        let (_, result) = slot.into_inner().unwrap_or_else(PoisonError::into_inner);
+        results.extend(result);
+    }
+    results
+}
+
+/// Calls `run` with each of some numbers, as rayon divides such a range. A program has one instance of
+/// it for all pipelines.
+fn each_with_rayon(numbers: Range<usize>, run: &(dyn Fn(usize) + Sync)) {
+    if numbers.len() < 2 {
+        return numbers.for_each(run);
+    }
+    let middle = numbers.start.midpoint(numbers.end);
+    rayon::join(
+        || each_with_rayon(numbers.start..middle, run),
+        || each_with_rayon(middle..numbers.end, run),
+    );
 }
 
 /// A producer whose pipeline stays with rayon: the same producer, under another type. The compiler

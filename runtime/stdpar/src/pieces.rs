@@ -1,6 +1,6 @@
 //! A pipeline cut into pieces, and the kernel that runs them.
 
-use std::mem::MaybeUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::time::Duration;
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer};
@@ -261,29 +261,31 @@ where
         let count = pieces.len();
         let mut states: Vec<State> = vec![UNTOUCHED; count];
         let mut results: Vec<MaybeUninit<W::Result>> = Vec::with_capacity(count);
-        results.resize_with(count, MaybeUninit::uninit);
-        let pieces: Vec<MaybeUninit<W>> = pieces.into_iter().map(MaybeUninit::new).collect();
+        // SAFETY: there is room for so many, and they need not be initialised.
+        unsafe { results.set_len(count) };
+        let pieces = as_uninit(pieces);
         // A pool's size is how many threads its pipelines may have.
-        let threads = rayon::current_num_threads();
-        let kernel = Pieces::<W> {
-            pieces: pieces.as_ptr(),
-            results: results.as_mut_ptr(),
-            states: states.as_mut_ptr(),
-            parts: threads.clamp(1, count.max(1)),
-        };
-        let threads = device::host_threads(threads, W::IS_ENDLESS);
-        // SAFETY: the kernel, and what it points to, live until the launch is over. Work-items
-        // touch their own piece, result and state; pieces may go to other threads, and results may
-        // come from there: both are `Send`.
-        let outcome =
-            with_host_memory(queue, || unsafe { launch(queue, kernel, count, threads) }).flatten();
+        let threads = device::host_threads(rayon::current_num_threads(), W::IS_ENDLESS);
+        let (pieces_at, results_at) = (pieces.as_ptr(), results.as_mut_ptr());
+        let states_at = states.as_mut_ptr();
+        let outcome = with_host_memory(queue, &mut || {
+            let kernel = Pieces::<W> {
+                pieces: pieces_at,
+                results: results_at,
+                states: states_at,
+                parts: threads.most.clamp(1, count.max(1)),
+            };
+            // SAFETY: the kernel, and what it points to, live until the launch is over. Work-items
+            // touch their own piece, result and state; pieces may go to other threads, and results
+            // may come from there: both are `Send`.
+            unsafe { launch(queue, kernel, count, threads) }
+        });
         let error = match outcome {
             Ok(()) => {
                 // SAFETY: each work-item has run to its end, so each result is there, and each
                 // piece was taken.
-                let results = results.into_iter().map(|result| unsafe { result.assume_init() });
+                let results = unsafe { assume_init(results) };
                 // A reducer may panic, and what is left is dropped then.
-                let results: Vec<W::Result> = results.collect();
                 return Ok(join(joins, results.into_iter()));
             }
             Err(error) => error,
@@ -291,7 +293,7 @@ where
         // The launch is over, and nobody but this thread looks at the states.
         if states.iter().all(|state| *state == UNTOUCHED) {
             // SAFETY: each piece is where it was.
-            let pieces = pieces.into_iter().map(|piece| unsafe { piece.assume_init() }).collect();
+            let pieces = unsafe { assume_init(pieces) };
             return Err(Box::new(Failed::NotBegun(Self { pieces, joins }, error)));
         }
         for ((piece, result), state) in pieces.into_iter().zip(results).zip(&states) {
@@ -312,6 +314,24 @@ where
     pub(crate) fn join_with(self, run: impl FnOnce(Vec<W>) -> Vec<W::Result>) -> W::Result {
         join(self.joins, run(self.pieces).into_iter())
     }
+}
+
+/// Values that may be taken out one by one.
+fn as_uninit<T>(values: Vec<T>) -> Vec<MaybeUninit<T>> {
+    let mut values = ManuallyDrop::new(values);
+    // SAFETY: the vector's own block, which it no longer frees, and its values under a type of the
+    // same layout.
+    unsafe { Vec::from_raw_parts(values.as_mut_ptr().cast(), values.len(), values.capacity()) }
+}
+
+/// The reverse.
+///
+/// # Safety
+/// All values are there.
+unsafe fn assume_init<T>(values: Vec<MaybeUninit<T>>) -> Vec<T> {
+    let mut values = ManuallyDrop::new(values);
+    // SAFETY: as above; the caller says that the values are there.
+    unsafe { Vec::from_raw_parts(values.as_mut_ptr().cast(), values.len(), values.capacity()) }
 }
 
 /// Joins results, in the order in which they are there.

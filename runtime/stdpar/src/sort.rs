@@ -370,10 +370,12 @@ where
     };
     // This may start rayon's threads.
     let threads = device::host_threads(rayon::current_num_threads(), false);
-    match with_host_memory(queue, || launch.run(queue, &mut states, threads)) {
-        Ok(sorted) => sorted,
-        Err(error) => Sorted::Refused(error),
-    }
+    let mut sorted = Sorted::Unsorted;
+    let seen = with_host_memory(queue, &mut || {
+        sorted = launch.run(queue, &mut states, threads);
+        Ok(())
+    });
+    seen.map_or_else(Sorted::Refused, |()| sorted)
 }
 
 /// A sort in progress.
@@ -395,8 +397,8 @@ where
     T: Send,
     F: Fn(&T, &T) -> bool + Sync,
 {
-    fn run(self, queue: &Queue, states: &mut [u8], threads: HostThreads) -> Sorted {
-        let Self { own, other, len, parts, sizes, .. } = self;
+    fn run(&self, queue: &Queue, states: &mut [u8], threads: HostThreads) -> Sorted {
+        let &Self { own, other, len, parts, sizes, .. } = self;
         let blocks = Blocks {
             slice: own,
             spare: other,
