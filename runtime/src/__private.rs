@@ -4,8 +4,8 @@
 pub use std::format_args;
 
 pub use crate::api::unchecked::{
-    ErasedKernel, concurrency, heap, in_group, note, prefer_host_mathematics, prepare_unchecked,
-    processor_time, run_in_groups, run_on_threads, run_unchecked, warn, with_host_memory,
+    concurrency, heap, in_group, note, prefer_host_mathematics, prepare_unchecked, processor_time,
+    run_in_groups, run_on_threads, run_unchecked, warn, with_host_memory,
 };
 pub use crate::kernel::abi::{
     __schism_is_device, DESCRIPTOR_ABI, Descriptor, ExportToDevice, ImportToDevice, Kernel,
@@ -17,6 +17,7 @@ pub use crate::kernel::spec_const::SpecConst;
 pub use crate::kernel::specialized::Specialized;
 pub use crate::kernel::unroll::independent_iterations;
 pub use crate::launch::desc::{HostThreads, ProgramPool};
+pub use crate::launch::erased::ErasedKernel;
 pub use crate::launch::failure::Hook;
 
 /// Prints a message; `dprint!` expands to this.

@@ -21,7 +21,7 @@ use crate::kernel::spec_const::SpecConst;
 use crate::launch::adaptivity::Adaptivity;
 use crate::launch::desc::{HostAddresses, HostThreads, LaunchDesc};
 use crate::launch::elementwise::{ForEach, ForEachIn, ParallelFor};
-use crate::launch::erased::RawKernel;
+use crate::launch::erased::{ErasedKernel, RawKernel};
 use crate::launch::failure;
 use crate::launch::options::{Math, Options};
 use crate::launch::shape::{LaunchRange, LaunchShape};
@@ -534,25 +534,18 @@ impl Queue {
     /// or without. The kernel has no data, so the code adapts to nothing.
     pub(crate) fn prepare(
         &self,
-        kernel: RawKernel,
+        kernel: ErasedKernel,
         in_groups: bool,
         told: Box<dyn FnOnce(Result<(), LaunchError>, Duration) + Send>,
     ) -> bool {
-        struct Moved(RawKernel);
-        // SAFETY: a descriptor is a constant, but for its slot, which is atomic; functions may go
-        // anywhere, and there is no closure.
-        unsafe impl Send for Moved {}
-
         // SAFETY: null, or a constant of the kernel's shared object, in which the caller is.
-        let Some(descriptor) = (unsafe { kernel.descriptor.as_ref() }) else { return false };
-        let (queue, moved) = (self.clone().with_adaptivity(Adaptivity::Off), Moved(kernel));
+        let Some(descriptor) = (unsafe { kernel.raw().descriptor.as_ref() }) else { return false };
+        let queue = self.clone().with_adaptivity(Adaptivity::Off);
         let run = move || {
             let begin = Instant::now();
-            // All of it, not its field.
-            let Moved(mut kernel) = { moved };
             // Nothing reads it, but where a closure would be there are as many bytes.
-            let closure = vec![0_u64; kernel.layout.size() / 8 + 1];
-            kernel.closure = closure.as_ptr().cast();
+            let closure = vec![0_u64; kernel.raw().layout.size() / 8 + 1];
+            let kernel = kernel.with_data(closure.as_ptr().cast());
             let shape = if in_groups {
                 NdRange::from_groups(1, 1).and_then(LaunchRange::shape)
             } else {

@@ -22,7 +22,7 @@ use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::item::Item;
 use crate::launch::desc::{HostAddresses, HostThreads, ProgramPool};
-use crate::launch::erased::RawKernel;
+use crate::launch::erased::{ErasedKernel, RawKernel};
 use crate::launch::shape::{LaunchRange, LaunchShape};
 use crate::util::trace;
 
@@ -574,28 +574,6 @@ fn find_stack() -> Option<Range<usize>> {
     }
 }
 
-/// A kernel without its type and its data.
-#[derive(Clone, Copy, Debug)]
-pub struct ErasedKernel(RawKernel);
-
-// SAFETY: a descriptor is a constant, but for its slot, which is atomic; functions may go anywhere,
-// and there is no closure.
-unsafe impl Send for ErasedKernel {}
-
-impl ErasedKernel {
-    /// That of a type.
-    #[must_use]
-    pub fn of<K: Kernel<1>>() -> Self {
-        Self(RawKernel::for_devices::<K, 1>(std::ptr::null(), type_name::<K>))
-    }
-
-    /// The name of the type.
-    #[must_use]
-    pub const fn type_name(&self) -> fn() -> &'static str {
-        self.0.type_name()
-    }
-}
-
 /// Has the code of a kernel for `queue` made in the background, for launches that begin at zero, in
 /// groups or without; `told` learns whether it is there, and how long that took. Returns whether it
 /// will: the background may have enough to do.
@@ -605,7 +583,7 @@ pub fn prepare_unchecked(
     in_groups: bool,
     told: Box<dyn FnOnce(Result<(), LaunchError>, Duration) + Send>,
 ) -> bool {
-    queue.prepare(kernel.0, in_groups, told)
+    queue.prepare(kernel, in_groups, told)
 }
 
 /// What this process's threads have used of the processors, all together; `None` if the system does not

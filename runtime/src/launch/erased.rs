@@ -86,6 +86,37 @@ impl RawKernel {
     }
 }
 
+/// A kernel without its type and its data.
+#[derive(Clone, Copy, Debug)]
+pub struct ErasedKernel(RawKernel);
+
+// SAFETY: a descriptor is a constant, but for its slot, which is atomic; functions may go anywhere,
+// and there is no closure.
+unsafe impl Send for ErasedKernel {}
+
+impl ErasedKernel {
+    /// That of a type.
+    #[must_use]
+    pub fn of<K: Kernel<1>>() -> Self {
+        Self(RawKernel::for_devices::<K, 1>(std::ptr::null(), std::any::type_name::<K>))
+    }
+
+    /// The name of the type.
+    #[must_use]
+    pub const fn type_name(&self) -> fn() -> &'static str {
+        self.0.type_name()
+    }
+
+    /// The kernel with data at a place.
+    pub(crate) const fn with_data(self, closure: *const ()) -> RawKernel {
+        RawKernel { closure, ..self.0 }
+    }
+
+    pub(crate) const fn raw(&self) -> &RawKernel {
+        &self.0
+    }
+}
+
 /// Runs the work-items of one box by the host half's own body.
 ///
 /// The kernel comes as a reference, not as a pointer, so that LLVM knows that no store of the body
