@@ -23,8 +23,11 @@ struct Package {
     version: &'static str,
     /// For cargo.
     arguments: &'static [&'static str],
-    /// Test programs that need what no registry has.
+    /// Files of tests that need what no registry has, or are not there. They become empty.
     without: &'static [&'static str],
+    /// Tables of what tests depend on, and the published manifest leaves out, since it depends on the
+    /// package.
+    needs: &'static [&'static str],
 }
 
 const fn package(
@@ -32,19 +35,50 @@ const fn package(
     version: &'static str,
     arguments: &'static [&'static str],
 ) -> Package {
-    Package { name, version, arguments, without: &[] }
+    Package { name, version, arguments, without: &[], needs: &[] }
 }
 
-const PACKAGES: [Package; 9] = [
+const PACKAGES: [Package; 26] = [
     package("rayon", "1.12.0", &[]),
     package("indexmap", "2.11.0", &["--features=rayon"]),
-    Package { without: &["oper"], ..package("ndarray", "0.16.1", &["--features=rayon,approx"]) },
+    Package {
+        without: &["tests/oper.rs"],
+        ..package("ndarray", "0.16.1", &["--features=rayon,approx"])
+    },
     package("hashbrown", "0.15.5", &["--features=rayon"]),
     package("dashmap", "6.1.0", &["--features=rayon"]),
     package("petgraph", "0.8.2", &["--features=rayon"]),
     package("kd-tree", "0.6.0", &["--features=rayon"]),
     package("bvh", "0.11.0", &[]),
     package("imageproc", "0.25.0", &["--no-default-features", "--features=rayon"]),
+    package("particular", "0.7.0", &["--features=parallel"]),
+    package("bhtsne", "0.7.13", &[]),
+    package("ssimulacra2", "0.5.1", &[]),
+    Package { without: &["src/blur/equiv_tests.rs"], ..package("dssim-core", "3.5.1", &[]) },
+    Package { needs: ARK_CURVES, ..package("ark-poly", "0.6.0", &["--features=parallel"]) },
+    Package { needs: ARK_CURVES, ..package("ark-ec", "0.6.0", &["--features=parallel"]) },
+    package("winter-math", "0.13.1", &["--features=concurrent"]),
+    package("petal-clustering", "0.14.0", &[]),
+    package("instant-distance", "0.6.1", &[]),
+    package("ndrustfft", "0.6.2", &[]),
+    package("linfa-clustering", "0.8.1", &[]),
+    package("smartcore", "0.7.0", &[]),
+    package("rten", "0.27.0", &[]),
+    package("splashsurf_lib", "0.14.1", &[]),
+    package("oxipng", "10.2.1", &[]),
+    Package {
+        needs: &[
+            "p3-baby-bear]\nversion = \"=0.9.0-rc.2\"",
+            "p3-goldilocks]\nversion = \"=0.9.0-rc.2\"",
+        ],
+        ..package("p3-dft", "0.9.0-rc.2", &["--features=parallel"])
+    },
+    package("stochastic-rs", "1.5.0", &[]),
+];
+
+const ARK_CURVES: &[&str] = &[
+    "ark-test-curves]\nversion = \"0.6\"\ndefault-features = false\nfeatures = [\"bls12_381_curve\", \
+     \"ed_on_bls12_381\", \"mnt4_753_curve\", \"bn384_small_two_adicity_curve\", \"secp256k1\"]",
 ];
 
 /// rayon's unit tests of its public interface, which become tests from outside: calls in rayon
@@ -199,8 +233,10 @@ fn fetch(root: &Path, folder: &Path, name: &str, version: &str) -> io::Result<()
     for file in ["rust-toolchain", "rust-toolchain.toml"] {
         let _ = fs::remove_file(folder.join(file));
     }
-    for test in known(name).map_or(&[][..], |package| package.without) {
-        fs::write(folder.join("tests").join(format!("{test}.rs")), "")?;
+    for file in known(name).map_or(&[][..], |package| package.without) {
+        let file = folder.join(file);
+        fs::create_dir_all(file.parent().unwrap_or(folder))?;
+        fs::write(file, "")?;
     }
     if name == "rayon" {
         units_from_outside(folder)?;
@@ -209,6 +245,13 @@ fn fetch(root: &Path, folder: &Path, name: &str, version: &str) -> io::Result<()
     let mut text = fs::read_to_string(&manifest)?;
     if !text.contains("\n[workspace") {
         text.push_str("\n[workspace]\n");
+    }
+    let needs = known(name).map_or(&[][..], |package| package.needs);
+    for table in needs {
+        text += &format!("\n[dev-dependencies.{table}\n");
+    }
+    if !needs.is_empty() {
+        text += &format!("\n[patch.crates-io]\n{name} = {{ path = \".\" }}\n");
     }
     fs::write(manifest, text)
 }

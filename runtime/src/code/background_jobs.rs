@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::MutexGuard;
 use std::thread::{self, JoinHandle};
 
+use crate::code::variant::Variant;
 use crate::util::fork::{self, PerProcess, Wait};
 use crate::util::monitor::Monitor;
 
@@ -70,7 +71,9 @@ pub(crate) fn may_be_cut<R>(run: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Has stage 2 compile, which a fork does not wait for to the end: see [`fork::let_fork`].
-pub(crate) fn let_fork<R>(compile: impl FnOnce() -> R) -> R {
-    fork::let_fork(if IS_BACKGROUND.get() { Wait::Brief } else { Wait::Longer }, compile)
+/// Has stage 2 compile, which a fork does not wait for to the end: see [`fork::let_fork`]. It waits
+/// longer where a launch would fail without the code: one in the program's process can do without.
+pub(crate) fn let_fork<R>(variant: &Variant, compile: impl FnOnce() -> R) -> R {
+    let brief = variant.in_process || IS_BACKGROUND.get();
+    fork::let_fork(if brief { Wait::Brief } else { Wait::Longer }, compile)
 }

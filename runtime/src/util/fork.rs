@@ -40,7 +40,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a fork waits for a compilation. Most take a tenth of a second.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wait {
-    /// In the background: the program may not know of it.
+    /// In the background, or of a pipeline that rayon runs as well: the program does not know of it.
     Brief,
     /// A launch waits for it, too.
     Longer,
@@ -49,7 +49,7 @@ pub(crate) enum Wait {
 impl Wait {
     const fn time(self) -> Duration {
         Duration::from_millis(match self {
-            Self::Brief => 40,
+            Self::Brief => 20,
             Self::Longer => 500,
         })
     }

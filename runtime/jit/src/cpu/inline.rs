@@ -7,6 +7,7 @@
 //! memory then hold for what is in it. A kernel
 //! with very many loops stays a function: nothing would vectorise it, and LLVM would treat them all
 //! as parts of the nest's loop, and start over with each of them whenever it changes one.
+//! Nothing vectorises what calls the program's own functions, so what does and is large is left to LLVM, too.
 //! Large functions of the standard library that several calls share stay functions, even if they can
 //! panic: nearly all of their code is for arguments that are rare, such as that which writes a float by
 //! arithmetic of a thousand bits, and each format has a call of it.
@@ -31,6 +32,9 @@ const LIMIT: usize = 100_000;
 /// The maximum number, including inlined ones, of a small function. Images are not optimised: a few
 /// instructions of iterator code are dozens here.
 const SMALL: usize = 1_000;
+
+/// The maximum number, including inlined ones, of a function that calls the program's own, and may panic.
+const OF_HOST: usize = 4_000;
 
 /// The maximum number of loops, including inlined ones, of a kernel that becomes part of the loop
 /// nest.
@@ -66,18 +70,24 @@ struct Node<'m> {
     is_called_once: bool,
     /// Whether it calls a special function, itself or through what it calls.
     wanted: bool,
+    /// Whether it calls a function of the program's that returns, in the same way.
+    calls_host: bool,
 }
 
 /// Marks the calls to inline, and the kernel's own. `special` are the functions whose callers
 /// should be inlined, and functions of the device library are small up to `small_of_library`
-/// instructions.
+/// instructions. In the program's process, what has no body is the program's own.
 pub fn choose(
     module: &Module<'_>,
     special: impl IntoIterator<Item = &'static str>,
     small_of_library: usize,
+    in_process: bool,
 ) {
     let special = special.into_iter().filter_map(|name| module.function(name)).collect();
     let mut nodes = graph(module, special);
+    if !in_process {
+        nodes.iter_mut().for_each(|node| node.calls_host = false);
+    }
     let order = callees_first(&nodes);
     // The size to which each function that may be inlined grows.
     let mut grown: Vec<Option<usize>> = vec![None; nodes.len()];
@@ -87,6 +97,9 @@ pub fn choose(
         for &index in &members {
             let through_calls = nodes[index].calls.iter().any(|&(_, callee)| nodes[callee].wanted);
             nodes[index].wanted |= through_calls;
+            let through_calls =
+                nodes[index].calls.iter().any(|&(_, callee)| nodes[callee].calls_host);
+            nodes[index].calls_host |= through_calls;
         }
         if members.iter().any(|&index| nodes[index].wanted) {
             for &index in &members {
@@ -97,8 +110,9 @@ pub fn choose(
             let mut size = nodes[index].size;
             for &(call, callee) in &nodes[index].calls {
                 let Some(callee_size) = grown[callee] else { continue };
-                let Node { function, library, wanted, is_of_std, is_called_once, .. } =
+                let Node { function, library, is_of_std, is_called_once, calls_host, .. } =
                     nodes[callee];
+                let wanted = nodes[callee].wanted && !(calls_host && callee_size > OF_HOST);
                 if is_of_std && !is_called_once && callee_size > SMALL {
                     function.add_function_attribute("noinline", 0);
                     continue;
@@ -165,6 +179,9 @@ fn graph<'m>(module: &'m Module<'_>, special: Vec<Value<'m>>) -> Vec<Node<'m>> {
                             // The program's own; what is rarely called stays a call.
                             || (!is_rare && unwinding::is_panic(callee))
                     }),
+                calls_host: callees.iter().any(|&(_, callee)| {
+                    unwinding::is_of_host(callee) && !unwinding::is_panic(callee)
+                }),
                 calls: callees
                     .into_iter()
                     .filter_map(|(call, callee)| Some((call, *index.get(&callee)?)))
@@ -252,7 +269,51 @@ fn callees_first(nodes: &[Node]) -> Vec<Component> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_of_std;
+    use schism_llvm::Context;
+
+    use super::*;
+
+    /// How many calls of `@large` are forced inline. It may panic, has that many instructions, and calls
+    /// a function without a body.
+    fn forced(instructions: usize, in_process: bool) -> usize {
+        let mut text = format!(
+            "declare i64 @of_the_program(i64)
+             declare void @panics() noreturn
+             define void @{LOOP}(i64 %x) {{
+               call void @{KERNEL}(i64 %x)
+               ret void
+             }}
+             define internal void @{KERNEL}(i64 %x) {{
+               %a = call i64 @large(i64 %x)
+               %b = call i64 @large(i64 %a)
+               ret void
+             }}
+             define internal i64 @large(i64 %x) {{
+               %v0 = call i64 @of_the_program(i64 %x)
+               %wrong = icmp eq i64 %v0, 7
+               br i1 %wrong, label %panic, label %fine
+             panic:
+               call void @panics()
+               unreachable
+             fine:\n"
+        );
+        for number in 0..instructions {
+            text += &format!("%v{} = mul i64 %v{number}, {number}\n", number + 1);
+        }
+        text += &format!("ret i64 %v{instructions}\n}}\n");
+        let context = Context::new();
+        let module = Module::from_text(&context, &text).expect("LLVM's assembly");
+        choose(&module, [], SMALL_OF_LIBRARY, in_process);
+        let large = module.function("large").expect("it is there");
+        large.users().into_iter().filter(|call| call.has_call_attribute("alwaysinline")).count()
+    }
+
+    #[test]
+    fn large_functions_that_call_the_programs_own_stay_functions() {
+        assert_eq!(forced(OF_HOST + 1, true), 0);
+        assert_eq!(forced(OF_HOST / 2, true), 2);
+        assert_eq!(forced(OF_HOST + 1, false), 2);
+    }
 
     #[test]
     fn the_standard_librarys_own_functions_are_known_by_their_names() {

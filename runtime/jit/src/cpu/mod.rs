@@ -215,7 +215,7 @@ impl Target for Cpu {
             "choose-inlining" => {
                 let has_lanes = self.lanes()?.is_some();
                 let small = if has_lanes { SMALL_OF_LIBRARY_IN_LANES } else { SMALL_OF_LIBRARY };
-                inline::choose(module, builtins(), small);
+                inline::choose(module, builtins(), small, request.in_process);
             }
             "resolve-builtins" => work_loop::resolve(context, module)?,
             "unfuse-multiply-add" => {

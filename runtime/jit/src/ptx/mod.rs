@@ -281,7 +281,7 @@ impl Target for Ptx {
                 // everywhere; but a kernel without calls has all its registers for itself.
                 let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins());
                 let special = ids.chain([PANIC, PANIC_FORMAT]);
-                inline::choose(module, special, inline::SMALL_OF_LIBRARY);
+                inline::choose(module, special, inline::SMALL_OF_LIBRARY, false);
             }
             "define-pause" => pause::add(context, module, Pause::Nvidia)?,
             "order-atomics" => atomics::order_updates(module),

@@ -439,7 +439,7 @@ fn compile(
     let mut error = Text::EMPTY;
     // SAFETY: everything that the request points to lives until the end of this function; the rest
     // can be written.
-    let status = background_jobs::let_fork(|| unsafe {
+    let status = background_jobs::let_fork(variant, || unsafe {
         (stage2.api.compile_gpu)(&raw const request, made.as_mut_ptr(), &raw mut error)
     });
     if status != OK {

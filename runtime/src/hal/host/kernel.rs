@@ -89,11 +89,17 @@ impl CpuObject {
             );
             trace_failures(kernel, "cpu", &made.failures);
             if made.flags & CPU_PLAIN_LOOPS != 0 {
-                warn_once::warn(format_args!(
+                let message = format_args!(
                     "kernel `{}` was compiled without LLVM's loop vectoriser, which did not come to an end; it may run slower. A long \
                      chain of operations on what is the same for all work-items is the cause; compute it once, on the host",
                     kernel.display_name
-                ));
+                );
+                // Who wrote an ordinary iterator did not ask for a kernel.
+                if variant.in_process {
+                    tracing::info!("{message}");
+                } else {
+                    warn_once::warn(message);
+                }
             }
             let meta = [&made.flags.to_le_bytes()[..], &made.stack.to_le_bytes()].concat();
             Ok(Value { meta, bytes: made.object })
@@ -130,7 +136,7 @@ impl CpuObject {
         let mut error = Text::EMPTY;
         // SAFETY: everything that the request points to lives until the end of this function; the
         // rest can be written.
-        let status = background_jobs::let_fork(|| unsafe {
+        let status = background_jobs::let_fork(variant, || unsafe {
             (stage2.api.compile_cpu)(&raw const request, made.as_mut_ptr(), &raw mut error)
         });
         if status == OK {
