@@ -18,7 +18,7 @@ use schism_passes::pipeline::{self, OptionsError};
 use schism_passes::spec::image::KernelImage;
 use schism_passes::spec::options::{SplitMode, Warnings};
 use schism_passes::spec::report::{Lints, ViolationKind};
-use schism_passes::stage1::{self, ProcessImage};
+use schism_passes::stage1::{self, Begun, ProcessImage};
 use schism_passes::{
     DeviceImage, DeviceSpec, Formatter, PanicFunction, Stage1Error, StdBodies, TypeDescription,
 };
@@ -309,15 +309,16 @@ pub(crate) fn make<'tcx>(
         .then(|| on_own_thread(|| shape_in_process(&crate_name, &bitcode, &process_spec)).ok())
         .flatten();
     let half = Half { crate_name: &crate_name, bitcode: &bitcode, all: &all, found: &found };
+    let mut begun = None;
     let outcome = loop {
         let process = process.as_ref().map(|image| (image, in_process.as_slice()));
-        let outcome = pass(&half, &spec, &kernels, &pipelines, process, &aot);
-        let Err(cause) = &outcome else { break outcome };
+        let outcome = pass(&half, &spec, &kernels, &pipelines, process, &aot, &mut begun);
+        let Err(cause) = outcome else { break outcome };
         // In descending order, so that what is left keeps its indices.
-        let blamed = pipelines.blame(cause, &kernels);
+        let blamed = pipelines.blame(&cause, &kernels);
         let allocating = pipelines.allocating();
         if blamed.is_empty() && allocating.len() == spec.host_heap.len() {
-            break outcome;
+            break Err(explained(&half, &spec, cause));
         }
         spec.host_heap = allocating;
         for &index in blamed.iter().rev() {
@@ -424,7 +425,8 @@ fn on_own_thread<R: Send>(
     })
 }
 
-/// Runs the passes for devices, and packs the result with that for the process.
+/// Runs the passes for devices, and packs the result with that for the process. `begun` is what an
+/// earlier call has left for those with fewer kernels.
 fn pass(
     half: &Half<'_>,
     spec: &DeviceSpec,
@@ -432,20 +434,14 @@ fn pass(
     pipelines: &Pipelines,
     process: Option<(&ProcessImage, &[KernelInfo])>,
     aot: &aot::Plan,
+    begun: &mut Option<Begun>,
 ) -> Result<(Vec<u8>, Lints, Vec<Missing>), Stage1Failure> {
     on_own_thread(|| {
         let mut cx = context(spec)?;
-        // All that there was are pipelines that no device can have; the host half names the
-        // container all the same.
-        let image = if spec.kernels.is_empty() && spec.exports.is_empty() {
-            let lints = Lints::default();
-            Ok(DeviceImage { parts: Vec::new(), kernels: Vec::new(), lints })
-        } else {
-            stage1::run(half.bitcode, &mut cx)
-        };
+        let image = shape(half, pipelines, &mut cx, begun);
         times::print(half.crate_name, cx.times.as_deref().unwrap_or_default());
-        let mut image = image.map_err(Stage1Failure::Passes)?;
-        let unfit = pipelines.unfit(&image, kernels);
+        let mut image = image?;
+        let unfit = pipelines.unfit(&image.kernels);
         if !unfit.is_empty() {
             return Err(Stage1Failure::Pipelines(unfit));
         }
@@ -455,6 +451,45 @@ fn pass(
         let bytes = container.to_record().map_err(Stage1Failure::Container)?;
         Ok((bytes, lints, missing))
     })
+}
+
+/// Runs the passes for devices.
+fn shape(
+    half: &Half<'_>,
+    pipelines: &Pipelines,
+    cx: &mut PassContext<'_>,
+    begun: &mut Option<Begun>,
+) -> Result<DeviceImage, Stage1Failure> {
+    // All that there was are pipelines that no device can have; the host half names the container
+    // all the same.
+    if cx.spec.kernels.is_empty() && cx.spec.exports.is_empty() {
+        let lints = Lints::default();
+        return Ok(DeviceImage { parts: Vec::new(), kernels: Vec::new(), lints });
+    }
+    if cx.spec.host_memory.is_empty() {
+        return stage1::run(half.bitcode, cx).map_err(Stage1Failure::Passes);
+    }
+    // Some of the kernels may have to go, and the rest then goes on from here.
+    let begun = match begun {
+        Some(begun) => begun,
+        none => {
+            let first = stage1::begin(half.bitcode, cx).map_err(Stage1Failure::Passes)?;
+            let first = none.insert(first);
+            let unfit = pipelines.unfit(&first.kernels);
+            if !unfit.is_empty() {
+                return Err(Stage1Failure::Pipelines(unfit));
+            }
+            first
+        }
+    };
+    stage1::go_on(begun, half.bitcode, cx).map_err(Stage1Failure::Passes)
+}
+
+/// An error with the places in the source of what it is about.
+fn explained(half: &Half<'_>, spec: &DeviceSpec, cause: Stage1Failure) -> Stage1Failure {
+    let Stage1Failure::Passes(error) = cause else { return cause };
+    on_own_thread(|| Ok(stage1::explain(half.bitcode, &context(spec)?, error)))
+        .map_or_else(|failure| failure, Stage1Failure::Passes)
 }
 
 /// The codegen unit of the device half, if `name` is its name. Overrides rustc's query; for a crate

@@ -94,6 +94,13 @@ pub static STAGE1: &[Step] = &[
     Step::Pass("strip-debug"),
 ];
 
+/// [`STAGE1`] in two parts. Nothing in the second removes or adds kernels, and it is what tells which of
+/// them no device can have.
+pub fn stage1_in_two() -> (&'static [Step], &'static [Step]) {
+    let first = STAGE1.iter().position(|step| step.name() == "link-std-bodies");
+    STAGE1.split_at(first.unwrap_or_default())
+}
+
 /// Stage 1 for kernels that run in the program's process: they unwind as the host half does, and what
 /// is not theirs is the host's. So nothing is lowered or refused.
 pub static STAGE1_IN_PROCESS: &[Step] = &[

@@ -10,7 +10,7 @@ use crate::analysis::call_sites;
 use crate::analysis::structural_hash::{self, ModuleText};
 use crate::frontend::{import_host_symbols, kernel_reachability, line_tables, split_images};
 use crate::pass::{PassContext, PassError};
-use crate::pipeline::{self, PipelineError};
+use crate::pipeline::{self, PipelineError, Step};
 use crate::spec::device::DeviceSpec;
 use crate::spec::image::{KernelImage, StructuralHash};
 use crate::spec::report::{Lints, Report};
@@ -61,16 +61,82 @@ impl Stage1Error {
     }
 }
 
-/// Shapes a device module: bitcode in, device image out.
+/// Shapes a device module: bitcode in, device image out. A refusal does not say where in the source
+/// each use comes from: [`explain`] does.
 ///
 /// # Errors
 /// See [`Stage1Error`].
 pub fn run(bitcode: &[u8], cx: &mut PassContext<'_>) -> Result<DeviceImage, Stage1Error> {
+    let context = Context::create();
+    let module = read(&context, bitcode, cx)?;
+    shape(&module, cx)?;
+    finish(&context, bitcode, module, cx)
+}
+
+/// A module in the middle of [`run`]: what comes next may be done several times, each time for fewer
+/// kernels.
+#[derive(Debug)]
+pub struct Begun {
+    bitcode: Vec<u8>,
+    /// What is known of each kernel, in the order of the specification.
+    pub kernels: Vec<KernelImage>,
+}
+
+/// Does the first part of what [`run`] does, which depends little on how many kernels there are.
+///
+/// # Errors
+/// See [`Stage1Error`].
+pub fn begin(bitcode: &[u8], cx: &mut PassContext<'_>) -> Result<Begun, Stage1Error> {
+    let context = Context::create();
+    let module = read(&context, bitcode, cx)?;
+    shape_by(&module, pipeline::stage1_in_two().0, cx)?;
+    let start = cx.start();
+    let bitcode = module.write_bitcode_to_memory().as_slice().to_vec();
+    cx.note("(keep the module)", start);
+    Ok(Begun { bitcode, kernels: cx.kernels.clone() })
+}
+
+/// Does the rest for the kernels of a specification. `bitcode` is what was begun with.
+///
+/// # Errors
+/// See [`Stage1Error`].
+pub fn go_on(
+    begun: &Begun,
+    bitcode: &[u8],
+    cx: &mut PassContext<'_>,
+) -> Result<DeviceImage, Stage1Error> {
     let start = cx.start();
     let context = Context::create();
+    let module = parse(&context, &begun.bitcode)?;
+    for kernel in &mut cx.kernels {
+        let known = begun.kernels.iter().find(|known| known.name == kernel.name);
+        kernel.clone_from(known.ok_or_else(|| {
+            failed("kernel-reachability", format!("`{}` was not there before", kernel.name))
+        })?);
+    }
+    cx.note("(read the module)", start);
+    if begun.kernels.len() != cx.kernels.len() {
+        kernel_reachability::run(&module, &cx.roots())
+            .map_err(|message| failed("kernel-reachability", message))?;
+    }
+    pipeline::run(&module, pipeline::stage1_in_two().1, cx)?;
+    finish(&context, bitcode, module, cx)
+}
+
+fn parse<'c>(context: &'c Context, bitcode: &[u8]) -> Result<Module<'c>, Stage1Error> {
     let buffer = MemoryBuffer::create_from_memory_range_copy(bitcode, "device");
-    let module = Module::parse_bitcode_from_buffer(&buffer, &context)
-        .map_err(|message| Stage1Error::Parse(message.to_string()))?;
+    Module::parse_bitcode_from_buffer(&buffer, context)
+        .map_err(|message| Stage1Error::Parse(message.to_string()))
+}
+
+/// The module as the passes take it.
+fn read<'c>(
+    context: &'c Context,
+    bitcode: &[u8],
+    cx: &mut PassContext<'_>,
+) -> Result<Module<'c>, Stage1Error> {
+    let start = cx.start();
+    let module = parse(context, bitcode)?;
     call_sites::untag(&module);
     if cx.spec.lines {
         line_tables::reduce(&module).map_err(|message| failed("line-tables", message))?;
@@ -79,19 +145,22 @@ pub fn run(bitcode: &[u8], cx: &mut PassContext<'_>) -> Result<DeviceImage, Stag
         module.strip_debug_info();
     }
     cx.note("(read the module)", start);
-    if let Err(error) = shape(&module, cx) {
-        return Err(match error {
-            PipelineError::NotForDevices(report) => explain(&buffer, cx, *report),
-            other => other,
-        }
-        .into());
-    }
+    Ok(module)
+}
+
+/// What comes after the passes.
+fn finish<'c>(
+    context: &'c Context,
+    bitcode: &[u8],
+    module: Module<'c>,
+    cx: &mut PassContext<'_>,
+) -> Result<DeviceImage, Stage1Error> {
     if !cx.lints.findings.is_empty() {
-        locate_lints(&buffer, cx);
+        locate_lints(bitcode, cx);
     }
     let start = cx.start();
     let module = if cx.spec.lines {
-        line_tables::run(&context, module).map_err(|message| failed("line-tables", message))?
+        line_tables::run(context, module).map_err(|message| failed("line-tables", message))?
     } else {
         module
     };
@@ -154,9 +223,7 @@ pub fn run_in_process(
     cx: &mut PassContext<'_>,
 ) -> Result<ProcessImage, Stage1Error> {
     let context = Context::create();
-    let buffer = MemoryBuffer::create_from_memory_range_copy(bitcode, "device");
-    let module = Module::parse_bitcode_from_buffer(&buffer, &context)
-        .map_err(|message| Stage1Error::Parse(message.to_string()))?;
+    let module = parse(&context, bitcode)?;
     call_sites::untag(&module);
     module.strip_debug_info();
     pipeline::run(&module, pipeline::STAGE1_IN_PROCESS, cx)?;
@@ -227,26 +294,30 @@ fn part(
 }
 
 /// Runs the passes once more over a module that they have refused, this time with every instruction
-/// numbered, so that the report says where in the source each use comes from.
-fn explain(buffer: &MemoryBuffer<'_>, cx: &PassContext<'_>, first: Report) -> PipelineError {
+/// numbered, so that the report says where in the source each use comes from. Other errors stay what
+/// they are.
+pub fn explain(bitcode: &[u8], cx: &PassContext<'_>, error: Stage1Error) -> Stage1Error {
+    if error.report().is_none() {
+        return error;
+    }
     let context = Context::create();
-    if let Ok(module) = Module::parse_bitcode_from_buffer(buffer, &context) {
+    if let Ok(module) = parse(&context, bitcode) {
         let mut cx = PassContext::new(cx.spec);
         cx.sites = call_sites::number(&module);
         if let Err(error @ PipelineError::NotForDevices(_)) = shape(&module, &mut cx) {
-            return error;
+            return error.into();
         }
     }
     // The numbers change nothing that the passes look at; the first answer stands in any case.
-    PipelineError::NotForDevices(Box::new(first))
+    error
 }
 
 /// Runs the passes once more over a module with costs, this time with every instruction numbered,
 /// so that the findings say where in the source they come from.
-fn locate_lints(buffer: &MemoryBuffer<'_>, cx: &mut PassContext<'_>) {
+fn locate_lints(bitcode: &[u8], cx: &mut PassContext<'_>) {
     let start = cx.start();
     let context = Context::create();
-    if let Ok(module) = Module::parse_bitcode_from_buffer(buffer, &context) {
+    if let Ok(module) = parse(&context, bitcode) {
         let mut numbered = PassContext::new(cx.spec);
         numbered.sites = call_sites::number(&module);
         if shape(&module, &mut numbered).is_ok() && !numbered.lints.findings.is_empty() {
@@ -261,9 +332,17 @@ fn locate_lints(buffer: &MemoryBuffer<'_>, cx: &mut PassContext<'_>) {
 /// # Errors
 /// See [`PipelineError`].
 pub fn shape(module: &Module<'_>, cx: &mut PassContext<'_>) -> Result<(), PipelineError> {
+    shape_by(module, pipeline::STAGE1, cx)
+}
+
+fn shape_by(
+    module: &Module<'_>,
+    steps: &[Step],
+    cx: &mut PassContext<'_>,
+) -> Result<(), PipelineError> {
     if cx.spec.shares_module {
         leave_to_others(module, cx.spec)
             .map_err(|message| failed("kernel-reachability", message))?;
     }
-    pipeline::run(module, pipeline::STAGE1, cx)
+    pipeline::run(module, steps, cx)
 }

@@ -1,8 +1,10 @@
 //! A program that ends while a kernel is being compiled, in the way that its argument names. The kernel
-//! takes long to compile.
+//! takes long to compile. `ending WAY [MILLISECONDS [launching]]`: so long after the compilation has begun,
+//! or while the kernel runs.
 
 use std::io::Write;
 use std::process;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -85,6 +87,9 @@ fn child() -> i32 {
     status >> 8
 }
 
+/// How often the pipeline has run.
+static RUNS: AtomicUsize = AtomicUsize::new(0);
+
 fn main() {
     let way = std::env::args().nth(1).expect("a way to end");
     let begin = Instant::now();
@@ -92,9 +97,11 @@ fn main() {
     std::thread::spawn(|| {
         loop {
             std::hint::black_box(pipeline());
+            RUNS.fetch_add(1, Relaxed);
         }
     });
-    while !is_compiling() {
+    let launching = std::env::args().nth(3).is_some_and(|word| word == "launching");
+    while if launching { RUNS.load(Relaxed) == 0 } else { !is_compiling() } {
         assert!(begin.elapsed() < Duration::from_secs(60), "nothing is compiled");
         std::thread::sleep(Duration::from_millis(1));
     }

@@ -7,7 +7,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rustc_middle::ty::TyCtxt;
 use rustc_session::Session;
-use schism_passes::DeviceImage;
 use schism_passes::spec::image::{Capability, KernelImage};
 use schism_passes::spec::report::{Report, Use, ViolationKind};
 
@@ -171,14 +170,10 @@ impl Pipelines {
         blamed
     }
 
-    /// The kernels of pipelines in an image, by their indices, that no device may have: of some nobody
+    /// The kernels of pipelines among those of a module, by their indices, that no device may have: of some nobody
     /// knows how much stack they need (rayon's threads may have been given more), and others change
     /// the program's memory while they unwind, as devices do not.
-    pub(crate) fn unfit(
-        &self,
-        image: &DeviceImage,
-        kernels: &[KernelInfo],
-    ) -> Vec<(usize, &'static str)> {
+    pub(crate) fn unfit(&self, kernels: &[KernelImage]) -> Vec<(usize, &'static str)> {
         let why = |kernel: &KernelImage| {
             let needs = |capability| kernel.capabilities.contains(&capability);
             if needs(Capability::Recursion) || needs(Capability::IndirectCalls) {
@@ -186,9 +181,9 @@ impl Pipelines {
             }
             needs(Capability::Unwinding).then_some(UNWINDING)
         };
-        let all = image.kernels.iter().zip(kernels).enumerate();
-        let pipelines = all.filter(|(_, (_, kernel))| self.pipelines.contains_key(&kernel.name));
-        pipelines.filter_map(|(index, (shaped, _))| Some((index, why(shaped)?))).collect()
+        let all = kernels.iter().enumerate();
+        let pipelines = all.filter(|(_, kernel)| self.pipelines.contains_key(&kernel.name));
+        pipelines.filter_map(|(index, kernel)| Some((index, why(kernel)?))).collect()
     }
 
     /// Prints a note for each pipeline at its place, if the build asks for it.

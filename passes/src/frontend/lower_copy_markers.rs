@@ -27,7 +27,7 @@ use inkwell::module::Module;
 use schism_llvm::{IntoValue, Opcode, Value};
 
 use crate::check::{address_identity, capabilities, host_memory};
-use crate::frontend::simplify;
+use crate::frontend::{kernel_reachability, simplify};
 use crate::spec::builtins::COPY_OF;
 use crate::spec::image::KernelImage;
 
@@ -49,9 +49,7 @@ pub fn run(module: &Module<'_>, kernels: &[KernelImage]) -> Result<(), String> {
         variable.set_name(NAME);
         marker.replace_with(variable);
     }
-    simplify::run(&inlined)?;
-    // What is loaded from one variable may be the address of another.
-    simplify::run(&inlined)?;
+    simplify::promote(&inlined)?;
     let may_use_copies = |kernel: &KernelImage| {
         let functions = capabilities::reached_from(&entries(&inlined, kernel));
         let is_copy = |instruction: &Value<'_>| {
@@ -87,7 +85,8 @@ fn inline_marked<'k>(
 ) -> Result<HashSet<&'k String>, String> {
     let marked: HashSet<Value<'_>> =
         markers(module).into_iter().map(|marker| marker.parent_function()).collect();
-    let mut found = HashSet::new();
+    let mut found: HashSet<&String> = HashSet::new();
+    let mut roots: HashSet<&str> = HashSet::new();
     for kernel in kernels {
         let entries = entries(module, kernel);
         let functions = capabilities::reached_from(&entries);
@@ -97,6 +96,12 @@ fn inline_marked<'k>(
             continue;
         }
         found.insert(&kernel.name);
+        roots.extend(
+            [Some(&kernel.name), kernel.offset_variant.as_ref()]
+                .into_iter()
+                .flatten()
+                .map(String::as_str),
+        );
         let is_inlined = |function: &&Value<'_>| {
             !entries.contains(function)
                 && !function.is_declaration()
@@ -108,6 +113,7 @@ fn inline_marked<'k>(
             function.add_function_attribute("alwaysinline", 0);
         }
     }
+    kernel_reachability::run(module, &roots)?;
     simplify::run(module)?;
     let all = markers(module);
     for kernel in kernels {

@@ -37,6 +37,10 @@ const PROMOTE: &str = "always-inline,globalopt,function(sroa,early-cse,simplifyc
 /// The same, with inlining from the bottom up.
 const INLINE: &str = "cgscc(inline,function(sroa,early-cse,simplifycfg))";
 
+/// Locals to registers alone, where what is loaded from one may be the address of another.
+const REGISTERS: &str = "\
+    function(sroa,early-cse,instsimplify,sroa,early-cse,instsimplify,sroa,early-cse,simplifycfg,dse,adce)";
+
 /// Removes what that has made dead.
 const REMOVE: &str = "\
     function(instsimplify,sroa,early-cse,simplifycfg,dse,adce,simplifycfg),\
@@ -55,6 +59,11 @@ pub(crate) fn inline(module: &Module<'_>) -> Result<(), String> {
     clean(module, INLINE)
 }
 
+/// Promotes locals to registers in functions as they are.
+pub(crate) fn promote(module: &Module<'_>) -> Result<(), String> {
+    module.handle().run_passes(REGISTERS)
+}
+
 fn clean(module: &Module<'_>, first: &str) -> Result<(), String> {
     module.handle().run_passes(first)?;
     module.handle().run_passes(REMOVE)
@@ -62,13 +71,13 @@ fn clean(module: &Module<'_>, first: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{INLINE, PROMOTE, REMOVE};
+    use super::{INLINE, PROMOTE, REGISTERS, REMOVE};
 
     /// Without this option `instcombine` ends the process where one round leaves something to do, a
     /// check meant for LLVM's own tests.
     #[test]
     fn no_pass_of_the_pipeline_may_end_the_process() {
-        for pipeline in [PROMOTE, INLINE, REMOVE] {
+        for pipeline in [PROMOTE, INLINE, REGISTERS, REMOVE] {
             for (at, _) in pipeline.match_indices("instcombine") {
                 assert!(pipeline[at..].starts_with("instcombine<no-verify-fixpoint>"), "at {at}");
             }
