@@ -4,7 +4,6 @@
 
 use std::ops::Range;
 use std::panic::{panic_any, resume_unwind};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rayon::iter::plumbing::{
@@ -97,16 +96,38 @@ fn reported<R>(
     result
 }
 
-/// Why a pipeline stays with rayon, whatever its kernel.
-#[inline(always)]
-fn stays() -> Option<Place> {
+/// What is decided of a pipeline before its types matter.
+enum Decision {
+    /// It stays with rayon, and why. Who measures is told of the end.
+    Rayon(Place, Option<choose::Run>),
+    /// It is to be a kernel.
+    Device(choose::Run, Queue),
+}
+
+/// Decides where a pipeline is to run. A program has one instance of it for all pipelines.
+fn decide(
+    descriptor: usize,
+    len: Option<usize>,
+    names: Names,
+    prepare: fn(Prepared) -> bool,
+) -> Decision {
     if choose::is_off() {
-        Some(Place::Never)
-    } else if rayon::current_num_threads() < 2 {
+        return Decision::Rayon(Place::Never, None);
+    }
+    if rayon::current_num_threads() < 2 {
         // Who asks for one thread gets one.
-        Some(Place::OneThread)
-    } else {
-        None
+        return Decision::Rayon(Place::OneThread, None);
+    }
+    match choose::way(descriptor, len, prepare) {
+        Way::Rayon => Decision::Rayon(Place::Chosen, None),
+        Way::Measured(run) => Decision::Rayon(Place::Chosen, Some(run)),
+        Way::Device(run) => match device::queue() {
+            Some(queue) => Decision::Device(run, queue),
+            None => {
+                refuse(run, names, descriptor, NO_QUEUE);
+                Decision::Rayon(Place::Refused, None)
+            }
+        },
     }
 }
 
@@ -117,58 +138,50 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    if let Some(place) = stays() {
-        return (with_rayon(len, producer, consumer), place);
-    }
-    match choose::way(descriptor, Some(len), prepare_indexed::<P, C>) {
-        Way::Rayon => (with_rayon(len, producer, consumer), Place::Chosen),
-        Way::Measured(run) => {
-            let result = with_rayon(len, producer, consumer);
-            run.end();
-            (result, Place::Chosen)
-        }
-        Way::Device(run) => {
-            let names: Names = (std::any::type_name::<P>, std::any::type_name::<(P, C)>);
-            let Some(queue) = device::queue() else {
-                refuse(run, names, descriptor, NO_QUEUE);
-                return (with_rayon(len, producer, consumer), Place::Refused);
+    let names: Names = (std::any::type_name::<P>, std::any::type_name::<(P, C)>);
+    let (place, measured) = 'rayon: {
+        let (run, queue) = match decide(descriptor, Some(len), names, prepare_indexed::<P, C>) {
+            Decision::Rayon(place, measured) => break 'rayon (place, measured),
+            Decision::Device(run, queue) => (run, queue),
+        };
+        if let Some(form) = grid_of::<P, C>() {
+            let launch = grid::Launch::new(&queue, form, len, &producer, &consumer);
+            let Some(mut launch) = launch else {
+                refuse(run, names, descriptor, UNKNOWN_RESULT);
+                break 'rayon (Place::Refused, None);
             };
-            if let Some(form) = grid_of::<P, C>() {
-                let launch = grid::Launch::new(&queue, form, len, &producer, &consumer);
-                let Some(mut launch) = launch else {
-                    refuse(run, names, descriptor, UNKNOWN_RESULT);
-                    return (with_rayon(len, producer, consumer), Place::Refused);
-                };
-                return match launch.run(&queue) {
-                    Ok(result) => {
-                        run.end_on_device(names.0, launch.pieces(), &queue);
-                        (result, Place::Kernel)
-                    }
-                    Err(grid::Failed::NotBegun(error)) => {
-                        not_begun(run, names, descriptor, &error);
-                        (with_rayon(len, producer, consumer), Place::Refused)
-                    }
-                    Err(grid::Failed::Within(error)) => fail(error, &queue),
-                };
+            match launch.run(&queue) {
+                Ok(result) => {
+                    run.end_on_device(names.0, launch.pieces(), &queue);
+                    return (result, Place::Kernel);
+                }
+                Err(grid::Failed::NotBegun(error)) => {
+                    not_begun(run, names, descriptor, &error);
+                    break 'rayon (Place::Refused, None);
+                }
+                Err(grid::Failed::Within(error)) => fail(error, &queue),
             }
-            let each = each::find::<P, C>();
-            let is_each = each.as_ref().is_some_and(|each| matches!(each.form, each::Form::Each));
-            // A result that is joined, such as a sum, is not to depend on how long something took.
-            let is_joined = size_of::<C::Result>() != 0 && !is_each;
-            let expected = if is_joined { Duration::ZERO } else { run.expected() };
-            let wanted = Launch::<Indexed<P, C>, C::Reducer>::count(len, &producer, expected);
-            let Some(wanted) = wanted else {
-                return (with_rayon(len, producer, consumer), Place::Pieces);
-            };
-            let unit = if is_each { pieces::unit(len, rayon::current_num_threads()) } else { 1 };
-            let launch = Launch::new(len, wanted, unit, producer, consumer);
-            let with_rayon = |Indexed { len, producer, consumer }: Indexed<P, C>| {
-                with_rayon(len, producer, consumer)
-            };
-            let kernel = each.map_or(pieces::launch as LaunchOf<_>, |each| each.launch);
-            on_device(launch, kernel, run, names, descriptor, &queue, &with_rayon)
         }
+        let each = each::find::<P, C>();
+        let is_each = each.as_ref().is_some_and(|each| matches!(each.form, each::Form::Each));
+        // A result that is joined, such as a sum, is not to depend on how long something took.
+        let is_joined = size_of::<C::Result>() != 0 && !is_each;
+        let expected = if is_joined { Duration::ZERO } else { run.expected() };
+        let wanted = Launch::<Indexed<P, C>, C::Reducer>::count(len, &producer, expected);
+        let Some(wanted) = wanted else { break 'rayon (Place::Pieces, None) };
+        let unit = if is_each { pieces::unit(len, rayon::current_num_threads()) } else { 1 };
+        let launch = Launch::new(len, wanted, unit, producer, consumer);
+        let with_rayon = |Indexed { len, producer, consumer }: Indexed<P, C>| {
+            with_rayon(len, producer, consumer)
+        };
+        let kernel = each.map_or(pieces::launch as LaunchOf<_>, |each| each.launch);
+        return on_device(launch, kernel, run, names, descriptor, &queue, with_rayon);
+    };
+    let result = with_rayon(len, producer, consumer);
+    if let Some(run) = measured {
+        run.end();
     }
+    (result, place)
 }
 
 /// The form of a pipeline whose work-items cut their own pieces out.
@@ -206,34 +219,29 @@ where
     P: UnindexedProducer,
     C: UnindexedConsumer<P::Item>,
 {
-    if let Some(place) = stays() {
-        return (unindexed_with_rayon(producer, consumer), place);
-    }
-    match choose::way(descriptor, None, prepare::<Pieces<Unindexed<P, C>>>) {
-        Way::Rayon => (unindexed_with_rayon(producer, consumer), Place::Chosen),
-        Way::Measured(run) => {
+    let names: Names = (std::any::type_name::<P>, std::any::type_name::<(P, C)>);
+    match decide(descriptor, None, names, prepare::<Pieces<Unindexed<P, C>>>) {
+        Decision::Rayon(place, measured) => {
             let result = unindexed_with_rayon(producer, consumer);
-            run.end();
-            (result, Place::Chosen)
+            if let Some(run) = measured {
+                run.end();
+            }
+            (result, place)
         }
-        Way::Device(run) => {
-            let names: Names = (std::any::type_name::<P>, std::any::type_name::<(P, C)>);
-            let Some(queue) = device::queue() else {
-                refuse(run, names, descriptor, NO_QUEUE);
-                return (unindexed_with_rayon(producer, consumer), Place::Refused);
-            };
+        Decision::Device(run, queue) => {
             let wanted = unindexed::count(device::is_wide());
             let launch = Launch::split_off(wanted, producer, consumer);
             if launch.pieces() < 2 {
                 // It cannot be split, and rayon does the same then.
-                let run = |pieces: Vec<Unindexed<P, C>>| pieces.into_iter().map(Piece::run);
-                return (launch.join_with(|pieces| run(pieces).collect()), Place::Whole);
+                let one =
+                    |numbers: Range<usize>, run: &(dyn Fn(usize) + Sync)| numbers.for_each(run);
+                return (launch.run_by(one, Piece::run), Place::Whole);
             }
             let with_rayon = |Unindexed { producer, consumer }: Unindexed<P, C>| {
                 unindexed_with_rayon(producer, consumer)
             };
             let kernel = pieces::launch::<Unindexed<P, C>>;
-            on_device(launch, kernel, run, names, descriptor, &queue, &with_rayon)
+            on_device(launch, kernel, run, names, descriptor, &queue, with_rayon)
         }
     }
 }
@@ -249,22 +257,16 @@ where
         sort::with_rayon(slice, is_less, is_stable);
         place
     };
-    if let Some(place) = stays() {
-        return with_rayon(slice, place);
-    }
-    let run = match choose::way(descriptor, Some(slice.len()), prepare_sort::<T, F>) {
-        Way::Rayon => return with_rayon(slice, Place::Chosen),
-        Way::Measured(run) => {
-            let place = with_rayon(slice, Place::Chosen);
-            run.end();
+    let names: Names = (std::any::type_name::<T>, std::any::type_name::<(T, F)>);
+    let (run, queue) = match decide(descriptor, Some(slice.len()), names, prepare_sort::<T, F>) {
+        Decision::Rayon(place, measured) => {
+            let place = with_rayon(slice, place);
+            if let Some(run) = measured {
+                run.end();
+            }
             return place;
         }
-        Way::Device(run) => run,
-    };
-    let names: Names = (std::any::type_name::<T>, std::any::type_name::<(T, F)>);
-    let Some(queue) = device::queue() else {
-        refuse(run, names, descriptor, NO_QUEUE);
-        return with_rayon(slice, Place::Refused);
+        Decision::Device(run, queue) => (run, queue),
     };
     let sizes = if device::is_wide() { sort::FOR_WIDE } else { sort::FOR_THREADS };
     match sort::sort(&queue, slice, is_less, sizes) {
@@ -310,7 +312,7 @@ fn on_device<W, R>(
     names: Names,
     descriptor: usize,
     queue: &Queue,
-    with_rayon: &(impl Fn(W) -> W::Result + Sync),
+    with_rayon: impl Fn(W) -> W::Result + Sync,
 ) -> (W::Result, Place)
 where
     W: Piece<Result: Send> + Send,
@@ -327,7 +329,7 @@ where
     match failed {
         Failed::NotBegun(launch, error) => {
             not_begun(run, names, descriptor, &error);
-            (launch.join_with(|pieces| pieces_with_rayon(pieces, with_rayon)), Place::Refused)
+            (launch.run_by(each_with_rayon, with_rayon), Place::Refused)
         }
         Failed::Within(error) => fail(error, queue),
     }
@@ -460,27 +462,6 @@ where
 {
     // As above.
     bridge_unindexed(HostProducer(producer), consumer)
-}
-
-/// Runs pieces as rayon does, and gives their results in order.
-fn pieces_with_rayon<W>(pieces: Vec<W>, run: &(impl Fn(W) -> W::Result + Sync)) -> Vec<W::Result>
-where
-    W: Piece<Result: Send> + Send,
-{
-    let mut slots = Vec::with_capacity(pieces.len());
-    for piece in pieces {
-        slots.push(Mutex::new((Some(piece), None)));
-    }
-    each_with_rayon(0..slots.len(), &|number| {
-        let slot = &mut *slots[number].lock().unwrap_or_else(PoisonError::into_inner);
-        slot.1 = slot.0.take().map(run);
-    });
-    let mut results = Vec::with_capacity(slots.len());
-    for slot in slots {
-        let (_, result) = slot.into_inner().unwrap_or_else(PoisonError::into_inner);
-        results.extend(result);
-    }
-    results
 }
 
 /// Calls `run` with each of some numbers, as rayon divides such a range. A program has one instance of

@@ -1,6 +1,7 @@
 //! A pipeline cut into pieces, and the kernel that runs them.
 
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::time::Duration;
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer};
@@ -110,6 +111,9 @@ pub struct Pieces<W: Piece> {
     parts: usize,
 }
 
+// SAFETY: each piece goes to one thread, which has its result and its state for itself.
+unsafe impl<W: Piece<Result: Send> + Send> Sync for Pieces<W> {}
+
 impl<W: Piece> Kernel<1> for Pieces<W> {
     #[inline(always)]
     fn run(&self, item: Item<1>) {
@@ -122,8 +126,16 @@ impl<W: Piece> Pieces<W> {
     #[inline(always)]
     pub(crate) fn run_by(&self, item: Item<1>, run: impl FnOnce(W) -> W::Result) {
         let index = piece_of(item.x(), item.size(), self.parts);
-        // SAFETY: a launch has as many work-items as there are pieces, results and states, and each
-        // touches its own. The piece is there, and nobody takes it again: the state says so before
+        // SAFETY: a launch has as many work-items as there are pieces, and each runs its own.
+        unsafe { self.run_piece(index, run) };
+    }
+
+    /// # Safety
+    /// There is such a piece, and it has not run.
+    #[inline(always)]
+    unsafe fn run_piece(&self, index: usize, run: impl FnOnce(W) -> W::Result) {
+        // SAFETY: there are as many results and states as pieces, and what belongs to this one is used
+        // by nobody else. The piece is there, and nobody takes it again: the state says so before
         // anything of it runs.
         unsafe {
             self.states.add(index).write(TAKEN);
@@ -158,21 +170,26 @@ pub(crate) type LaunchOf<W> =
     unsafe fn(&Queue, Pieces<W>, usize, HostThreads) -> Result<(), LaunchError>;
 
 /// How the results of a pipeline are joined: in the order in which a stack machine does it.
-pub(crate) enum Join<R> {
+enum Join<R> {
     /// The next piece's result.
     Next,
     /// The last two.
     Reduce(R),
 }
 
-/// A pipeline that is to be a launch.
-pub(crate) struct Launch<W, R> {
-    pub(crate) pieces: Vec<W>,
-    pub(crate) joins: Vec<Join<R>>,
+/// A pipeline that is to be a launch. What is left of it is dropped with it.
+pub(crate) struct Launch<W: Piece, R> {
+    /// One is there while its state is [`UNTOUCHED`].
+    pieces: Vec<MaybeUninit<W>>,
+    /// One is there while its state is [`DONE`]. There is none before the pieces run.
+    results: Vec<MaybeUninit<W::Result>>,
+    /// One for each piece.
+    states: Vec<State>,
+    joins: Vec<Join<R>>,
 }
 
 /// Why there is no result.
-pub(crate) enum Failed<W, R> {
+pub(crate) enum Failed<W: Piece, R> {
     /// Nothing has run.
     NotBegun(Launch<W, R>, LaunchError),
     /// Some pieces have run, and all that was left of the pipeline is dropped.
@@ -215,8 +232,7 @@ where
         let least = producer.min_len().max(1);
         let unit = if producer.max_len() < len { 1 } else { unit };
         let wanted = wanted.min(len.div_ceil(unit));
-        let mut this =
-            Self { pieces: Vec::with_capacity(wanted), joins: Vec::with_capacity(2 * wanted) };
+        let mut this = Self::with_room_for(wanted);
         this.split(Indexed { len, producer, consumer }, wanted, least, unit);
         this
     }
@@ -225,9 +241,7 @@ where
         let Indexed { len, producer, consumer } = piece;
         let middle = len / 2 / unit * unit;
         if wanted < 2 || middle < least || consumer.full() {
-            self.pieces.push(Indexed { len, producer, consumer });
-            self.joins.push(Join::Next);
-            return;
+            return self.push(Indexed { len, producer, consumer });
         }
         let (left_producer, right_producer) = producer.split_at(middle);
         let (left_consumer, right_consumer, reducer) = consumer.split_at(middle);
@@ -237,7 +251,62 @@ where
         // Rounded up, so that no piece is longer than the producer's greatest length.
         self.split(left, wanted.div_ceil(2), least, unit);
         self.split(right, wanted.div_ceil(2), least, unit);
+        self.push_reducer(reducer);
+    }
+}
+
+impl<W: Piece, R> Launch<W, R> {
+    /// One without pieces.
+    pub(crate) fn with_room_for(pieces: usize) -> Self {
+        Self {
+            pieces: Vec::with_capacity(pieces),
+            results: Vec::new(),
+            states: Vec::with_capacity(pieces),
+            joins: Vec::with_capacity(2 * pieces),
+        }
+    }
+
+    /// Adds a piece.
+    pub(crate) fn push(&mut self, piece: W) {
+        self.joins.push(Join::Next);
+        self.pieces.push(MaybeUninit::new(piece));
+        self.states.push(UNTOUCHED);
+    }
+
+    /// Has the last two results joined.
+    pub(crate) fn push_reducer(&mut self, reducer: R) {
         self.joins.push(Join::Reduce(reducer));
+    }
+
+    /// The kernel that runs the pieces, whose work-items begin in so many parts of them. It is for one
+    /// launch, while `self` stays where it is.
+    fn kernel(&mut self, parts: usize) -> Pieces<W> {
+        let count = self.pieces.len();
+        self.results.reserve_exact(count);
+        // SAFETY: there is room for so many, and they need not be initialised.
+        unsafe { self.results.set_len(count) };
+        Pieces {
+            pieces: self.pieces.as_ptr(),
+            results: self.results.as_mut_ptr(),
+            states: self.states.as_mut_ptr(),
+            parts: parts.clamp(1, count.max(1)),
+        }
+    }
+}
+
+impl<W: Piece, R> Drop for Launch<W, R> {
+    fn drop(&mut self) {
+        for (index, state) in self.states.iter().enumerate() {
+            match *state {
+                // SAFETY: the piece is where it was.
+                UNTOUCHED => unsafe { self.pieces[index].assume_init_drop() },
+                // SAFETY: the result is there.
+                DONE => unsafe { self.results[index].assume_init_drop() },
+                // The work-item that panicked has dropped what it had, where it unwinds. On a device
+                // nothing of it is dropped.
+                _ => {}
+            }
+        }
     }
 }
 
@@ -253,105 +322,72 @@ where
 
     /// Runs the pieces as a kernel, by `launch`, and joins their results.
     pub(crate) fn run(
-        self,
+        mut self,
         queue: &Queue,
         launch: LaunchOf<W>,
     ) -> Result<W::Result, Box<Failed<W, R>>> {
-        let Self { pieces, joins } = self;
-        let count = pieces.len();
-        let mut states: Vec<State> = vec![UNTOUCHED; count];
-        let mut results: Vec<MaybeUninit<W::Result>> = Vec::with_capacity(count);
-        // SAFETY: there is room for so many, and they need not be initialised.
-        unsafe { results.set_len(count) };
-        let pieces = as_uninit(pieces);
         // A pool's size is how many threads its pipelines may have.
         let threads = device::host_threads(rayon::current_num_threads(), W::IS_ENDLESS);
-        let (pieces_at, results_at) = (pieces.as_ptr(), results.as_mut_ptr());
-        let states_at = states.as_mut_ptr();
+        let count = self.pieces.len();
         let outcome = with_host_memory(queue, &mut || {
-            let kernel = Pieces::<W> {
-                pieces: pieces_at,
-                results: results_at,
-                states: states_at,
-                parts: threads.most.clamp(1, count.max(1)),
-            };
             // SAFETY: the kernel, and what it points to, live until the launch is over. Work-items
             // touch their own piece, result and state; pieces may go to other threads, and results
             // may come from there: both are `Send`.
-            unsafe { launch(queue, kernel, count, threads) }
+            unsafe { launch(queue, self.kernel(threads.most), count, threads) }
         });
-        let error = match outcome {
-            Ok(()) => {
-                // SAFETY: each work-item has run to its end, so each result is there, and each
-                // piece was taken.
-                let results = unsafe { assume_init(results) };
-                // A reducer may panic, and what is left is dropped then.
-                return Ok(join(joins, results.into_iter()));
+        match outcome {
+            Ok(()) => Ok(self.joined()),
+            // The launch is over, and nobody but this thread looks at the states.
+            Err(error) if self.states.iter().all(|state| *state == UNTOUCHED) => {
+                Err(Box::new(Failed::NotBegun(self, error)))
             }
-            Err(error) => error,
-        };
-        // The launch is over, and nobody but this thread looks at the states.
-        if states.iter().all(|state| *state == UNTOUCHED) {
-            // SAFETY: each piece is where it was.
-            let pieces = unsafe { assume_init(pieces) };
-            return Err(Box::new(Failed::NotBegun(Self { pieces, joins }, error)));
+            Err(error) => Err(Box::new(Failed::Within(error))),
         }
-        for ((piece, result), state) in pieces.into_iter().zip(results).zip(&states) {
-            match *state {
-                // SAFETY: the piece is where it was.
-                UNTOUCHED => drop(unsafe { piece.assume_init() }),
-                // SAFETY: the result is there.
-                DONE => drop(unsafe { result.assume_init() }),
-                // The work-item that panicked has dropped what it had, where it unwinds. On a device
-                // nothing of it is dropped.
-                _ => {}
-            }
+    }
+
+    /// Has `each` call a function once for each number of a range, runs the piece of that number by
+    /// `run` there, and joins the results.
+    pub(crate) fn run_by(
+        mut self,
+        each: fn(Range<usize>, &(dyn Fn(usize) + Sync)),
+        run: impl Fn(W) -> W::Result + Sync,
+    ) -> W::Result {
+        let kernel = self.kernel(1);
+        // SAFETY: each piece runs once, and what the kernel points to stays where it is meanwhile.
+        each(0..self.pieces.len(), &|index| unsafe { kernel.run_piece(index, &run) });
+        self.joined()
+    }
+
+    /// Joins the results. A reducer may panic, and what is left is dropped then.
+    fn joined(mut self) -> W::Result {
+        let mut stack: Vec<W::Result> = Vec::new();
+        let mut next = 0;
+        for step in std::mem::take(&mut self.joins) {
+            let joined = match step {
+                Join::Next => {
+                    assert!(self.states[next] == DONE, "each piece has run to its end");
+                    self.states[next] = TAKEN;
+                    // SAFETY: the state was that of a result that is there, and is so no longer.
+                    let result = unsafe { self.results[next].assume_init_read() };
+                    next += 1;
+                    Some(result)
+                }
+                Join::Reduce(reducer) => stack.pop().and_then(|right| {
+                    let left = stack.pop()?;
+                    Some(reducer.reduce(left, right))
+                }),
+            };
+            stack.extend(joined);
         }
-        Err(Box::new(Failed::Within(error)))
+        stack.pop().expect("a piece for each step, and at least one")
     }
-
-    /// Has `run` make a result of each piece, and joins the results.
-    pub(crate) fn join_with(self, run: impl FnOnce(Vec<W>) -> Vec<W::Result>) -> W::Result {
-        join(self.joins, run(self.pieces).into_iter())
-    }
-}
-
-/// Values that may be taken out one by one.
-fn as_uninit<T>(values: Vec<T>) -> Vec<MaybeUninit<T>> {
-    let mut values = ManuallyDrop::new(values);
-    // SAFETY: the vector's own block, which it no longer frees, and its values under a type of the
-    // same layout.
-    unsafe { Vec::from_raw_parts(values.as_mut_ptr().cast(), values.len(), values.capacity()) }
-}
-
-/// The reverse.
-///
-/// # Safety
-/// All values are there.
-unsafe fn assume_init<T>(values: Vec<MaybeUninit<T>>) -> Vec<T> {
-    let mut values = ManuallyDrop::new(values);
-    // SAFETY: as above; the caller says that the values are there.
-    unsafe { Vec::from_raw_parts(values.as_mut_ptr().cast(), values.len(), values.capacity()) }
-}
-
-/// Joins results, in the order in which they are there.
-fn join<R: Reducer<T>, T>(joins: Vec<Join<R>>, mut results: impl Iterator<Item = T>) -> T {
-    let mut stack: Vec<T> = Vec::new();
-    for step in joins {
-        let joined = match step {
-            Join::Next => results.next(),
-            Join::Reduce(reducer) => stack.pop().and_then(|right| {
-                let left = stack.pop()?;
-                Some(reducer.reduce(left, right))
-            }),
-        };
-        stack.extend(joined);
-    }
-    stack.pop().expect("a piece for each step, and at least one")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
+
     use super::*;
 
     struct Text;
@@ -392,19 +428,78 @@ mod tests {
         assert_eq!(unit(usize::MAX, usize::MAX), 1);
     }
 
+    impl Piece for &'static str {
+        type Result = String;
+
+        const IS_ENDLESS: bool = false;
+
+        fn run(self) -> String {
+            self.to_owned()
+        }
+    }
+
     #[test]
     fn results_are_joined_in_order() {
-        let joins = vec![
-            Join::Next,
-            Join::Next,
-            Join::Reduce(Text),
-            Join::Next,
-            Join::Next,
-            Join::Reduce(Text),
-            Join::Reduce(Text),
-        ];
-        let results = ["a", "b", "c", "d"].map(str::to_owned);
-        assert_eq!(join(joins, results.into_iter()), "((a b) (c d))");
-        assert_eq!(join(vec![Join::<Text>::Next], std::iter::once("a".to_owned())), "a");
+        let in_order: fn(Range<usize>, &(dyn Fn(usize) + Sync)) =
+            |numbers, run| numbers.for_each(run);
+        let mut launch = Launch::with_room_for(4);
+        for pair in [["a", "b"], ["c", "d"]] {
+            pair.into_iter().for_each(|name| launch.push(name));
+            launch.push_reducer(Text);
+        }
+        launch.push_reducer(Text);
+        assert_eq!(launch.run_by(in_order, Piece::run), "((a b) (c d))");
+        let mut launch = Launch::<_, Text>::with_room_for(0);
+        launch.push("a");
+        assert_eq!(launch.run_by(in_order, Piece::run), "a");
+    }
+
+    #[test]
+    fn what_is_left_is_dropped_once() {
+        struct Counted(Arc<()>);
+
+        impl Piece for Counted {
+            type Result = Arc<()>;
+
+            const IS_ENDLESS: bool = false;
+
+            fn run(self) -> Arc<()> {
+                self.0
+            }
+        }
+
+        struct Panics;
+
+        impl Reducer<Arc<()>> for Panics {
+            fn reduce(self, _: Arc<()>, _: Arc<()>) -> Arc<()> {
+                panic!("it is to be caught")
+            }
+        }
+
+        let count = Arc::new(());
+        let launch = || {
+            let mut launch = Launch::with_room_for(4);
+            (0..4).for_each(|_| launch.push(Counted(Arc::clone(&count))));
+            launch.push_reducer(Panics);
+            launch
+        };
+        drop(launch());
+        assert_eq!(Arc::strong_count(&count), 1);
+        let in_part = |until: usize| {
+            let run = AssertUnwindSafe(|| {
+                launch().run_by(
+                    |numbers, run| numbers.for_each(run),
+                    |piece| {
+                        assert!(Arc::strong_count(&count) > until, "it is to be caught");
+                        piece.run()
+                    },
+                )
+            });
+            catch_unwind(run).expect_err("it panics");
+            assert_eq!(Arc::strong_count(&count), 1);
+        };
+        // In the third reducer's place, and in a piece.
+        in_part(0);
+        in_part(5);
     }
 }

@@ -6,7 +6,7 @@
 
 use rayon::iter::plumbing::{Folder, UnindexedConsumer, UnindexedProducer};
 
-use crate::pieces::{Join, Launch, PIECES_PER_THREAD, Piece};
+use crate::pieces::{Launch, PIECES_PER_THREAD, Piece};
 
 /// Pieces on devices with many work-items. The host has to make each of them.
 const PIECES_OF_WIDE: usize = 1 << 12;
@@ -50,30 +50,26 @@ where
 {
     /// Splits a pipeline into pieces, at most twice as many as are wanted.
     pub(crate) fn split_off(wanted: usize, producer: P, consumer: C) -> Self {
-        let mut this = Self { pieces: Vec::new(), joins: Vec::new() };
+        let mut this = Self::with_room_for(0);
         this.split_in_two(Unindexed { producer, consumer }, wanted);
         this
     }
 
     fn split_in_two(&mut self, piece: Unindexed<P, C>, wanted: usize) {
         let Unindexed { producer, consumer } = piece;
-        let mut last = |producer, consumer| {
-            self.pieces.push(Unindexed { producer, consumer });
-            self.joins.push(Join::Next);
-        };
         if wanted < 2 || consumer.full() {
-            return last(producer, consumer);
+            return self.push(Unindexed { producer, consumer });
         }
         let (left, right) = match producer.split() {
             (left, Some(right)) => (left, right),
-            (whole, None) => return last(whole, consumer),
+            (producer, None) => return self.push(Unindexed { producer, consumer }),
         };
         let (reducer, left_consumer) = (consumer.to_reducer(), consumer.split_off_left());
         let left = Unindexed { producer: left, consumer: left_consumer };
         let right = Unindexed { producer: right, consumer };
         self.split_in_two(left, wanted.div_ceil(2));
         self.split_in_two(right, wanted.div_ceil(2));
-        self.joins.push(Join::Reduce(reducer));
+        self.push_reducer(reducer);
     }
 }
 
@@ -162,7 +158,7 @@ mod tests {
             let tree = Tree { depth, name: String::new() };
             let launch = Launch::split_off(wanted, tree, Names(String::new()));
             let pieces = launch.pieces();
-            let joined = launch.join_with(|pieces| pieces.into_iter().map(Piece::run).collect());
+            let joined = launch.run_by(|numbers, run| numbers.for_each(run), Piece::run);
             (pieces, joined)
         };
         assert_eq!(split(4, 0), (1, String::new()));
