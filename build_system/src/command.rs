@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Output, Stdio};
 
 use crate::error::{Error, FileContext, Result};
 
@@ -16,11 +16,16 @@ pub fn status(mut command: Command, purpose: &str, hint: &str) -> Result<ExitSta
     command.status().map_err(|source| not_started(&command, purpose, hint, source))
 }
 
+/// Starts a program and gives all that it prints and its exit status, whatever that is.
+pub fn output(command: &mut Command, purpose: &str, hint: &str) -> Result<Output> {
+    trace(command, purpose);
+    command.stdin(Stdio::null());
+    command.output().map_err(|source| not_started(command, purpose, hint, source))
+}
+
 /// Starts a program and gives what it prints on stdout; its failure is an error that shows stderr.
 pub fn capture(mut command: Command, purpose: &str, hint: &str) -> Result<String> {
-    trace(&command, purpose);
-    command.stdin(Stdio::null());
-    let output = command.output().map_err(|source| not_started(&command, purpose, hint, source))?;
+    let output = output(&mut command, purpose, hint)?;
     if !output.status.success() {
         return Err(Error::Failed {
             what: describe(&command),
