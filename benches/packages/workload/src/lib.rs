@@ -72,22 +72,21 @@ impl Checksum {
 
 /// A photograph of a kind: smooth areas, edges, and some noise.
 pub fn picture(width: usize, height: usize, noise: u64, random: &mut Random) -> Vec<[u8; 3]> {
-    let waves: Vec<[f64; 4]> =
-        (0..6).map(|_| [(); 4].map(|()| random.unit())).collect();
+    let waves: Vec<[f32; 4]> = (0..6).map(|_| [(); 4].map(|()| random.unit() as f32)).collect();
     let mut pixels = Vec::with_capacity(width * height);
     for y in 0..height {
         for x in 0..width {
-            let (u, v) = (x as f64 / width as f64, y as f64 / height as f64);
+            let (u, v) = (x as f32 / width as f32, y as f32 / height as f32);
             let mut light = [90.0, 110.0, 128.0];
             for (index, [a, b, c, d]) in waves.iter().enumerate() {
-                let wave = ((u * a + v * b) * 40.0 + c * 6.0).sin() * 30.0 * d;
-                light[index % 3] += wave;
-                if (u - a).powi(2) + (v - b).powi(2) < 0.02 * c {
+                let phase = (u * a + v * b) * 6.0 + c;
+                light[index % 3] += ((phase - phase.floor() - 0.5).abs() - 0.25) * 120.0 * d;
+                if (u - a) * (u - a) + (v - b) * (v - b) < 0.02 * c {
                     light[(index + 1) % 3] += 50.0;
                 }
             }
             pixels.push(light.map(|light| {
-                let noise = random.below(noise + 1) as f64;
+                let noise = random.below(noise + 1) as f32;
                 (light + noise).clamp(0.0, 255.0) as u8
             }));
         }
