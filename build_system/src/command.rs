@@ -24,7 +24,12 @@ pub fn output(command: &mut Command, purpose: &str, hint: &str) -> Result<Output
 }
 
 /// Starts a program and gives what it prints on stdout; its failure is an error that shows stderr.
-pub fn capture(mut command: Command, purpose: &str, hint: &str) -> Result<String> {
+pub fn capture(command: Command, purpose: &str, hint: &str) -> Result<String> {
+    capture_both(command, purpose, hint).map(|(printed, _)| printed)
+}
+
+/// The same, with what it prints on stderr after that.
+pub fn capture_both(mut command: Command, purpose: &str, hint: &str) -> Result<(String, String)> {
     let output = output(&mut command, purpose, hint)?;
     if !output.status.success() {
         return Err(Error::Failed {
@@ -33,7 +38,8 @@ pub fn capture(mut command: Command, purpose: &str, hint: &str) -> Result<String
             detail: tail(&String::from_utf8_lossy(&output.stderr), ""),
         });
     }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    let [printed, said] = [&output.stdout, &output.stderr];
+    Ok([printed, said].map(|text| String::from_utf8_lossy(text).into_owned()).into())
 }
 
 /// A program that runs with its output going to a file.

@@ -8,7 +8,7 @@ use petal_neighbors::distance::Euclidean;
 use std::collections::HashMap;
 use workload::{Checksum, Random};
 
-const POINTS: usize = 16_000;
+const POINTS: usize = 24_000;
 const DIMENSIONS: usize = 6;
 const GROUPS: usize = 12;
 

@@ -10,7 +10,7 @@ use ark_ff::{BigInteger, PrimeField};
 use workload::{Checksum, Random};
 
 const POINTS: usize = 1 << 15;
-const COMMITMENTS: usize = 3;
+const COMMITMENTS: usize = 10;
 
 fn scalars(random: &mut Random) -> Vec<Fr> {
     let scalar = |_| {

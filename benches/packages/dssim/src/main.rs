@@ -8,7 +8,7 @@ use workload::{Checksum, Random};
 
 const WIDTH: usize = 1600;
 const HEIGHT: usize = 1200;
-const COPIES: u64 = 3;
+const COPIES: u64 = 12;
 
 fn main() {
     let mut random = Random::new(1);
@@ -22,7 +22,7 @@ fn main() {
     for copy in 0..COPIES {
         let noisy: Vec<[u8; 3]> = original
             .iter()
-            .map(|pixel| pixel.map(|value| value.saturating_add(random.below(8 << copy) as u8)))
+            .map(|pixel| pixel.map(|value| value.saturating_add(random.below(8 + 4 * copy) as u8)))
             .collect();
         let Some(noisy) = dssim.create_image_rgb(&bitmap(&noisy), WIDTH, HEIGHT) else { return };
         let (difference, _) = dssim.compare(&reference, noisy);

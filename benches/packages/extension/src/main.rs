@@ -14,7 +14,7 @@ use workload::{Checksum, Random};
 const ROWS: usize = 1 << 18;
 const COLUMNS: usize = 48;
 const FEW: usize = 4;
-const TURNS: usize = 3;
+const TURNS: usize = 7;
 
 fn trace(columns: usize, random: &mut Random) -> RowMajorMatrix<BabyBear> {
     let values = (0..ROWS * columns).map(|_| BabyBear::from_int(random.bits() as u32)).collect();

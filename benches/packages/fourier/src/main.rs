@@ -8,7 +8,7 @@ use ndrustfft::{Complex, FftHandler, ndfft_par, ndifft_par};
 use workload::{Checksum, Random};
 
 const SIZE: usize = 1024;
-const STEPS: usize = 24;
+const STEPS: usize = 72;
 
 fn main() {
     let mut random = Random::new(11);

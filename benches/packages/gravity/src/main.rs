@@ -9,7 +9,7 @@ use workload::{Checksum, Random};
 
 const GALAXY: usize = 20_000;
 const CLUSTER: usize = 6_000;
-const STEPS: usize = 8;
+const STEPS: usize = 20;
 const STEP: f32 = 0.01;
 const SOFTENING: f32 = 0.01;
 

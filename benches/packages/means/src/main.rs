@@ -10,7 +10,7 @@ use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::SeedableRng;
 use workload::{Checksum, Random};
 
-const POINTS: usize = 200_000;
+const POINTS: usize = 500_000;
 const FEATURES: usize = 8;
 const CLUSTERS: usize = 24;
 

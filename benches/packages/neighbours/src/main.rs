@@ -8,7 +8,7 @@
 use instant_distance::{Builder, Search};
 use workload::Random;
 
-const POINTS: usize = 3_000;
+const POINTS: usize = 6_000;
 const DIMENSIONS: usize = 32;
 const LOOKUPS: usize = 200;
 

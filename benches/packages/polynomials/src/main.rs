@@ -9,7 +9,7 @@ use ark_poly::{DenseUVPolynomial, EvaluationDomain, Polynomial, Radix2Evaluation
 use workload::{Checksum, Random};
 
 const DEGREE: usize = 1 << 18;
-const PRODUCTS: usize = 3;
+const PRODUCTS: usize = 7;
 
 fn polynomial(random: &mut Random) -> DensePolynomial<Fr> {
     let coefficient = |_| {

@@ -7,7 +7,7 @@ use splashsurf_lib::{Parameters, reconstruct_surface};
 use workload::Random;
 
 const RADIUS: f32 = 0.025;
-const SIDE: usize = 120;
+const SIDE: usize = 190;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut random = Random::new(14);

@@ -7,7 +7,7 @@ use workload::{Checksum, Random};
 
 const WIDTH: usize = 1280;
 const HEIGHT: usize = 720;
-const COPIES: u64 = 2;
+const COPIES: u64 = 6;
 
 fn rgb(pixels: &[[u8; 3]]) -> Result<Rgb, Box<dyn std::error::Error>> {
     let data = pixels.iter().map(|pixel| pixel.map(|value| f32::from(value) / 255.0)).collect();

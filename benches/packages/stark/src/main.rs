@@ -8,7 +8,7 @@ use winter_math::{StarkField, batch_inversion, fft};
 use workload::{Checksum, Random};
 
 const ROWS: usize = 1 << 17;
-const COLUMNS: usize = 16;
+const COLUMNS: usize = 40;
 const BLOWUP: usize = 8;
 
 fn main() {

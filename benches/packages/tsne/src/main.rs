@@ -8,7 +8,7 @@
 use bhtsne::tSNE;
 use workload::{Checksum, Random};
 
-const POINTS: usize = 4_000;
+const POINTS: usize = 8_000;
 const DIMENSIONS: usize = 32;
 const CLUSTERS: usize = 10;
 const EPOCHS: usize = 1_000;

@@ -30,6 +30,8 @@ pub(super) struct Table {
     order: Vec<String>,
     plain: BTreeMap<String, Vec<f64>>,
     measured: BTreeMap<(String, String), Measured>,
+    /// Pipelines that ran as kernels, and all, by program and setting.
+    kernels: BTreeMap<(String, String), [usize; 2]>,
     /// Programs that do not build, or whose builds print different results.
     failures: Vec<String>,
     /// What was printed on standard error.
@@ -43,6 +45,7 @@ impl Table {
             order: Vec::new(),
             plain: BTreeMap::new(),
             measured: BTreeMap::new(),
+            kernels: BTreeMap::new(),
             failures: Vec::new(),
             notes: Vec::new(),
         }
@@ -67,10 +70,28 @@ impl Table {
                 let plain = plain.map_or("", |plain| plain);
                 self.fail(name, &format!("{build} printed `{}`, plain `{plain}`", run.result));
             }
-            if !run.said.is_empty() {
-                add_once(&mut self.notes, format!("{name} ({build}) said: {}", run.said));
-            }
+            self.note(name, build, &run.said);
         }
+    }
+
+    /// Notes what a program or its build has printed on standard error, if it has.
+    pub(super) fn note(&mut self, name: &str, build: &str, said: &str) {
+        if !said.is_empty() {
+            add_once(&mut self.notes, format!("{name} ({build}) said: {said}"));
+        }
+    }
+
+    /// Counts the pipelines that ran as kernels, in the summary of `SCHISM_STDPAR_REPORT`.
+    pub(super) fn count(&mut self, name: &str, setting: &str, report: &str) {
+        let number = |what: &str| {
+            // Lines of single pipelines are indented.
+            let lines = report.lines().filter_map(|line| line.strip_prefix("schism: "));
+            let words = lines.filter_map(|line| line.split_once(' '));
+            let numbers = words.filter(|(_, rest)| rest.starts_with(what));
+            numbers.filter_map(|(number, _)| number.parse::<usize>().ok()).sum()
+        };
+        let counts = [number("as a kernel"), number("parallel iterator")];
+        self.kernels.insert((name.to_owned(), setting.to_owned()), counts);
     }
 
     /// Adds a pair.
@@ -92,7 +113,11 @@ impl Table {
     pub(super) fn render(&mut self) -> String {
         let mut text = format!("{:20} {:>9}", "", "plain");
         for setting in &self.settings {
-            let _ = write!(text, "  {setting:>9} {:>7}  {:>16} {:>9}", "speed", "", "processor");
+            let _ = write!(
+                text,
+                "  {setting:>9} {:>7}  {:>16} {:>9} {:>8}",
+                "speed", "", "processor", "kernels"
+            );
         }
         text.push('\n');
         let mut means: BTreeMap<&str, [Vec<f64>; 2]> = BTreeMap::new();
@@ -109,7 +134,9 @@ impl Table {
                 let range = format!("({:.2} to {:.2})", ratios[0], ratios[ratios.len() - 1]);
                 let mark = if setting == "auto" && speed < GOAL { '!' } else { ' ' };
                 let _ = write!(text, "  {seconds:>7.3} s {speed:>7.2}{mark} {range:>16}");
-                let _ = write!(text, " {processor:>9.2}");
+                let [kernels, all] = self.kernels.get(&key).copied().unwrap_or_default();
+                let kernels = format!("{kernels}/{all}");
+                let _ = write!(text, " {processor:>9.2} {kernels:>8}");
                 let [speeds, processors] = means.entry(setting).or_default();
                 speeds.push(speed);
                 processors.push(processor);
@@ -120,12 +147,13 @@ impl Table {
         for setting in &self.settings {
             let means = means.remove(setting.as_str()).unwrap_or_default();
             let [speed, processor] = means.map(|all| geometric_mean(&all).unwrap_or(f64::NAN));
-            let _ = write!(text, "  {:>9} {speed:>7.2}  {:>16} {processor:>9.2}", "", "");
+            let _ = write!(text, "  {:>9} {speed:>7.2}  {:>16} {processor:>9.2} {:>8}", "", "", "");
         }
         let _ = write!(
             text,
             "\ntimes of plain rustc's build by those with --stdpar, median of the pairs; above 1 \
-             schism is faster, or takes less processor time\n`!`: auto is below {GOAL}\n"
+             schism is faster, or takes less processor time\nkernels: pipelines that ran as kernels, of all; where it is \
+             0, rayon is compared with rayon\n`!`: auto is below {GOAL}\n"
         );
         for line in self.failures.iter().chain(&self.notes) {
             let _ = writeln!(text, "{line}");
@@ -163,8 +191,18 @@ mod tests {
         let text = table.render();
         let line = text.lines().find(|line| line.starts_with("dssim ")).unwrap_or_default();
         let words: Vec<&str> = line.split_whitespace().collect();
-        assert_eq!(words[5..], ["2.00", "(0.50", "to", "8.00)", "2.00"], "{text}");
+        assert_eq!(words[5..], ["2.00", "(0.50", "to", "8.00)", "2.00", "0/0"], "{text}");
         assert!(table.is_sound());
+    }
+
+    #[test]
+    fn kernels_are_counted() {
+        let mut table = Table::new(&["auto".to_owned()]);
+        let report = "schism: 3 parallel iterators ran\nschism: 2 as a kernel: 16 runs\n\
+                      schism: 1 with rayon: chosen by time: 1 runs\nschism:   8 runs as a kernel; x\n";
+        table.count("dssim", "auto", report);
+        table.add("dssim", &runs(1.0, 1.0, "aa"));
+        assert!(table.render().contains(" 2/3\n"));
     }
 
     #[test]
