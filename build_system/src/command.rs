@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Output, Stdio};
 
 use crate::error::{Error, FileContext, Result};
 
@@ -16,11 +16,21 @@ pub fn status(mut command: Command, purpose: &str, hint: &str) -> Result<ExitSta
     command.status().map_err(|source| not_started(&command, purpose, hint, source))
 }
 
-/// Starts a program and gives what it prints on stdout; its failure is an error that shows stderr.
-pub fn capture(mut command: Command, purpose: &str, hint: &str) -> Result<String> {
-    trace(&command, purpose);
+/// Starts a program and gives all that it prints and its exit status, whatever that is.
+pub fn output(command: &mut Command, purpose: &str, hint: &str) -> Result<Output> {
+    trace(command, purpose);
     command.stdin(Stdio::null());
-    let output = command.output().map_err(|source| not_started(&command, purpose, hint, source))?;
+    command.output().map_err(|source| not_started(command, purpose, hint, source))
+}
+
+/// Starts a program and gives what it prints on stdout; its failure is an error that shows stderr.
+pub fn capture(command: Command, purpose: &str, hint: &str) -> Result<String> {
+    capture_both(command, purpose, hint).map(|(printed, _)| printed)
+}
+
+/// The same, with what it prints on stderr after that.
+pub fn capture_both(mut command: Command, purpose: &str, hint: &str) -> Result<(String, String)> {
+    let output = output(&mut command, purpose, hint)?;
     if !output.status.success() {
         return Err(Error::Failed {
             what: describe(&command),
@@ -28,7 +38,8 @@ pub fn capture(mut command: Command, purpose: &str, hint: &str) -> Result<String
             detail: tail(&String::from_utf8_lossy(&output.stderr), ""),
         });
     }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    let [printed, said] = [&output.stdout, &output.stderr];
+    Ok([printed, said].map(|text| String::from_utf8_lossy(text).into_owned()).into())
 }
 
 /// A program that runs with its output going to a file.

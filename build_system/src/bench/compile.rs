@@ -4,18 +4,30 @@
 //! after a change of its file, which is what a person waits for. Both compilers take turns, and a
 //! ratio is taken within each pair: of the time that passed, and of the processor time, which what
 //! else the machine does changes less.
+//!
+//! With `--stdpar` it is the programs of `bench packages`, whose parallel iterators become kernels:
+//! from nothing, and once more the program and the crate that does its work, without the others.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::time::Instant;
 
-use super::{median, pairs, workspace};
+use lexopt::Arg::{Long, Value};
+
+use super::cost::Cost;
+use super::packages::{self, Program};
+use super::{compilers, median, number_of_pairs, parts_of_names, workspace};
+use crate::arguments::{self, asks_for_help};
 use crate::command;
-use crate::environment;
-use crate::error::{FileContext, Result};
+use crate::error::{Error, FileContext, Result};
 use crate::home::Home;
 use crate::setup::{self, Ready};
+
+/// How it is used.
+const USAGE: &str = "\
+usage: cargo schism bench compile [PAIRS]
+       cargo schism bench compile --stdpar [PAIRS] [--only NAME,…]
+                                       the programs of `bench packages`, with --stdpar; --only takes parts of names";
 
 /// Ratio that kernel-free crates are to stay under.
 const GOAL_WITHOUT_KERNELS: f64 = 1.02;
@@ -23,41 +35,92 @@ const GOAL_WITHOUT_KERNELS: f64 = 1.02;
 /// Ratio that the examples are to stay under.
 const GOAL_WITH_KERNELS: f64 = 1.15;
 
+/// Ratio that programs are to stay under whose parallel iterators become kernels.
+const GOAL_WITH_STDPAR: f64 = 1.5;
+
 /// Packages without kernels: each is built with its dependencies.
 const PACKAGES: [&str; 3] = ["png", "schism-hcf", "rayon"];
 
 /// The examples.
 const EXAMPLES: [&str; 5] = ["saxpy", "mandelbrot", "image_filter", "nbody", "histogram"];
 
-/// Measures both, and prints the ratios.
-pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
-    let pairs = pairs(arguments, 5)?;
-    let ready = setup::ensure(&Home::from_environment()?)?;
-    let root = workspace()?;
-    let target = root.join("target").join("bench");
+#[derive(Debug, PartialEq, Eq)]
+struct Options {
+    pairs: usize,
+    stdpar: bool,
+    /// Parts of names; all programs if there are none.
+    only: Vec<String>,
+}
 
+impl Options {
+    fn read(words: &[OsString]) -> Result<Self> {
+        let mut options = Self { pairs: 5, stdpar: false, only: Vec::new() };
+        let wrong = |text: String| Error::Usage(format!("{text}\n\n{USAGE}"));
+        let misused = |error| match arguments::misused("bench compile", error) {
+            Error::Usage(text) => wrong(text),
+            other => other,
+        };
+        let mut parser = lexopt::Parser::from_args(words);
+        while let Some(argument) = parser.next().map_err(misused)? {
+            match argument {
+                Long("stdpar") => options.stdpar = true,
+                Long("only") => {
+                    let names = parser.value().map_err(misused)?;
+                    options.only.extend(parts_of_names(&names).map_err(wrong)?);
+                }
+                Value(number) => options.pairs = number_of_pairs(&number).map_err(wrong)?,
+                option => return Err(misused(option.unexpected())),
+            }
+        }
+        if !options.only.is_empty() && !options.stdpar {
+            return Err(wrong("`--only` is of programs with `--stdpar`".to_owned()));
+        }
+        Ok(options)
+    }
+}
+
+/// Measures, and prints the ratios.
+pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
+    if asks_for_help(arguments) {
+        println!("{USAGE}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let options = Options::read(arguments)?;
+    let home = Home::from_environment()?;
+    let ready = setup::ensure(&home)?;
+    let root = workspace()?;
     println!("{:28} {:<26} processor time", "schism / plain rustc", "wall time");
+    if options.stdpar {
+        return programs(&options, &home, &ready, &root);
+    }
+    let target = root.join("target").join("bench");
+    let cargo = |side| match side {
+        Side::Schism => crate::cargo::command(&ready),
+        Side::Plain => compilers::plain(&ready),
+    };
     for profile in ["dev", "release"] {
         for package in PACKAGES {
-            let build = |cargo: Command, side: &str| {
-                let target = target.join(format!("compile-{side}"));
-                if target.exists() {
-                    std::fs::remove_dir_all(&target).at("remove", &target)?;
-                }
-                time(cargo, &root, &target, &["--package", package], profile)
+            let build = |side: Side| {
+                let target = target.join(format!("compile-{}", side.name()));
+                remove(&target)?;
+                Ok([time(cargo(side), &root, &target, &["--package", package], profile)?])
             };
-            compare(&ready, &format!("{package} ({profile})"), GOAL_WITHOUT_KERNELS, pairs, build)?;
+            both(build)?;
+            let name = format!("{package} ({profile})");
+            compare([&name], GOAL_WITHOUT_KERNELS, options.pairs, build)?;
         }
         for example in EXAMPLES {
-            let build = |cargo: Command, side: &str| {
+            let build = |side: Side| {
                 let source = root.join("examples").join(format!("{example}.rs"));
                 let file = std::fs::File::options().append(true).open(&source);
                 file.and_then(|file| file.set_modified(std::time::SystemTime::now()))
                     .at("touch", &source)?;
-                let target = target.join(format!("examples-{side}"));
-                time(cargo, &root, &target, &["--example", example], profile)
+                let target = target.join(format!("examples-{}", side.name()));
+                Ok([time(cargo(side), &root, &target, &["--example", example], profile)?])
             };
-            compare(&ready, &format!("{example} ({profile})"), GOAL_WITH_KERNELS, pairs, build)?;
+            both(build)?;
+            let name = format!("{example} ({profile})");
+            compare([&name], GOAL_WITH_KERNELS, options.pairs, build)?;
         }
     }
     println!(
@@ -66,78 +129,141 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Takes turns, after one build of each that does not count, and prints a line.
-fn compare(
-    ready: &Ready,
-    name: &str,
-    goal: f64,
-    pairs: usize,
-    build: impl Fn(Command, &str) -> Result<Cost>,
-) -> Result<()> {
-    build(crate::cargo::command(ready), "schism")?;
-    build(plain(ready), "plain")?;
-    let (mut wall, mut processor) = (Vec::with_capacity(pairs), Vec::with_capacity(pairs));
-    for pair in 0..pairs {
-        // The side that goes first changes, so that neither always finds the caches warm.
-        let (ours, theirs) = if pair % 2 == 0 {
-            let ours = build(crate::cargo::command(ready), "schism")?;
-            (ours, build(plain(ready), "plain")?)
-        } else {
-            let theirs = build(plain(ready), "plain")?;
-            (build(crate::cargo::command(ready), "schism")?, theirs)
+/// The programs of `bench packages`, with `--stdpar` and without.
+fn programs(options: &Options, home: &Home, ready: &Ready, root: &Path) -> Result<ExitCode> {
+    let folder = packages::folder(root);
+    // What it needs of the network is there before anything is measured.
+    let mut fetch = compilers::plain(ready);
+    fetch.current_dir(&folder).args(["fetch", "--locked", "--quiet"]);
+    command::capture(fetch, "needed to measure", "install cargo")?;
+    let mut failed = false;
+    for program in packages::chosen(&options.only)? {
+        let build = |side: Side| {
+            let cargo = || match side {
+                Side::Schism => compilers::with_stdpar(home, ready, &folder),
+                Side::Plain => Ok(compilers::plain(ready)),
+            };
+            let target = root.join("target").join("bench");
+            let target = target.join(format!("compile-stdpar-{}", side.name()));
+            remove(&target)?;
+            let what = ["--package", program.name];
+            let whole = time(cargo()?, &folder, &target, &what, "release")?;
+            clean(cargo()?, &folder, &target, program)?;
+            Ok([whole, time(cargo()?, &folder, &target, &what, "release")?])
         };
-        wall.push(ours.wall / theirs.wall);
-        processor.push(ours.processor / theirs.processor);
+        let own = format!("  with {} alone", program.library);
+        // One program that does not build is no reason to say nothing of the others.
+        if let Err(error) = compare([program.name, &own], GOAL_WITH_STDPAR, options.pairs, build) {
+            println!("{}: {error}", program.name);
+            failed = true;
+        }
     }
-    let [wall, processor] = [wall, processor].map(|mut ratios| {
-        let middle = median(&mut ratios);
-        let mark = if middle <= goal { ' ' } else { '!' };
-        format!("{middle:.3}{mark} ({:.3} to {:.3})", ratios[0], ratios[ratios.len() - 1])
-    });
-    println!("{name:28} {wall:<26} {processor}");
+    println!("goal: {GOAL_WITH_STDPAR}; `!` is above it");
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Which compiler builds.
+#[derive(Clone, Copy)]
+enum Side {
+    Schism,
+    Plain,
+}
+
+impl Side {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Schism => "schism",
+            Self::Plain => "plain",
+        }
+    }
+}
+
+/// Builds that do not count.
+fn both<T>(build: impl Fn(Side) -> Result<T>) -> Result<()> {
+    build(Side::Schism)?;
+    build(Side::Plain)?;
     Ok(())
 }
 
-/// A cargo with the plain compiler.
-fn plain(ready: &Ready) -> Command {
-    let mut cargo = Command::new(&ready.toolchain.cargo);
-    environment::restore(&mut cargo, &ready.toolchain);
-    cargo
-}
-
-/// What a build took.
-#[derive(Clone, Copy)]
-struct Cost {
-    /// Seconds from its begin to its end.
-    wall: f64,
-    /// Processor time of all its processes; its unit cancels out.
-    processor: f64,
+/// Takes turns, and prints a line for each of the builds that `build` makes one after the other.
+fn compare<const N: usize>(
+    names: [&str; N],
+    goal: f64,
+    pairs: usize,
+    build: impl Fn(Side) -> Result<[Cost; N]>,
+) -> Result<()> {
+    let mut ratios = names.map(|_| [Vec::new(), Vec::new()]);
+    for pair in 0..pairs {
+        // The side that goes first changes, so that neither always finds the caches warm.
+        let (ours, theirs) = if pair % 2 == 0 {
+            let ours = build(Side::Schism)?;
+            (ours, build(Side::Plain)?)
+        } else {
+            let theirs = build(Side::Plain)?;
+            (build(Side::Schism)?, theirs)
+        };
+        for (index, [wall, processor]) in ratios.iter_mut().enumerate() {
+            wall.push(ours[index].wall / theirs[index].wall);
+            processor.push(ours[index].processor / theirs[index].processor);
+        }
+    }
+    for (name, ratios) in names.iter().zip(ratios) {
+        let [wall, processor] = ratios.map(|mut ratios| {
+            let middle = median(&mut ratios);
+            let mark = if middle <= goal { ' ' } else { '!' };
+            format!("{middle:.3}{mark} ({:.3} to {:.3})", ratios[0], ratios[ratios.len() - 1])
+        });
+        println!("{name:28} {wall:<26} {processor}");
+    }
+    Ok(())
 }
 
 /// Builds, and says what it took.
 fn time(
     mut cargo: Command,
-    root: &Path,
+    folder: &Path,
     target: &Path,
     what: &[&str],
     profile: &str,
 ) -> Result<Cost> {
-    cargo.current_dir(root).args(["build", "--quiet", "--profile", profile]).args(what);
+    cargo.current_dir(folder).args(["build", "--quiet", "--profile", profile]).args(what);
     cargo.arg("--target-dir").arg(target);
-    let before = processor_ticks()?;
-    let start = Instant::now();
-    command::capture(cargo, "needed to measure", "install cargo")?;
-    let wall = start.elapsed().as_secs_f64();
-    Ok(Cost { wall, processor: processor_ticks()? - before })
+    let (cost, _) = Cost::of(|| command::capture(cargo, "needed to measure", "install cargo"))?;
+    Ok(cost)
 }
 
-/// Processor time of this process's children that have ended, and of theirs, in ticks of the clock
-/// (`man 5 proc`).
-fn processor_ticks() -> Result<f64> {
-    let path = Path::new("/proc/self/stat");
-    let text = std::fs::read_to_string(path).at("read", path)?;
-    // The second field is a name in parentheses, which may have spaces in it. User and system time
-    // of the children are the fields 16 and 17.
-    let fields = text.rsplit_once(')').map(|(_, rest)| rest).unwrap_or_default();
-    Ok(fields.split_whitespace().skip(13).take(2).flat_map(str::parse::<f64>).sum())
+/// Has cargo forget a program and the crate that does its work.
+fn clean(mut cargo: Command, folder: &Path, target: &Path, program: &Program) -> Result<()> {
+    cargo.current_dir(folder).args(["clean", "--quiet", "--release"]);
+    cargo.args(["--package", program.name, "--package", program.library]);
+    cargo.arg("--target-dir").arg(target);
+    command::capture(cargo, "needed to measure", "install cargo").map(drop)
+}
+
+/// Removes a folder that may be there.
+fn remove(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).at("remove", folder)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Options> {
+        Options::read(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_are_read() {
+        let options = read("3 --stdpar --only dssim,stark").unwrap();
+        assert_eq!((options.pairs, options.stdpar), (3, true));
+        assert_eq!(options.only, ["dssim", "stark"]);
+        assert_eq!(read("").unwrap(), Options { pairs: 5, stdpar: false, only: Vec::new() });
+        for line in ["--frobnicate", "0", "--only dssim", "--stdpar --only"] {
+            assert!(read(line).unwrap_err().to_string().contains("usage: cargo schism bench"));
+        }
+    }
 }

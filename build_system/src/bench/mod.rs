@@ -1,17 +1,20 @@
 //! `cargo schism bench SUBJECT`: measurements of schism itself. Without a known subject it is
 //! cargo's `bench`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 mod algorithms;
 mod compile;
+mod compilers;
+mod cost;
 mod cpu;
 mod gpu;
 mod launch;
 mod opencl;
 mod pack;
+mod packages;
 mod resident;
 mod stdpar;
 
@@ -37,7 +40,7 @@ pub const SUBJECTS: &[Subject] = &[
     },
     Subject {
         name: "compile",
-        summary: "time of schism's compiler beside plain rustc",
+        summary: "time of schism's compiler beside plain rustc (`bench compile --help`)",
         run: compile::run,
     },
     Subject {
@@ -59,6 +62,12 @@ pub const SUBJECTS: &[Subject] = &[
         name: "opencl",
         summary: "kernels on OpenCL's driver for processors beside OpenCL C (`bench opencl --help`)",
         run: opencl::run,
+    },
+    Subject {
+        name: "packages",
+        summary: "public crates that use rayon with `--stdpar` beside the same by plain rustc \
+                  (`bench packages --help`)",
+        run: packages::run,
     },
     Subject {
         name: "stdpar",
@@ -91,11 +100,45 @@ fn workspace() -> Result<PathBuf> {
 
 /// The number of pairs that the arguments ask for.
 fn pairs(arguments: &[OsString], default: usize) -> Result<usize> {
-    let Some(first) = arguments.first() else { return Ok(default) };
-    let number = first.to_str().and_then(|text| text.parse().ok()).filter(|&pairs| pairs > 0);
-    number.ok_or_else(|| {
-        Error::Usage(format!("`{}` is no number of pairs to measure", first.display()))
-    })
+    let number = arguments.first().map_or(Ok(default), |first| number_of_pairs(first));
+    number.map_err(Error::Usage)
+}
+
+/// The number of pairs to measure; `Err` says what is wrong with it.
+fn number_of_pairs(word: &OsStr) -> std::result::Result<usize, String> {
+    let number = word.to_str().and_then(|text| text.parse().ok()).filter(|&pairs| pairs > 0);
+    number.ok_or_else(|| format!("`{}` is no number of pairs to measure", word.display()))
+}
+
+/// What `--only` chooses: parts of names, by commas; `Err` says what is wrong with them.
+fn parts_of_names(word: &OsStr) -> std::result::Result<Vec<String>, String> {
+    let names = word.to_string_lossy();
+    let names = names.split(',').filter(|name| !name.is_empty());
+    match names.clone().find(|name| name.starts_with('-')) {
+        Some(name) => Err(format!("no benchmark is called `{name}`")),
+        None => Ok(names.map(str::to_owned).collect()),
+    }
+}
+
+/// The values of `SCHISM_STDPAR`.
+const SETTINGS: [&str; 3] = ["auto", "always", "never"];
+
+/// What `--settings` chooses of them; `Err` says what is wrong with it.
+fn settings(word: &OsStr) -> std::result::Result<Vec<String>, String> {
+    let settings: Vec<String> = word.to_string_lossy().split(',').map(str::to_owned).collect();
+    match settings.iter().find(|setting| !SETTINGS.contains(&&***setting)) {
+        Some(setting) => {
+            let known = SETTINGS.join(", ");
+            Err(format!("`{setting}` is no setting of SCHISM_STDPAR; there are {known}"))
+        }
+        None => Ok(settings),
+    }
+}
+
+/// The geometric mean, if there is one.
+fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let logarithms = values.iter().map(|value| value.ln()).sum::<f64>();
+    (!values.is_empty()).then(|| (logarithms / values.len() as f64).exp())
 }
 
 /// The median; leaves the values sorted.
@@ -111,13 +154,20 @@ fn median(values: &mut [f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{median, workspace};
+    use super::{geometric_mean, median, workspace};
 
     #[test]
     fn the_checkout_is_found() {
         // Tests run in the folder of their package.
         let found = workspace().unwrap();
         assert!(found.join("benches").join("Cargo.toml").is_file());
+    }
+
+    #[test]
+    fn means_are_geometric() {
+        assert_eq!(geometric_mean(&[]), None);
+        assert!((geometric_mean(&[0.5, 2.0]).unwrap() - 1.0).abs() < 1e-12);
+        assert!((geometric_mean(&[2.0, 8.0]).unwrap() - 4.0).abs() < 1e-9);
     }
 
     #[test]

@@ -16,14 +16,15 @@ use lexopt::Arg::{Long, Value};
 
 use super::cpu::{self, duration};
 use super::pack::{self, Contents};
-use super::{median, resident, workspace};
+use super::{
+    compilers, geometric_mean, median, number_of_pairs, parts_of_names, resident, settings,
+    workspace,
+};
 use crate::arguments::{self, asks_for_help};
 use crate::command;
-use crate::environment;
 use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::setup::{self, Ready};
-use crate::stdpar::{self, StdparOption};
 
 /// How it is used.
 const USAGE: &str = "\
@@ -45,9 +46,6 @@ const BUILDS: [&str; 2] = ["stdpar-bench-plain", "stdpar-bench-schism"];
 
 /// The program of the package `schism-bench` that has kernels by hand.
 const EXPLICIT: &str = "stdpar_explicit";
-
-/// The values of `SCHISM_STDPAR`.
-const SETTINGS: [&str; 3] = ["auto", "always", "never"];
 
 /// What `auto` is to reach of rayon's speed, of any pipeline.
 const GOAL: f64 = 0.95;
@@ -112,26 +110,12 @@ impl Options {
                 Long("explicit") => options.explicit = true,
                 Long("only") => {
                     let names = parser.value().map_err(misused)?;
-                    let names = names.to_string_lossy();
-                    let names = names.split(',').filter(|name| !name.is_empty());
-                    if let Some(name) = names.clone().find(|name| name.starts_with('-')) {
-                        return Err(wrong(&format!("no benchmark is called `{name}`")));
-                    }
-                    options.only.extend(names.map(str::to_owned));
+                    options.only.extend(parts_of_names(&names).map_err(|text| wrong(&text))?);
                 }
                 Long("device") => options.device = Some(parser.value().map_err(misused)?),
                 Long("settings") => {
-                    let settings = parser.value().map_err(misused)?;
-                    let settings = settings.to_string_lossy();
-                    options.settings = settings.split(',').map(str::to_owned).collect();
-                    let unknown =
-                        options.settings.iter().find(|setting| !SETTINGS.contains(&&***setting));
-                    if let Some(setting) = unknown {
-                        let known = SETTINGS.join(", ");
-                        return Err(wrong(&format!(
-                            "`{setting}` is no setting of SCHISM_STDPAR; there are {known}"
-                        )));
-                    }
+                    let chosen = parser.value().map_err(misused)?;
+                    options.settings = settings(&chosen).map_err(|text| wrong(&text))?;
                 }
                 Long("pack") => {
                     options.mode = Mode::Pack(parser.value().map_err(misused)?.into());
@@ -140,10 +124,7 @@ impl Options {
                     options.mode = Mode::Unpacked(parser.value().map_err(misused)?.into());
                 }
                 Value(number) => {
-                    let pairs = number.to_str().and_then(|text| text.parse().ok());
-                    options.pairs = pairs.filter(|&pairs| pairs > 0).ok_or_else(|| {
-                        wrong(&format!("`{}` is no number of pairs", number.display()))
-                    })?;
+                    options.pairs = number_of_pairs(&number).map_err(|text| wrong(&text))?;
                 }
                 option => return Err(misused(option.unexpected())),
             }
@@ -197,17 +178,12 @@ impl Bench {
         let root = workspace()?;
         let target = root.join("target").join("bench");
         let package = root.join("benches").join("stdpar");
-        let mut plain = Command::new(&ready.toolchain.cargo);
-        environment::restore(&mut plain, &ready.toolchain);
-        let plain = build(plain, &package, &target.join("stdpar-plain"), native)?;
-        let mut schism = crate::cargo::command(&ready);
-        schism.current_dir(&package);
-        let manifest = ["--manifest-path".into(), package.join("Cargo.toml").into()];
-        stdpar::apply(&mut schism, StdparOption::On, &manifest, &home, &ready)?;
+        let plain =
+            build(compilers::plain(&ready), &package, &target.join("stdpar-plain"), native)?;
+        let schism = compilers::with_stdpar(&home, &ready, &package)?;
         let schism = build(schism, &package, &target.join("stdpar-schism"), native)?;
         let explicit = cpu::build(crate::cargo::command(&ready), &root, &target, EXPLICIT)?;
-        let stage2 = std::env::var_os("SCHISM_JIT").map(PathBuf::from);
-        let stage2 = stage2.unwrap_or_else(|| ready.installed.stage2());
+        let stage2 = compilers::stage2(&ready);
         Ok((ready, Self { plain, schism, explicit, stage2 }))
     }
 
@@ -411,8 +387,8 @@ impl Table {
         for setting in &self.settings {
             let ratios = products.remove(setting.as_str()).unwrap_or_default();
             let mean = |index: usize| {
-                let sum: f64 = ratios.iter().map(|ratio| ratio[index].ln()).sum();
-                (sum / ratios.len() as f64).exp()
+                let ratios: Vec<f64> = ratios.iter().map(|ratio| ratio[index]).collect();
+                geometric_mean(&ratios).unwrap_or(f64::NAN)
             };
             let _ = write!(text, "  {:>7.2}  {:>15} {:>10.2}", mean(0), "", mean(1));
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::bench::median;
+use crate::bench::{geometric_mean, median};
 
 /// How far the sums of two samples may be apart, by share: sums of other rounding, not of other
 /// numbers.
@@ -331,14 +331,6 @@ pub fn agreement(ours: &Line, theirs: &Line) -> Agreement {
     }
 }
 
-/// The geometric mean, if there is a value.
-pub fn geometric_mean(values: &[f64]) -> Option<f64> {
-    if values.is_empty() {
-        return None;
-    }
-    Some((values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
-}
-
 /// A time for people.
 pub fn seconds(value: Option<f64>) -> String {
     match value {
@@ -417,11 +409,5 @@ mod tests {
     #[test]
     fn other_lines_are_left_out() {
         assert!(Line::all("device cuda:0\nresult kernel=copy\ncheck copy: fine\n").is_empty());
-    }
-
-    #[test]
-    fn means_are_geometric() {
-        assert_eq!(geometric_mean(&[]), None);
-        assert!((geometric_mean(&[0.5, 2.0]).unwrap() - 1.0).abs() < 1e-12);
     }
 }

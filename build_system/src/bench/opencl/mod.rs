@@ -19,8 +19,8 @@ use std::process::{Command, ExitCode};
 
 use lexopt::Arg::{Long, Value};
 
-use super::gpu::table::{Agreement, Line, agreement, geometric_mean, seconds};
-use super::{cpu, median, workspace};
+use super::gpu::table::{Agreement, Line, agreement, seconds};
+use super::{cpu, geometric_mean, median, workspace};
 use crate::arguments::{self, asks_for_help};
 use crate::command;
 use crate::error::{Error, Result};
