@@ -1,6 +1,6 @@
 //! A program that ends while a kernel is being compiled, in the way that its argument names. The kernel
-//! takes long to compile. `ending WAY [MILLISECONDS [launching]]`: so long after the compilation has begun,
-//! or while the kernel runs.
+//! takes long to compile. `ending WAY MILLISECONDS compiling|launching`: so long after the compilation has
+//! begun, or after the kernel has run for the first time, while it runs again.
 
 use std::io::Write;
 use std::process;
@@ -107,7 +107,7 @@ fn main() {
     }
     let later = std::env::args().nth(2).and_then(|later| later.parse().ok()).unwrap_or(0);
     std::thread::sleep(Duration::from_millis(later));
-    println!("compiling {}", is_compiling());
+    println!("{}", if launching || !is_compiling() { "launching" } else { "compiling" });
     std::io::stdout().flush().expect("somebody reads it");
     match &*way {
         "return" => {}

@@ -49,7 +49,7 @@ pub(crate) enum Wait {
 impl Wait {
     const fn time(self) -> Duration {
         Duration::from_millis(match self {
-            Self::Brief => 20,
+            Self::Brief => 5,
             Self::Longer => 500,
         })
     }
