@@ -123,6 +123,7 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
                     unless_null: None,
                     values: Vec::new(),
                 },
+                "abort" => PanicMessage::Abort("panic in a destructor during cleanup".to_owned()),
                 message => PanicMessage::Static(message.trim_matches('"').to_owned()),
             },
             located: words.get(2) == Some(&"located"),

@@ -100,6 +100,9 @@ impl Index {
                 PanicMessage::Static(text) => {
                     line(format_args!("panic {located} static {symbol} {}", text.escape_default()));
                 }
+                PanicMessage::Abort(text) => {
+                    line(format_args!("panic {located} abort {symbol} {}", text.escape_default()));
+                }
                 PanicMessage::Text => line(format_args!("panic {located} text {symbol}")),
                 PanicMessage::Arguments => line(format_args!("panic {located} arguments {symbol}")),
                 PanicMessage::Template { template, unless_null, values } => {
@@ -173,6 +176,7 @@ impl Index {
                 let (symbol, text) = rest.split_once(' ').unwrap_or((rest, ""));
                 let message = match message {
                     "static" => PanicMessage::Static(text.to_owned()),
+                    "abort" => PanicMessage::Abort(text.to_owned()),
                     "text" => PanicMessage::Text,
                     "arguments" => PanicMessage::Arguments,
                     "template" => template(text)?,
