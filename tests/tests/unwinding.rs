@@ -109,7 +109,8 @@ fn guards_end_in_their_order() {
 #[test]
 fn sorts_lose_nothing() {
     const LONG: usize = 40;
-    let numbers: Vec<u32> = (0..4 * LONG as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 8).collect();
+    let numbers: Vec<u32> =
+        (0..4 * LONG as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 8).collect();
     for limit in [3_u32, 50, 100] {
         let found = same(|queue| {
             let mut values = Buffer::from_slice(queue, &numbers).expect("memory");
@@ -376,7 +377,8 @@ fn a_panic_while_unwinding_ends_the_process() {
         ];
         let mut rest = &errors[..];
         for part in parts {
-            let at = rest.find(part).unwrap_or_else(|| panic!("on {device}, no `{part}`: {errors}"));
+            let at =
+                rest.find(part).unwrap_or_else(|| panic!("on {device}, no `{part}`: {errors}"));
             rest = &rest[at + part.len()..];
         }
     }

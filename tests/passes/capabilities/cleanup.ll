@@ -17,5 +17,5 @@ define internal void @halve(ptr %p) {
 }
 declare void @__schism_panic(ptr, i64, ptr) noreturn
 declare i32 @rust_eh_personality(...)
-; CHECK: ; kernel kernel: panics
+; CHECK: ; kernel kernel: can-panic
 ; CHECK-NEXT: end of violations

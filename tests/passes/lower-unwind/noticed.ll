@@ -12,8 +12,8 @@ define void @entry_unnoticed(ptr %k, i64 %x, i64 %y, i64 %z, i64 %nx, i64 %ny, i
   call void @of_nobody(ptr %k)
   ret void
 }
-define internal void @guarded(ptr %k) nounwind personality ptr @rust_eh_personality {
-  invoke void @panics() nounwind to label %next unwind label %cleanup
+define internal void @guarded(ptr %k) personality ptr @rust_eh_personality {
+  invoke void @panics() to label %next unwind label %cleanup
 next:
   invoke void @computes(ptr %k) to label %end unwind label %cleanup
 end:
@@ -51,7 +51,7 @@ declare i32 @rust_eh_personality(...)
 ; CHECK-NEXT: invoke void @panics()
 ; CHECK-NEXT: to label %next unwind label %cleanup
 ; CHECK: next:
-; CHECK-NEXT: call void @computes(ptr %k) #
+; CHECK-NEXT: call void @computes(ptr %k)
 ; CHECK-NEXT: ret void
 ; CHECK: landingpad
 ; CHECK: store i32 0, ptr %k
