@@ -385,8 +385,8 @@ fn lower_unwinding(module: &Module<'_>, device: &str) -> Result<(), JitError> {
     for function in module.functions().into_iter().filter(|function| !function.is_declaration()) {
         check_unwinding(function)?;
     }
+    module.infer_unwinding();
     if !module.unwinds() {
-        module.infer_unwinding();
         return Ok(());
     }
     if device == CPU {

@@ -52,8 +52,6 @@ fn kernel(cleanup: Option<&str>) -> Source {
            call void @body(ptr %out, i64 %x, i64 %limit)
            ret void
          }}
-         declare void @__schism_panic(ptr, i64, ptr) cold noreturn
-         declare i64 @__schism_global_id_x()
          declare i32 @rust_eh_personality(...)\n",
         panic("void @__schism_panic(ptr @text, i64 4, ptr null)")
     );
@@ -147,7 +145,6 @@ fn only_unwinding_of_rust_is_taken() {
            %pad = landingpad { ptr, i32 } cleanup
            resume { ptr, i32 } %pad
          }
-         declare void @__schism_panic(ptr, i64, ptr)
          declare i32 @other(...)\n",
         "kernel",
         Vec::new(),
