@@ -230,44 +230,42 @@ fn through_pointers() {
     assert_eq!(found, (vec![6, 10], "by pointer 5".to_owned(), Some(vec![5])));
 }
 
-/// In the lanes of vectors: the work-items before the one that panics have ended, and of all that have
-/// begun the guards are dropped.
+/// In the lanes of vectors: the work-items before the one that panics have ended, and its guard is
+/// dropped.
 #[test]
 fn in_lanes() {
     const ITEMS: usize = 100;
+    /// Marks an element unless it is forgotten.
+    struct Marks<'a>(&'a mut f32);
+    impl Drop for Marks<'_> {
+        fn drop(&mut self) {
+            *self.0 = -1.0;
+        }
+    }
+    let numbers: Vec<f32> = (0..ITEMS).map(|i| i as f32).collect();
     for fails in [0, 1, 7, 8, 37, 63, 99] {
         let found = same(|queue| {
-            let numbers: Vec<f32> = (0..ITEMS).map(|i| i as f32).collect();
-            let limits = Buffer::from_slice(queue, &numbers).expect("memory");
+            let values = Buffer::from_slice(queue, &numbers).expect("memory");
             let mut out = Buffer::filled(queue, ITEMS, 0_f32).expect("memory");
-            let mut drops = Buffer::filled(queue, 1, 0_u32).expect("memory");
-            let count = drops.atomic_view();
             let limit = fails as f32;
-            let result = queue.for_each((&limits, &mut out), move |(value, out)| {
-                *out = value * 2.0 + 1.0;
-                if *value >= limit {
-                    let _counts = Counts(&count[0]);
-                    assert!(*value < 0.0, "at {value}");
-                }
-                *out = value * 3.0;
+            let result = queue.for_each((&values, &mut out), move |(value, out)| {
+                let guard = Marks(out);
+                assert!(*value < limit, "too large");
+                *guard.0 = value.sqrt() * 3.0 + 1.0;
+                std::mem::forget(guard);
             });
             let panic = panic_of(result);
-            let item = panic.work_item.expect("a work-item")[0];
-            assert_eq!(panic.message, format!("at {item}"));
-            let out = out.to_vec();
-            assert!(out[..item].iter().zip(&numbers).all(|(out, value)| *out == value * 3.0));
-            assert_eq!(out[item], item as f32 * 2.0 + 1.0);
-            // Each thread stops at its first panic.
-            let dropped = drops.to_vec()[0];
-            let began = (fails..ITEMS).filter(|&i| out[i] != 0.0).count();
-            assert_eq!(dropped as usize, began, "{out:?}");
+            assert_eq!(panic.message, "too large");
+            let (item, out) = (panic.work_item.expect("a work-item")[0], out.to_vec());
+            let before = numbers.iter().map(|value| value.sqrt() * 3.0 + 1.0);
+            assert_eq!(out[..item], before.take(item).collect::<Vec<_>>());
+            assert_eq!(out[item], -1.0);
             item
         });
         assert_eq!(found, fails);
     }
 }
 
-/// A hole that is filled by the cleanup of a loop which is vectorised.
 #[test]
 fn in_two_dimensions() {
     let found = same(|queue| {
@@ -306,6 +304,54 @@ fn in_groups() {
             (drops.to_vec()[20], panic.work_item, panic.local_id, panic.message)
         });
         assert_eq!(found, (1, Some(vec![20]), Some(vec![4]), "twenty".to_owned()));
+    }
+}
+
+/// A destructor that runs because of a panic waits for nobody.
+#[test]
+fn barriers_of_destructors() {
+    struct Waits<'a, 'b>(&'a NdItem<'b, 1>, &'a AtomicU32);
+    impl Drop for Waits<'_, '_> {
+        fn drop(&mut self) {
+            self.0.barrier();
+            self.1.fetch_add(1, Relaxed);
+        }
+    }
+    let found = same(|queue| {
+        let mut drops = Buffer::filled(queue, 8, 0_u32).expect("memory");
+        let count = drops.atomic_view();
+        let range = NdRange::new(8, 8).expect("even groups");
+        let result = queue.parallel_for(range, move |item| {
+            let _waits = Waits(&item, &count[item.x()]);
+            item.barrier();
+            assert!(item.x() != 3, "three");
+        });
+        (drops.to_vec()[3], panic_of(result).message)
+    });
+    assert_eq!(found, (1, "three".to_owned()));
+}
+
+/// What only cleanup would reach, and no device has, refuses no kernel.
+#[test]
+fn what_only_cleanup_reaches() {
+    struct Prints;
+    impl Drop for Prints {
+        fn drop(&mut self) {
+            println!("a destructor");
+        }
+    }
+    for device in schism_tests::devices::listed() {
+        let queue = Queue::on(&device).expect("a device that is listed");
+        let mut drops = Buffer::filled(&queue, 1, 0_u32).expect("memory");
+        let count = drops.atomic_view();
+        let result = queue.parallel_for(8, move |item| {
+            let _counts = Counts(&count[0]);
+            let prints = Prints;
+            assert!(item.x() != 7, "seven");
+            std::mem::forget(prints);
+        });
+        assert_eq!(panic_of(result).message, "seven");
+        assert_eq!(drops.to_vec(), [if device.name() == "native" { 8 } else { 7 }]);
     }
 }
 

@@ -15,6 +15,7 @@ thread_local! {
     static INSIDE: Cell<Option<Hook>> = const { Cell::new(None) };
     static FIRST: RefCell<Option<First>> = const { RefCell::new(None) };
     static WORK_ITEM: Cell<Option<[usize; 3]>> = const { Cell::new(None) };
+    static RAISED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Why a launch ended before all work-items had.
@@ -165,9 +166,17 @@ pub(crate) fn catch<R>(run: impl FnOnce() -> R) -> Result<R, Failure> {
 /// The same for code that says by a status how it has ended, or by [`raise`] that it has panicked.
 pub(crate) fn catch_raised(run: impl FnOnce() -> u32) -> Result<u32, Failure> {
     panic::catch_unwind(AssertUnwindSafe(run)).or_else(|payload| match payload.is::<Raised>() {
-        true => Ok(RUN_PANICKED),
+        true => {
+            RAISED.set(false);
+            Ok(RUN_PANICKED)
+        }
         false => Err(caught(payload)),
     })
+}
+
+/// Whether a kernel unwinds on this thread, by [`raise`].
+pub(crate) fn is_raised() -> bool {
+    RAISED.get()
 }
 
 /// What unwinds where a kernel has panicked and its record says how.
@@ -175,6 +184,7 @@ struct Raised;
 
 /// Unwinds a kernel that has filled the record of its panic: no hook is told, for the launch reports it.
 pub(crate) fn raise() -> ! {
+    RAISED.set(true);
     panic::resume_unwind(Box::new(Raised))
 }
 
