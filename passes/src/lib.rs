@@ -13,8 +13,8 @@
 //! *Out*: every function of [`DeviceSpec::exports`], with external linkage, and for every kernel
 //! one such function, whose parameters are the flattened captures of its closure and whose
 //! work-item ids come from the builtins of [`spec::builtins`]; everything else is internal and
-//! reached from a kernel. No invoke, no landing pad, no attribute of the host's CPU, no
-//! instrumentation, no IR constant.
+//! reached from a kernel. No attribute of the host's CPU, no instrumentation, no IR constant; landing
+//! pads only where a program would notice that a kernel does not unwind.
 //!
 //! # Orders, and where to add a pass
 //!

@@ -377,7 +377,8 @@ pub const CPU_UNWINDS: u32 = 16;
 /// written during the call; every pointer in it is valid for what the kernel does with it; `chunk`
 /// is as [`CpuChunk`] says; `panic` can be written. The kernel's work-items do not race: two of
 /// them access the same memory only atomically, or only to read it. Code for [`FLAG_IN_PROCESS`] may
-/// unwind, and `panic` is then as it was: it is an [`UnwindingEntry`].
+/// unwind, and `panic` is then as it was: it is an [`UnwindingEntry`]. So is that with [`CPU_UNWINDS`], which
+/// fills `panic` before.
 pub type CpuEntry = unsafe extern "C" fn(
     closure: *const u8,
     chunk: *const CpuChunk,

@@ -33,6 +33,8 @@ fn kernel(cleanup: Option<&str>) -> Source {
          define internal void @body(ptr %out, i64 %x, i64 %limit) {personality} {{
          start:
            %own = alloca i64
+           %slot = alloca ptr
+           store ptr %own, ptr %slot
            %to = getelementptr i64, ptr %out, i64 %x
            %value = mul i64 %x, 3
            store i64 %value, ptr %to
@@ -82,6 +84,15 @@ struct Raised;
 
 fn raise() -> ! {
     resume_unwind(Box::new(Raised))
+}
+
+/// Only once the kernel is in one piece is it seen where that points.
+const BY_POINTER: &str = "  %by_pointer = load ptr, ptr %slot\n  store i64 1000, ptr %by_pointer\n";
+
+#[test]
+fn what_turns_out_to_be_a_local_variable_does_not_unwind() {
+    let made = compile(&kernel(Some(BY_POINTER)));
+    assert_eq!(made.flags, 0);
 }
 
 #[test]

@@ -143,8 +143,10 @@ fn the_table_in_the_documentation_is_this_one() {
     assert!(found == table, "docs/language.md is not what the tests say; BLESS=1 writes it");
     let panics =
         std::fs::read_to_string(workspace().join("tests/tests/panics.rs")).unwrap_or_default();
-    for (_, test) in PANICS {
-        assert!(panics.contains(&format!("fn {test}()")), "there is no test `{test}`");
+    for (_, test, file) in PANICS {
+        let tests = std::fs::read_to_string(source(&format!("tests/{file}.rs")));
+        let tests = tests.expect("the tests");
+        assert!(tests.contains(&format!("fn {test}()")), "there is no test `{test}`");
     }
     for line in REFUSED {
         let text = source("ui").join(line.program).with_extension("stderr");

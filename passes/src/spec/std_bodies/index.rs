@@ -97,11 +97,9 @@ impl Index {
         for PanicFunction { symbol, message, located } in &self.special.panics {
             let located = u8::from(*located);
             match message {
-                PanicMessage::Static(text) => {
+                // Bodies of the standard library keep no landing pads, where alone the latter is called.
+                PanicMessage::Static(text) | PanicMessage::Abort(text) => {
                     line(format_args!("panic {located} static {symbol} {}", text.escape_default()));
-                }
-                PanicMessage::Abort(text) => {
-                    line(format_args!("panic {located} abort {symbol} {}", text.escape_default()));
                 }
                 PanicMessage::Text => line(format_args!("panic {located} text {symbol}")),
                 PanicMessage::Arguments => line(format_args!("panic {located} arguments {symbol}")),
@@ -176,7 +174,6 @@ impl Index {
                 let (symbol, text) = rest.split_once(' ').unwrap_or((rest, ""));
                 let message = match message {
                     "static" => PanicMessage::Static(text.to_owned()),
-                    "abort" => PanicMessage::Abort(text.to_owned()),
                     "text" => PanicMessage::Text,
                     "arguments" => PanicMessage::Arguments,
                     "template" => template(text)?,

@@ -52,6 +52,11 @@
 //! to, and leave by `llvm.eh.sjlj.longjmp`. Only kernels with such calls have a context and a
 //! landing point.
 //!
+//! **Unwinding.** Where the cleanup of a kernel may change memory of the program's, the image has landing
+//! pads ([`lower_unwind`](schism_passes::frontend::lower_unwind)). If there are some that matter once the
+//! kernel is part of the nest, a panic records itself, and calls a function of the process that unwinds
+//! ([`message::raise_bodies`]) in place of returning; the entry function puts the context back while it does.
+//!
 //! **Work-groups.** A kernel that reads its group gets it as one more argument of the loop
 //! function, and the box is part of one group; local ids are differences. A barrier or a sub-group
 //! operation is a call of a function that the runtime passes with the group ([`group_operations`]).

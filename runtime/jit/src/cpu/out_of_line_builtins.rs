@@ -5,10 +5,10 @@
 //! points to it while the box runs. The loop stores each work-item's id there; builtins read it; a
 //! panic stores its record and jumps back to the entry function.
 //!
-//! Kernels that unwind have no landing point: the panic raises an exception.
+//! Kernels that unwind have no landing point: a panic of theirs raises an exception.
 //!
-//! The jump skips frames of generated code only. Those have nothing to clean up: a kernel's panics
-//! run no destructors. During optimisation it is a call of [`END`], which may unwind as far as LLVM
+//! The jump skips frames of generated code only. Those have nothing to clean up that
+//! anybody would notice. During optimisation it is a call of [`END`], which may unwind as far as LLVM
 //! knows: so stores before the panic stay before the jump.
 
 use std::mem::offset_of;
