@@ -141,8 +141,6 @@ fn the_table_in_the_documentation_is_this_one() {
     }
     let found = std::fs::read_to_string(&path).expect("the table");
     assert!(found == table, "docs/language.md is not what the tests say; BLESS=1 writes it");
-    let panics =
-        std::fs::read_to_string(workspace().join("tests/tests/panics.rs")).unwrap_or_default();
     for (_, test, file) in PANICS {
         let tests = std::fs::read_to_string(source(&format!("tests/{file}.rs")));
         let tests = tests.expect("the tests");
