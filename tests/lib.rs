@@ -33,6 +33,7 @@
 //! | `tests/sanitizers.rs` | what the sanitizers see of work-items that have waited: only under `.ci/sanitize` |
 //! | `tests/internal_errors.rs` | internal compiler errors end as rustc's do |
 //! | `tests/launches.rs` | kernels in every kind of place, launched on the device `cpu` |
+//! | `tests/unwinding.rs` | kernels that panic on the processors of the host: buffers are left the same by `native` and `cpu` |
 //! | `tests/matrix.rs` | one program under many combinations of the compiler's options |
 //! | `tests/stable.rs` | the driver is a stable compiler, and plain cargo's good neighbour |
 //! | `tests/doctests.rs` | kernels in documentation tests |

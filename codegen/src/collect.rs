@@ -20,7 +20,7 @@ use rustc_middle::mir::interpret::{AllocId, GlobalAlloc, Scalar};
 use rustc_middle::mir::visit::Visitor;
 use rustc_middle::mir::{
     AssertKind, Body, CastKind, ConstOperand, ConstValue, Location, Rvalue, SourceInfo, Terminator,
-    TerminatorKind, traversal,
+    TerminatorKind, UnwindAction, traversal,
 };
 use rustc_middle::ty::adjustment::PointerCoercion;
 use rustc_middle::ty::print::with_no_trimmed_paths;
@@ -663,6 +663,12 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
                 self.edges.add(&mut self.walk.map, None, How::Assembly, source);
             }
             _ => {}
+        }
+        // The code generator calls it where what runs while something unwinds may unwind itself.
+        if let Some(UnwindAction::Terminate(reason)) = terminator.unwind()
+            && self.walk.place == Place::Device
+        {
+            self.lang_item(reason.lang_item(), source);
         }
         self.super_terminator(terminator, location);
     }

@@ -72,10 +72,14 @@ const TEXTS: &[(&str, &str)] = &[
         "user-provided comparison function does not correctly implement a total order",
     ),
     ("core::panicking::panic_null_pointer_dereference", "null pointer dereference occurred"),
-    ("core::panicking::panic_cannot_unwind", "panic in a function that cannot unwind"),
-    ("core::panicking::panic_in_cleanup", "panic in a destructor during cleanup"),
     ("alloc::alloc::handle_alloc_error", "memory allocation failed"),
     ("alloc::raw_vec::capacity_overflow", "capacity overflow"),
+];
+
+/// The same of functions that are called where nothing may unwind.
+const ABORTS: &[(&str, &str)] = &[
+    ("core::panicking::panic_cannot_unwind", "panic in a function that cannot unwind"),
+    ("core::panicking::panic_in_cleanup", "panic in a destructor during cleanup"),
 ];
 
 /// Functions of operators: the part of their path after the last `::panic_const_` or of
@@ -172,6 +176,9 @@ fn message<'tcx>(
     }
     if let Some((_, text)) = TEXTS.iter().find(|(known, _)| *known == path) {
         return of(text);
+    }
+    if let Some((_, text)) = ABORTS.iter().find(|(known, _)| *known == path) {
+        return Some(PanicMessage::Abort((*text).to_owned()));
     }
     let operator =
         path.strip_prefix("core::num::overflow_panic::").map(|of| format!("{of}_overflow"));

@@ -13,8 +13,8 @@
 //! *Out*: every function of [`DeviceSpec::exports`], with external linkage, and for every kernel
 //! one such function, whose parameters are the flattened captures of its closure and whose
 //! work-item ids come from the builtins of [`spec::builtins`]; everything else is internal and
-//! reached from a kernel. No invoke, no landing pad, no attribute of the host's CPU, no
-//! instrumentation, no IR constant.
+//! reached from a kernel. No attribute of the host's CPU, no instrumentation, no IR constant; landing
+//! pads only where a program would notice that a kernel does not unwind.
 //!
 //! # Orders, and where to add a pass
 //!
@@ -39,7 +39,7 @@
 //! | `fold-ir-constants` | [`frontend::fold_ir_constants`]: replaces IR constants by their values and folds the branches on them |
 //! | `fold-cpu-features` | [`frontend::fold_cpu_features`]: answers what code asks of the host's processor at run time: it has no features |
 //! | `cleanup` | [`check::cleanup`]: finds kernels whose unwinding the program would notice |
-//! | `lower-unwind` | [`frontend::lower_unwind`]: turns invokes into calls and removes landing pads; what may panic loses `nounwind` |
+//! | `lower-unwind` | [`frontend::lower_unwind`]: turns invokes into calls and removes landing pads, where the program would not notice them; what may panic loses `nounwind` |
 //! | `lower-assembly` | [`frontend::lower_assembly`]: replaces inline assembly of one well-known instruction by LLVM's intrinsic |
 //! | `lower-formatters` | [`frontend::lower_formatters`]: replaces formatting functions by descriptions of the types that they format |
 //! | `lower-panics` | [`frontend::lower_panics`]: replaces calls of panic functions by `__schism_panic` or `__schism_panic_format` |
@@ -52,6 +52,7 @@
 //! | `simplify` | [`frontend::simplify`]: promotes locals to registers and removes dead code |
 //! | `allocate-local-memory` | [`frontend::allocate_local_memory`]: assigns offsets to the arrays in local memory |
 //! | `link-std-bodies` | [`frontend::link_std_bodies`]: links functions without MIR from the standard library's bitcode |
+//! | `drop-refused-cleanup` | [`frontend::drop_refused_cleanup`]: removes the landing pads of functions whose cleanup reaches what no device has |
 //! | `inline-refused` | [`frontend::inline_refused`]: inlines modules that the device check would refuse, to show what is dead |
 //! | `lower-allocation` | [`frontend::lower_allocation`]: lets kernels that work in the program's own memory use the program's allocator |
 //! | `device-check` | [`check::device_check`]: refuses what no device has, with every use of it |

@@ -85,6 +85,7 @@ pub static STAGE1: &[Step] = &[
     Step::Pass("allocate-local-memory"),
     Step::Pass("link-std-bodies"),
     Step::Pass("lower-allocation"),
+    Step::Pass("drop-refused-cleanup"),
     Step::Pass("inline-refused"),
     Step::Pass("lower-allocation"),
     Step::Pass("device-check"),

@@ -24,11 +24,12 @@ use crate::bounds::{
 use crate::check::{capabilities, cleanup, device_check, exports, performance_lints, recursion};
 use crate::cpu::{forward_group_memory, lower_group_updates, split_at_barriers, unique_backedges};
 use crate::frontend::{
-    allocate_local_memory, declare_spec_constants, fold_cpu_features, fold_ir_constants,
-    freeze_initialisers, import_host_symbols, inline_refused, kernel_reachability, launch_offset,
-    link_std_bodies, lower_allocation, lower_assembly, lower_copy_markers, lower_formatters,
-    lower_panics, lower_scoped_atomics, lower_unroll_markers, lower_unwind, mark_convergent,
-    outline_kernels, simplify, split_images, strip_host_attributes, strip_instrumentation,
+    allocate_local_memory, declare_spec_constants, drop_refused_cleanup, fold_cpu_features,
+    fold_ir_constants, freeze_initialisers, import_host_symbols, inline_refused,
+    kernel_reachability, launch_offset, link_std_bodies, lower_allocation, lower_assembly,
+    lower_copy_markers, lower_formatters, lower_panics, lower_scoped_atomics, lower_unroll_markers,
+    lower_unwind, mark_convergent, outline_kernels, simplify, split_images, strip_host_attributes,
+    strip_instrumentation,
 };
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, disable_runtime_unrolling,
@@ -59,7 +60,7 @@ pub static PASSES: &[Pass] = &[
     pass("mark-convergent", "marks calls that may reach a barrier as convergent", |module, _| Ok(mark_convergent::run(module))),
     pass("lower-unroll-markers", "turns markers of `schism::unroll` into metadata of the loops around them", |module, _| Ok(lower_unroll_markers::run(module))),
     pass("declare-spec-constants", "turns specialization constants into bytes that stay open until stage 2", |module, cx| Ok(declare_spec_constants::run(module, &cx.spec.spec_constants))),
-    pass("lower-unwind", "turns invokes into calls and removes landing pads; what may panic loses `nounwind`", |module, _| Ok(lower_unwind::run(module)?)),
+    pass("lower-unwind", "turns invokes into calls and removes landing pads, where the program would not notice them; what may panic loses `nounwind`", |module, cx| Ok(lower_unwind::run_for_kernels(module, cx.spec)?)),
     pass("fold-ir-constants", "replaces IR constants by their values and folds the branches on them", |module, cx| Ok(fold_ir_constants::run(module, &cx.spec.ir_constants, &cx.spec.ir_constant_functions)?)),
     pass("fold-cpu-features", "answers what code asks of the host's processor at run time: it has no features", |module, cx| if cx.spec.host_memory.is_empty() { Ok(fold_cpu_features::run(module)?) } else { Ok(()) }),
     pass("lower-assembly", "replaces inline assembly of one well-known instruction by LLVM's intrinsic", |module, _| Ok(lower_assembly::run(module))),
@@ -73,6 +74,7 @@ pub static PASSES: &[Pass] = &[
     pass("simplify", "promotes locals to registers and removes dead code", |module, _| Ok(simplify::run(module)?)),
     pass("allocate-local-memory", "assigns offsets to the arrays in local memory", |module, cx| Ok(allocate_local_memory::run(module, &mut cx.kernels)?)),
     pass("link-std-bodies", "links functions without MIR from the standard library's bitcode", |module, cx| Ok(link_std_bodies::run(module, cx.spec.std_bodies.as_deref(), &cx.roots())?)),
+    pass("drop-refused-cleanup", "removes the landing pads of functions whose cleanup reaches what no device has", |module, cx| Ok(drop_refused_cleanup::run(module, cx.spec, &cx.roots())?)),
     pass("inline-refused", "inlines modules that the device check would refuse, to show what is dead", |module, cx| Ok(inline_refused::run(module, &cx.spec.imports)?)),
     pass("lower-allocation", "lets kernels that work in the program's own memory use the program's allocator", |module, cx| Ok(lower_allocation::run(module, cx.spec))),
     pass("strip-debug", "removes debug information, unless source lines are asked for", |module, cx| { if !cx.spec.lines { module.strip_debug_info(); } Ok(()) }),

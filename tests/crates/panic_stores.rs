@@ -200,10 +200,10 @@ fn main() {
             o[0] = 2;
             o[0] = 7 / (x as u32 - v[7]);
         });
-        // The native device unwinds, as the host does; others end the work-item, and run no
+        // On the processors of the host kernels unwind; others end the work-item, and run no
         // destructors.
         let left = |o: &mut Memory| match device.name() {
-            "native" => guarded(o, &numbers, x),
+            "native" | "cpu" => guarded(o, &numbers, x),
             _ => {
                 o[1] = 5;
                 panic!()

@@ -112,6 +112,19 @@ impl<'m> Value<'m> {
         unsafe { LLVMHasPersonalityFn(self.raw()) != 0 }
     }
 
+    /// The function by which another one decides at landing pads.
+    ///
+    /// # Panics
+    /// If this is no function.
+    #[track_caller]
+    pub fn personality(self) -> Option<Value<'m>> {
+        if !self.has_personality() {
+            return None;
+        }
+        // SAFETY: it is a function with a personality.
+        Some(unsafe { Value::known(LLVMGetPersonalityFn(self.raw())) })
+    }
+
     /// Has a function decide at landing pads by no other one.
     ///
     /// # Panics
@@ -121,6 +134,19 @@ impl<'m> Value<'m> {
         self.check_function();
         // SAFETY: it is a function, and LLVM takes a null for none.
         unsafe { LLVMSetPersonalityFn(self.raw(), std::ptr::null_mut()) };
+    }
+
+    /// Has a function decide at landing pads as another one does.
+    ///
+    /// # Panics
+    /// If one of them is no function.
+    #[track_caller]
+    pub fn copy_personality(self, from: Value<'m>) {
+        self.check_function();
+        if from.has_personality() {
+            // SAFETY: both are functions, of one context, and the other one has a personality.
+            unsafe { LLVMSetPersonalityFn(self.raw(), LLVMGetPersonalityFn(from.raw())) };
+        }
     }
 
     /// How many blocks a function has; 0 if it is only declared.

@@ -30,7 +30,8 @@ pub(crate) enum Foreign {
 
 /// Looks at an instruction that may be a call through a pointer.
 pub(crate) fn foreign(instruction: Value<'_>) -> Option<Foreign> {
-    if instruction.opcode() != Some(Opcode::Call) || instruction.callee().is_some() {
+    let calls = matches!(instruction.opcode(), Some(Opcode::Call | Opcode::Invoke));
+    if !calls || instruction.callee().is_some() {
         return None;
     }
     let called = instruction.called_value();

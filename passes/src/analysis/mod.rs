@@ -3,6 +3,7 @@
 pub mod addresses_passed;
 pub mod call_sites;
 pub(crate) mod callees;
+pub(crate) mod cleanup;
 pub mod cold_paths;
 pub(crate) mod effects;
 pub(crate) mod local_elements;

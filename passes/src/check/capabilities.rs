@@ -16,6 +16,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use inkwell::module::Module;
 use schism_llvm::{AsModule, AtomicOrdering, DataLayout, IntoValue, Opcode, Type, TypeKind, Value};
 
+use crate::analysis::cleanup::outside_cleanup;
 use crate::check::host_memory;
 use crate::frontend::kernel_reachability;
 use crate::spec::builtins;
@@ -44,11 +45,14 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
             .flatten()
             .filter_map(|name| Some(module.get_function(name)?.value()))
             .collect();
-        let reached = reached_from(&roots);
+        // What cleanup asks for beside that, it has where kernels unwind: on the CPU.
+        let reached = reached_while(&roots, outside_cleanup);
         let panics = [builtins::PANIC, builtins::PANIC_FORMAT];
         kernel.can_panic =
             reached.iter().any(|&function| panics.contains(&function.name().as_str()));
-        let mut imports: Vec<String> = reached.iter().map(|&function| function.name()).collect();
+        let with_cleanup = reached_from(&roots);
+        let mut imports: Vec<String> =
+            with_cleanup.iter().map(|&function| function.name()).collect();
         imports.retain(|name| spec.imports.contains(name));
         imports.sort();
         // What comes from elsewhere may panic.
@@ -80,6 +84,14 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
 /// The functions that some can reach, themselves included, in the order in which they are found:
 /// over operands of instructions, and over what constants and initialisers name.
 pub(crate) fn reached_from<'m>(roots: &[Value<'m>]) -> Vec<Value<'m>> {
+    reached_while(roots, Value::instructions)
+}
+
+/// The same by some of each function's instructions.
+pub(crate) fn reached_while<'m>(
+    roots: &[Value<'m>],
+    instructions_of: impl Fn(Value<'m>) -> Vec<Value<'m>>,
+) -> Vec<Value<'m>> {
     let mut functions = Vec::new();
     let mut seen: HashSet<Value<'m>> = roots.iter().copied().collect();
     let mut stack = roots.to_vec();
@@ -88,7 +100,7 @@ pub(crate) fn reached_from<'m>(roots: &[Value<'m>]) -> Vec<Value<'m>> {
             vec![value]
         } else {
             functions.push(value);
-            value.instructions()
+            instructions_of(value)
         };
         for user in users {
             for index in 0..user.num_operands() {
@@ -160,7 +172,7 @@ impl<'m> Functions<'m> {
 
 fn facts<'m>(function: Value<'m>, layout: DataLayout<'m>) -> Facts<'m> {
     let mut facts = Facts::default();
-    for instruction in function.instructions() {
+    for instruction in outside_cleanup(function) {
         types(instruction.ty(), &mut facts.capabilities);
         for index in 0..instruction.num_operands() {
             types(instruction.operand(index).ty(), &mut facts.capabilities);
@@ -169,7 +181,7 @@ fn facts<'m>(function: Value<'m>, layout: DataLayout<'m>) -> Facts<'m> {
             Some(Opcode::Load) if is_atomic(instruction) => Some(instruction.ty()),
             Some(Opcode::Store) if is_atomic(instruction) => Some(instruction.operand(0).ty()),
             Some(Opcode::AtomicRMW | Opcode::AtomicCmpXchg) => Some(instruction.operand(1).ty()),
-            Some(Opcode::Call) => {
+            Some(Opcode::Call | Opcode::Invoke) => {
                 let called = instruction.called_value();
                 if called.is_function() {
                     facts.callees.push(called);

@@ -23,6 +23,7 @@ use inkwell::module::Module;
 use schism_llvm::{AsModule, Builder, IntoValue, Linkage, Value, collect_errors};
 use thiserror::Error;
 
+use crate::analysis::cleanup::has_pads;
 use crate::frontend::freeze_initialisers;
 use crate::frontend::kernel_reachability;
 use crate::frontend::lower_formatters;
@@ -69,6 +70,8 @@ pub fn run(
     let declared = declared_and_used(module);
     let Some(std_bodies) = std_bodies.filter(|_| !declared.is_empty()) else { return Ok(()) };
     let index = std_bodies.index()?;
+    let functions = module.handle().functions().into_iter();
+    let unwinding: HashSet<Value<'_>> = functions.filter(|&function| has_pads(function)).collect();
     if !declared.iter().any(|name| index.bodies.contains_key(name)) {
         return Ok(());
     }
@@ -89,7 +92,7 @@ pub fn run(
     strip_instrumentation::run(module);
     strip_host_attributes::run(module, false);
     mark_convergent::run(module);
-    lower_unwind::run(module).map_err(ImportError::Pass)?;
+    lower_unwind::run_except(module.handle(), &unwinding).map_err(ImportError::Pass)?;
     lower_formatters::run(module, &index.special.formatters, &index.special.types);
     lower_panics::run(module, &index.special.panics, &index.special.types);
     kernel_reachability::run(module, kernels).map_err(ImportError::Pass)?;

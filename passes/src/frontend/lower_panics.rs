@@ -1,4 +1,4 @@
-//! Replaces calls of panic functions by `__schism_panic` or `__schism_panic_format`.
+//! Replaces calls of panic functions by `__schism_panic`, `__schism_panic_format` or `__schism_abort`.
 //!
 //! Before:
 //! ```llvm
@@ -26,6 +26,9 @@
 //!   unreachable
 //! ```
 //!
+//! An invoke becomes an invoke, with the same landing pad. `__schism_abort` is called where a panic may
+//! not unwind because another one does: it ends the process.
+//!
 //! The message of a function that formats it from its own arguments is made here in the same form:
 //! a template, and an array of values with their
 //! [descriptions](crate::frontend::type_descriptions). Everything that this takes stands in the
@@ -34,7 +37,7 @@
 use std::collections::HashMap;
 
 use inkwell::module::Module;
-use schism_llvm::{AsModule, Builder, ModuleRef, Type, TypeKind, Value};
+use schism_llvm::{AsModule, Builder, ModuleRef, Opcode, Type, TypeKind, Value};
 use schism_message::ARGUMENT_SIZE;
 
 use crate::frontend::type_descriptions::Descriptors;
@@ -106,11 +109,22 @@ impl<'a, 'm> Lowering<'a, 'm> {
                 (builtins::PANIC_FORMAT, text, self.array(&builder, call, values))
             }
             PanicMessage::Static(text) => self.plain(text),
+            PanicMessage::Abort(text) => {
+                let (_, text, length) = self.plain(text);
+                (builtins::ABORT, text, length)
+            }
             _ => self.plain("explicit panic"),
         };
         let (panic_type, panic_function) = self.builtin(name);
-        builder.call(panic_type, panic_function, &[first, second, location]);
-        call.cut_block();
+        let message = [first, second, location];
+        if call.opcode() == Some(Opcode::Invoke) {
+            // With the destinations of the old one: the normal one is never reached.
+            builder.call_like(call, panic_type, panic_function, &message, |_| false);
+            call.erase();
+        } else {
+            builder.call(panic_type, panic_function, &message);
+            call.cut_block();
+        }
     }
 
     /// A message without values.
@@ -168,14 +182,16 @@ impl<'a, 'm> Lowering<'a, 'm> {
     /// A builtin's type and declaration.
     fn builtin(&self, name: &str) -> (Type<'m>, Value<'m>) {
         let context = self.module.context();
-        let second = if name == builtins::PANIC { self.long } else { self.pointer };
+        let is_text = name != builtins::PANIC_FORMAT;
+        let second = if is_text { self.long } else { self.pointer };
         let ty = context.void_type().function(&[self.pointer, second, self.pointer], false);
         if let Some(known) = self.module.function(name) {
             return (ty, known);
         }
         let function = self.module.add_function(name, ty);
-        // Not `nounwind`: see `lower_unwind`.
-        for attribute in ["noreturn", "cold"] {
+        // Those that panic are not `nounwind`: see `lower_unwind`.
+        let ends = (name == builtins::ABORT).then_some("nounwind");
+        for attribute in ["noreturn", "cold"].into_iter().chain(ends) {
             function.add_function_attribute(attribute, 0);
         }
         (ty, function)

@@ -1,4 +1,5 @@
-//! Turns invokes into calls and removes landing pads; what may panic loses `nounwind`.
+//! Turns invokes into calls and removes landing pads, except where the program would notice; what may
+//! panic loses `nounwind`.
 //!
 //! Before:
 //! ```llvm
@@ -20,11 +21,18 @@
 //! }
 //! ```
 //!
-//! A panic on a device ends the work-item without running destructors, so nothing ever arrives at a
-//! landing pad. A function that catches a panic, rustc's `__rust_try`, would never do so: it loses
-//! its body, so that the device check refuses it where a kernel reaches it. Every other function is
-//! marked `nounwind` first; LLVM's `simplifycfg` then turns each invoke into a call and removes the
-//! pads as unreachable blocks.
+//! A panic on a GPU ends the work-item without running destructors, so nothing ever arrives at a
+//! landing pad. On the CPU kernels unwind where the program would notice if they did not: where the
+//! cleanup of a kernel, or of what it calls, may change what is not a local variable
+//! ([`Cleanup`]). In what such kernels reach, functions whose own cleanup
+//! changes anything but their locals keep it ([`run_for`]); exceptions pass all others. Stage 2
+//! decides again, for the one kernel that it compiles, and for other targets than the CPU it removes
+//! the rest ([`run`]).
+//!
+//! A function that catches a panic, rustc's `__rust_try`, loses
+//! its body, so that the device check refuses it where a kernel reaches it. In every function that keeps
+//! nothing, calls are marked `nounwind` first; LLVM's `simplifycfg` then turns each invoke into a call and
+//! removes the pads as unreachable blocks.
 //!
 //! **Stores before a panic.** The host looks at memory when a launch has panicked, and finds all
 //! that the work-item stored before. To LLVM that is what unwinding means: the caller sees what
@@ -40,37 +48,128 @@
 //! not `nounwind`, and all others are. It stays so until a target has optimised; what a panic does
 //! there, nobody needs to know before.
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, FUNCTION_INDEX, IntoValue, ModuleRef, Value};
+use std::collections::HashSet;
 
+use inkwell::module::Module;
+use schism_llvm::{AsModule, FUNCTION_INDEX, ModuleRef, Value};
+
+use crate::analysis::cleanup::{Cleanup, has_pads};
+use crate::check::capabilities::reached_from;
 use crate::frontend::mark_convergent::{Reaching, is_call};
 use crate::spec::builtins;
+use crate::spec::device::DeviceSpec;
 
 /// rustc's name for the function that runs another and catches its panic.
 const CATCH: &str = "__rust_try";
 
-/// Runs the pass over the module.
+/// Runs the pass over the module, for its kernels and exported functions. Pipelines of rayon unwind
+/// by an image of their own.
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.
-pub fn run(module: &Module<'_>) -> Result<(), String> {
+pub fn run_for_kernels(module: &Module<'_>, spec: &DeviceSpec) -> Result<(), String> {
+    let module = module.handle();
     refuse_catching(module);
-    for function in module.get_functions() {
-        function.value().add_function_attribute("nounwind", 0);
-        for instruction in function.value().instructions() {
+    let explicit = spec.kernels.iter().filter(|it| !spec.host_memory.contains(&it.name));
+    let names = explicit.map(|kernel| &kernel.entry).chain(&spec.exports);
+    let roots: Vec<Value<'_>> = names.filter_map(|name| module.function(name)).collect();
+    run_for(module, &roots)
+}
+
+/// Keeps the cleanup that is noticed of what some functions reach, and removes all other.
+///
+/// # Errors
+/// LLVM's message, if its pass manager fails.
+pub fn run_for(module: ModuleRef<'_>, roots: &[Value<'_>]) -> Result<(), String> {
+    let cleanup = Cleanup::of(&reached_from(roots));
+    let noticed: Vec<Value<'_>> =
+        roots.iter().copied().filter(|&root| cleanup.is_noticed(root)).collect();
+    let mut keeping: HashSet<Value<'_>> = reached_from(&noticed).into_iter().collect();
+    keeping.retain(|&function| cleanup.is_changing(function));
+    run_except(module, &keeping)
+}
+
+/// Removes all cleanup.
+///
+/// # Errors
+/// LLVM's message, if its pass manager fails.
+pub fn run(module: ModuleRef<'_>) -> Result<(), String> {
+    refuse_catching(module);
+    run_except(module, &HashSet::new())?;
+    // What ends the process while something unwinds. None is left, unless a panic is one by itself.
+    if let Some(abort) = module.function(builtins::ABORT) {
+        let panic = module
+            .function(builtins::PANIC)
+            .unwrap_or_else(|| module.add_function(builtins::PANIC, abort.value_type()));
+        for attribute in ["noreturn", "cold"] {
+            panic.add_function_attribute(attribute, 0);
+        }
+        abort.replace_uses(panic);
+        abort.delete_function();
+        infer(module);
+    }
+    Ok(())
+}
+
+/// Removes the cleanup of all functions but some.
+///
+/// # Errors
+/// LLVM's message, if its pass manager fails.
+pub(crate) fn run_except(
+    module: ModuleRef<'_>,
+    keeping: &HashSet<Value<'_>>,
+) -> Result<(), String> {
+    for function in module.functions() {
+        if keeping.is_empty() {
+            function.add_function_attribute("nounwind", 0);
+        }
+        if keeping.contains(&function) {
+            continue;
+        }
+        for instruction in function.instructions() {
             if is_call(instruction) {
                 instruction.add_call_attribute("nounwind");
             }
         }
     }
-    module.handle().run_passes("function(simplifycfg)")?;
-    for function in module.get_functions() {
-        if function.value().has_personality() {
-            function.value().remove_personality();
+    module.run_passes("function(simplifycfg)")?;
+    infer(module);
+    if !keeping.is_empty() {
+        // Calls that are known not to unwind now.
+        module.run_passes("function(simplifycfg)")?;
+    }
+    remove_personalities(module);
+    Ok(())
+}
+
+/// Removes all cleanup of a module if the program does not notice that of a kernel, and says whether
+/// some is left. Nothing else is changed.
+///
+/// # Errors
+/// LLVM's message, if its pass manager fails.
+pub fn still_unwinds(module: ModuleRef<'_>, kernel: Value<'_>) -> Result<bool, String> {
+    if !unwinds(module) {
+        return Ok(false);
+    }
+    if Cleanup::of(&reached_from(&[kernel])).is_noticed(kernel) {
+        return Ok(true);
+    }
+    module.run_passes("function(lower-invoke,simplifycfg)")?;
+    remove_personalities(module);
+    Ok(false)
+}
+
+fn remove_personalities(module: ModuleRef<'_>) {
+    for function in module.functions() {
+        if function.has_personality() && !has_pads(function) {
+            function.remove_personality();
         }
     }
-    infer(module.handle());
-    Ok(())
+}
+
+/// Whether a function of a module unwinds: what panics passes its landing pads.
+pub fn unwinds(module: ModuleRef<'_>) -> bool {
+    module.functions().into_iter().any(has_pads)
 }
 
 /// Marks the functions that can reach no panic as `nounwind`, and takes that from all others and
@@ -117,13 +216,13 @@ fn is_panic(function: Value<'_>) -> bool {
 }
 
 /// Makes a declaration of the function that rustc makes to catch panics.
-fn refuse_catching(module: &Module<'_>) {
-    let Some(function) = module.get_function(CATCH) else { return };
-    if function.count_basic_blocks() == 0 {
+fn refuse_catching(module: ModuleRef<'_>) {
+    let Some(function) = module.function(CATCH) else { return };
+    if function.is_declaration() {
         return;
     }
-    let declaration = module.add_function("", function.get_type(), None);
-    function.value().replace_uses(declaration.value());
-    function.value().delete_function();
-    declaration.value().set_name(CATCH);
+    let declaration = module.add_function("", function.value_type());
+    function.replace_uses(declaration);
+    function.delete_function();
+    declaration.set_name(CATCH);
 }

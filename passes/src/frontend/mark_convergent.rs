@@ -118,6 +118,10 @@ impl<'m> Reaching<'m> {
                 continue;
             }
             for user in function.users() {
+                // A function uses its personality, and calls nothing by that.
+                if user.is_function() {
+                    continue;
+                }
                 if user.callee() == Some(function) {
                     open.push(user.parent_function());
                     // It may be an argument of a call of itself, too.

@@ -3,6 +3,7 @@
 pub mod allocate_local_memory;
 pub mod constant_body;
 pub mod declare_spec_constants;
+pub mod drop_refused_cleanup;
 pub mod fold_cpu_features;
 pub mod fold_ir_constants;
 pub mod freeze_initialisers;

@@ -19,7 +19,7 @@ pub(crate) struct ByAddress<'m>(pub Value<'m>);
 
 /// Whether `user` calls `function` and uses it for nothing else.
 pub(crate) fn only_calls<'m>(user: Value<'m>, function: Value<'m>) -> bool {
-    if user.opcode() != Some(Opcode::Call) || user.callee() != Some(function) {
+    if user.callee() != Some(function) {
         return false;
     }
     user.called_type() == function.value_type()
@@ -129,6 +129,7 @@ impl<'m> Copies<'m> {
         let builder = Builder::new(context);
         let added = self.added(copy);
         let mut values: HashMap<Value<'m>, Value<'m>> = HashMap::new();
+        copy.copy_personality(function);
         for index in 0..function.num_params() {
             values.insert(function.param(index), copy.param(index));
         }
@@ -200,7 +201,9 @@ fn call<'m>(
     arguments.extend(added);
     let new = builder.call_like(old, copy.value_type(), copy, &arguments, |_| true);
     new.set_instruction_call_conv(old.instruction_call_conv());
-    new.set_tail_call_kind(old.tail_call_kind());
+    if old.opcode() == Some(Opcode::Call) {
+        new.set_tail_call_kind(old.tail_call_kind());
+    }
     new.copy_call_attributes(old);
     finish(old, new);
     new

@@ -136,7 +136,7 @@ pub fn of_groups_in_images() -> impl Iterator<Item = &'static str> {
 pub fn in_images() -> impl Iterator<Item = &'static str> {
     let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE);
     ids.chain(of_groups_in_images())
-        .chain([PANIC, PANIC_FORMAT, PRINT, CLOCK, TIME, PAUSE])
+        .chain([PANIC, PANIC_FORMAT, ABORT, PRINT, CLOCK, TIME, PAUSE])
         .chain(HOST_HEAP)
 }
 
@@ -154,6 +154,10 @@ pub const PANIC: &str = "__schism_panic";
 /// `void (ptr template, ptr arguments, ptr location)`: a panic whose message is the two words of a
 /// `core::fmt::Arguments`, with descriptors for formatters; does not return.
 pub const PANIC_FORMAT: &str = "__schism_panic_format";
+
+/// `void (ptr message, i64 message_len, ptr location)`: a panic where none may unwind, in what is
+/// executed while another one does: it ends the process. Does not return. Only where kernels unwind.
+pub const ABORT: &str = "__schism_abort";
 
 /// `void (ptr shape, ptr location, i64 word...)`, with the number of words behind the name: a panic
 /// whose message is a shape and words. Made by [`crate::gpu::panic_sites`], so no image has it.

@@ -19,6 +19,8 @@ pub struct PanicFunction {
 pub enum PanicMessage {
     /// The message belongs to the function.
     Static(String),
+    /// The same, and nothing may unwind where it is called: while something does.
+    Abort(String),
     /// The first two arguments are the pointer and length of a string.
     Text,
     /// The first two arguments are the two words of a `core::fmt::Arguments`.

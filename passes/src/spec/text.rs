@@ -29,7 +29,7 @@
 //!
 //! A `message`, an `unless-null` and a `value` belong to the last `panic` before them, a
 //! `type-part` to the last `type`, and types are numbered from 0. Placeholders of a template are
-//! numbers of values. A `body` is a module that provides bodies; those that use others stand first,
+//! numbers of values. The place `abort` of a message is that of a panic which ends the process. A `body` is a module that provides bodies; those that use others stand first,
 //! `panic` before them. A `param` belongs to the last `kernel` before it. A `reference` is a
 //! pointer with what rustc knows of a `&[f32]`: `noalias`, `readonly`, `nonnull`, `align 4`.
 
@@ -123,6 +123,7 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
                     unless_null: None,
                     values: Vec::new(),
                 },
+                "abort" => PanicMessage::Abort("panic in a destructor during cleanup".to_owned()),
                 message => PanicMessage::Static(message.trim_matches('"').to_owned()),
             },
             located: words.get(2) == Some(&"located"),

@@ -49,6 +49,16 @@ pub const RECORD_TEXT: &str = "__schism_cpu_record_text";
 /// same for a message given by the two words of a `core::fmt::Arguments`.
 pub const RECORD_FORMAT: &str = "__schism_cpu_record_format";
 
+/// `fn() -> !`: unwinds, after a panic's record was filled. For kernels with [`crate::CPU_UNWINDS`].
+pub const RAISE: &str = "__schism_cpu_raise";
+
+/// `extern "C" fn(*const u8, usize) -> !`: ends the process with a text and its length, where a
+/// panic may not unwind.
+pub const ABORT: &str = "__schism_cpu_abort";
+
+/// The function that decides at the landing pads of Rust's code: the standard library's.
+pub const PERSONALITY: &str = "rust_eh_personality";
+
 /// `extern "C" fn(*const u8, usize)`: prints a message of two such words.
 pub const PRINT: &str = "__schism_cpu_print";
 

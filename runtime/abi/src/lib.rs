@@ -44,7 +44,7 @@ use core::ffi::{CStr, c_void};
 pub use gpu::*;
 
 /// The version of everything in this crate. Any change of a layout or of a meaning increments it.
-pub const ABI_VERSION: u32 = 23;
+pub const ABI_VERSION: u32 = 24;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
@@ -362,6 +362,9 @@ pub const CPU_PLAIN_LOOPS: u32 = 4;
 /// The kernel has barriers, and was cut at them: a chunk is a whole work-group, and no work-item
 /// waits. It may call [`CpuGroup::memory`] and [`CpuGroup::agree`].
 pub const CPU_WHOLE_GROUP: u32 = 8;
+/// The kernel unwinds: a panic fills the record and calls [`code::RAISE`], in place of returning
+/// [`RUN_PANICKED`]. The entry function is an [`UnwindingEntry`].
+pub const CPU_UNWINDS: u32 = 16;
 
 /// Runs one work-item after the other, x fastest, for every id in the chunk. Returns [`RUN_OK`], or
 /// [`RUN_PANICKED`] at the first work-item that panics: `panic` is then filled and the rest of the
@@ -374,7 +377,8 @@ pub const CPU_WHOLE_GROUP: u32 = 8;
 /// written during the call; every pointer in it is valid for what the kernel does with it; `chunk`
 /// is as [`CpuChunk`] says; `panic` can be written. The kernel's work-items do not race: two of
 /// them access the same memory only atomically, or only to read it. Code for [`FLAG_IN_PROCESS`] may
-/// unwind, and `panic` is then as it was: it is an [`UnwindingEntry`].
+/// unwind, and `panic` is then as it was: it is an [`UnwindingEntry`]. So is that with [`CPU_UNWINDS`], which
+/// fills `panic` before.
 pub type CpuEntry = unsafe extern "C" fn(
     closure: *const u8,
     chunk: *const CpuChunk,

@@ -11,6 +11,8 @@
 
 use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Param};
 
+use schism_jit_abi::code::PERSONALITY;
+
 use crate::kinds::{TypeKind, param_kinds, return_kind};
 use crate::module::Module;
 use crate::{JitError, Request};
@@ -21,15 +23,18 @@ use schism_llvm::{
 /// The kernel's name in the module from here on, so that text around it need not quote names.
 pub const KERNEL: &str = "schism.kernel";
 
+/// The device whose kernels unwind.
+pub const CPU: &str = "cpu";
+
 /// The number of 64-bit parameters for the launch's offset in a kernel that takes it.
 pub const OFFSET_PARAMS: usize = 3;
 
 // Functions with a meaning for targets. An image declares them and defines none.
 pub use schism_passes::spec::builtins::{
-    BALLOT, BARRIER, CLOCK, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, HOST_HEAP, LOCAL_ID,
-    LOCAL_MEMORY, LOCAL_RANGE, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PAUSE, PRINT,
-    REDUCE_ADD, REDUCE_LEAST, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR, SUB_GROUP_BARRIER,
-    TIME, convergent as group_operation_builtins, in_images as builtins,
+    ABORT, BALLOT, BARRIER, CLOCK, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, HOST_HEAP,
+    LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PAUSE,
+    PRINT, REDUCE_ADD, REDUCE_LEAST, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR,
+    SUB_GROUP_BARRIER, TIME, convergent as group_operation_builtins, in_images as builtins,
     of_groups_in_images as group_builtins, reductions,
 };
 
@@ -95,13 +100,12 @@ pub fn load<'c>(
         if request.in_process {
             normalise_features(function, machine);
         } else {
-            check_unwinding(function)?;
             normalise(function);
         }
     }
     // Whatever the image says about it: stores before a panic are visible afterwards.
     if !request.in_process {
-        module.infer_unwinding();
+        lower_unwinding(&module, device)?;
     }
     Ok(module)
 }
@@ -337,7 +341,7 @@ fn check_builtins(module: &Module<'_>) -> Result<(), JitError> {
     for name in builtins() {
         let Some(function) = module.function(name) else { continue };
         let (returns, takes) = match name {
-            PANIC => (TypeKind::Void, vec![pointer, long, pointer]),
+            PANIC | ABORT => (TypeKind::Void, vec![pointer, long, pointer]),
             PANIC_FORMAT => (TypeKind::Void, vec![pointer, pointer, pointer]),
             PRINT => (TypeKind::Void, vec![pointer, pointer]),
             BARRIER | SUB_GROUP_BARRIER => (TypeKind::Void, Vec::new()),
@@ -376,19 +380,40 @@ fn internalise(module: &Module<'_>) {
     }
 }
 
-/// Stage 1 removes all unwinding; an image with some is not stage 1's.
+/// Leaves landing pads where the kernel unwinds and the program would notice it: on the CPU.
+fn lower_unwinding(module: &Module<'_>, device: &str) -> Result<(), JitError> {
+    for function in module.functions().into_iter().filter(|function| !function.is_declaration()) {
+        check_unwinding(function)?;
+    }
+    module.infer_unwinding();
+    if !module.unwinds() {
+        return Ok(());
+    }
+    if device == CPU {
+        module.keep_noticed_unwinding(kernel_of(module)?)
+    } else {
+        module.remove_unwinding()
+    }
+    .and_then(|()| module.run_passes("globaldce", None))
+    .map_err(JitError::Internal)
+}
+
+/// Stage 1 leaves landing pads of Rust's that clean up, and catches nothing; an image with other
+/// unwinding is not stage 1's.
 fn check_unwinding(function: Value) -> Result<(), JitError> {
     let unwinds = |instruction: &Value| {
         matches!(
             instruction.opcode(),
-            Some(Opcode::Invoke | Opcode::LandingPad)
-                | Some(Opcode::Resume | Opcode::CleanupRet)
-                | Some(Opcode::CatchRet | Opcode::CatchPad)
+            Some(Opcode::CleanupRet | Opcode::CatchRet | Opcode::CatchPad)
                 | Some(Opcode::CleanupPad | Opcode::CatchSwitch)
         )
     };
+    let invalid = |what| Err(JitError::InvalidImage(format!("`{}` {what}", function.name())));
     if function.instructions().iter().any(unwinds) {
-        return Err(JitError::InvalidImage(format!("`{}` unwinds", function.name())));
+        return invalid("unwinds as no function of Rust does");
+    }
+    if function.personality().is_some_and(|other| other.name() != PERSONALITY) {
+        return invalid("has a personality that is not Rust's");
     }
     Ok(())
 }

@@ -156,6 +156,27 @@ impl<'c> Module<'c> {
         lower_unwind::infer(self.handle());
     }
 
+    /// Whether a function has landing pads.
+    pub fn unwinds(&self) -> bool {
+        lower_unwind::unwinds(self.handle())
+    }
+
+    /// Keeps the landing pads that matter to what a kernel leaves behind, and removes all others.
+    pub fn keep_noticed_unwinding(&self, kernel: Value<'_>) -> Result<(), String> {
+        lower_unwind::run_for(self.handle(), &[kernel])
+    }
+
+    /// The same once more, when more is known of the kernel: all landing pads, or none. Returns
+    /// whether there are some.
+    pub fn still_unwinds(&self, kernel: Value<'_>) -> Result<bool, String> {
+        lower_unwind::still_unwinds(self.handle(), kernel)
+    }
+
+    /// Removes all landing pads.
+    pub fn remove_unwinding(&self) -> Result<(), String> {
+        lower_unwind::run(self.handle())
+    }
+
     /// Marks every function as not unwinding: when optimisation is complete.
     pub fn forget_unwinding(&self) {
         lower_unwind::forget(self.handle());

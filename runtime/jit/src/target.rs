@@ -63,6 +63,11 @@ pub trait Target {
         Ok(None)
     }
 
+    /// Whether the kernel unwinds.
+    fn unwinds(_: &Self::State) -> bool {
+        false
+    }
+
     /// Runs a step of the pipeline that belongs to the target.
     fn run_step<'c>(
         &'c self,
@@ -134,7 +139,7 @@ impl<T: Target> Driver for Steps<'_, '_, T> {
         match step {
             "dump-legalized" => self.work.dump.module("2-legalized.ll", self.work.module),
             "dump-optimized" => self.work.dump.module("3-optimized.ll", self.work.module),
-            "forget-unwinding" if self.work.request.in_process => {}
+            "forget-unwinding" if self.work.request.in_process || T::unwinds(&self.state) => {}
             "forget-unwinding" => self.work.module.forget_unwinding(),
             step => return Ok(self.target.run_step(step, self.work, &mut self.state, cx)?),
         }

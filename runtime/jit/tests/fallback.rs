@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use schism_jit::{Request, compile_cpu_within};
 use schism_jit_abi::*;
 use schism_loader::Code;
+use schism_loader::message::Calls;
 use support::{Source, whole, words};
 
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -55,7 +56,8 @@ fn run(count: u64, limit: Duration) -> u32 {
     };
     let made = compile_cpu_within(request, limit).expect("it is compiled");
     // SAFETY: it was made for this processor.
-    let code = unsafe { Code::load_with(&made.object, print, &[], None) }.expect("it is loaded");
+    let code = unsafe { Code::load_with(&made.object, Calls { print, raise: None }, &[], None) }
+        .expect("it is loaded");
     let given: Vec<u64> = (0..count).map(|i| i.wrapping_mul(0xABCD_EF01)).collect();
     let mut out = vec![0_u64; 3 * 64];
     let closure = [given.as_ptr() as usize, out.as_mut_ptr() as usize];

@@ -23,7 +23,7 @@ use object::{
 use schism_jit_abi::code::{ENTRY, OPEN_CONSTANT};
 use schism_jit_abi::{BACKEND_FAILED, CpuEntry, OUT_OF_RESOURCES, UNRESOLVED_SYMBOLS};
 
-use crate::message::PrintFn;
+use crate::message::{Calls, PrintFn};
 use crate::symbols;
 
 /// Why an object could not be loaded.
@@ -86,7 +86,7 @@ pub struct Code {
 }
 
 impl Code {
-    /// Loads an object. Kernels print through `print`.
+    /// Loads an object that does not unwind. Kernels print through `print`.
     ///
     /// Nothing in `object` can make this read or write out of bounds, but the code in it will run.
     ///
@@ -97,14 +97,15 @@ impl Code {
     /// The object was made by stage 2, for this processor and this version of the interface.
     pub unsafe fn load(object: &[u8], print: PrintFn) -> Result<Self, LoadError> {
         // SAFETY: the caller's promise.
-        unsafe { Self::load_with(object, print, &[], None) }
+        unsafe { Self::load_with(object, Calls { print, raise: None }, &[], None) }
     }
 
     /// Loads an object with open specialization constants, and sets them: index in the request, and
     /// bytes. Others keep the image's own value. A constant that nothing reads has no symbol, and
     /// accepts any value.
     ///
-    /// With `host`, what the object does not define is the program's, and its code may unwind.
+    /// With `host`, what the object does not define is the program's, and its code may unwind. So may
+    /// that of kernels with [`schism_jit_abi::CPU_UNWINDS`], which need a function that does it.
     ///
     /// # Errors
     /// As [`load`](Self::load); if a value is larger than its constant.
@@ -113,13 +114,13 @@ impl Code {
     /// As [`load`](Self::load).
     pub unsafe fn load_with(
         object: &[u8],
-        print: PrintFn,
+        calls: Calls,
         constants: &[(usize, &[u8])],
         host: Option<FindInHost<'_>>,
     ) -> Result<Self, LoadError> {
         let file = ElfFile64::<object::Endianness>::parse(object)?;
         let of_host = |name: &str| host.and_then(|host| host(name));
-        let find = |name: &str| of_host(name).or_else(|| symbols::find(name, print));
+        let find = |name: &str| of_host(name).or_else(|| symbols::find(name, calls));
         let outside = outside_symbols(&file, find)?;
         let plan = Plan::new(&file, &outside)?;
         let mut mapping = Mapping::new(plan.size)?;
@@ -129,8 +130,10 @@ impl Code {
         }
         mapping.protect(&plan)?;
         let frames = match plan.frames {
-            // SAFETY: the section is loaded, relocated and terminated, and nothing changes it.
-            Some(at) if host.is_some() => Some(unsafe { Frames::register(mapping.address() + at) }),
+            Some(at) if host.is_some() || calls.raise.is_some() => {
+                // SAFETY: the section is loaded, relocated and terminated, and nothing changes it.
+                Some(unsafe { Frames::register(mapping.address() + at) })
+            }
             _ => None,
         };
         let offset = file

@@ -4,6 +4,7 @@
 //! Nothing here unwinds or panics: `schism_message` formats, from values that the kernel's own
 //! types describe.
 
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use schism_jit_abi::code::Location;
@@ -19,6 +20,39 @@ const LIMIT: usize = 1 << 16;
 /// # Safety
 /// The arguments are the words of a message of this process, which lives during the call.
 pub type PrintFn = unsafe extern "C" fn(template: *const u8, arguments: usize);
+
+/// Unwinds after a panic, whose record is filled. The caller of the kernel catches it.
+pub type RaiseFn = fn() -> !;
+
+/// What kernels call of the process that loads them.
+#[derive(Clone, Copy, Debug)]
+pub struct Calls {
+    /// Prints.
+    pub print: PrintFn,
+    /// Unwinds, for kernels that do.
+    pub raise: Option<RaiseFn>,
+}
+
+/// Called by generated code: ends the process where a panic may not unwind, because another one does.
+///
+/// # Safety
+/// `text` is `len` bytes.
+pub(crate) unsafe extern "C" fn abort(text: *const u8, len: usize) -> ! {
+    // SAFETY: the caller's promise.
+    let text = unsafe { std::slice::from_raw_parts(text, len) };
+    let thread = std::thread::current();
+    say(format_args!(
+        "thread '{}' panicked in a kernel:\n{}\nthread caused non-unwinding panic. aborting.",
+        thread.name().unwrap_or("<unnamed>"),
+        String::from_utf8_lossy(text)
+    ));
+    std::process::abort()
+}
+
+/// Writes lines to standard error, as far as that is possible.
+fn say(text: std::fmt::Arguments<'_>) {
+    let _ = catch_unwind(|| _ = writeln!(std::io::stderr(), "\n{text}"));
+}
 
 /// Called by generated code: fills the record of a panic with a text message.
 ///
@@ -67,9 +101,33 @@ pub(crate) unsafe extern "C" fn record_format(
         filled.line = location.line;
         filled.column = location.column;
     }
+    // SAFETY: the caller promises a record; where it is filled, a panic unwinds, and this is another one
+    // in a destructor. No launch can report either: the process ends.
+    unsafe {
+        if !(*record).message.ptr.is_null() {
+            say_panic(&*record);
+            say_panic(&filled);
+        }
+    }
     // SAFETY: the caller promises that it can be written; the text that it may have is not ours to
     // free.
     unsafe { record.write(filled) };
+}
+
+/// Writes a panic to standard error, as the standard library does.
+///
+/// # Safety
+/// [`record_format`] has filled the record.
+#[cold]
+unsafe fn say_panic(record: &PanicRecord) {
+    // SAFETY: the caller's promise: the name is of the kernel's image, and the message is a string's.
+    let (file, message) = unsafe { (record.file.as_slice(), record.message.as_slice()) };
+    let (file, message) = (String::from_utf8_lossy(file), String::from_utf8_lossy(message));
+    let [x, y, z] = record.global_id;
+    let (line, column) = (record.line, record.column);
+    say(format_args!(
+        "a kernel on the device `cpu` panicked at {file}:{line}:{column}:\n{message}\nwork-item [{x}, {y}, {z}]"
+    ));
 }
 
 /// Takes the message out of the record of a panic.

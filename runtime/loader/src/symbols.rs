@@ -8,12 +8,13 @@ use std::ffi::{CStr, CString, c_void};
 use std::sync::OnceLock;
 
 use schism_jit_abi::code::{
-    AGREE, BARRIER, CURRENT, GROUP_MEMORY, PRINT, RECORD_FORMAT, RECORD_TEXT, SUB_GROUP, SWAP, TIME,
+    ABORT, AGREE, BARRIER, CURRENT, GROUP_MEMORY, PERSONALITY, PRINT, RAISE, RECORD_FORMAT,
+    RECORD_TEXT, SUB_GROUP, SWAP, TIME,
 };
 
 use crate::context;
 use crate::heap;
-use crate::message::{self, PrintFn};
+use crate::message::{self, Calls};
 
 /// Declares support functions by name and builds the table of their addresses. They are never
 /// called from here, so their types do not matter.
@@ -48,14 +49,19 @@ unsafe extern "C-unwind" {
     fn _Unwind_Resume(exception: *mut c_void) -> !;
 }
 
+unsafe extern "C" {
+    /// Decides at landing pads: of the standard library. It is never called from here.
+    fn rust_eh_personality();
+}
+
 /// Its name.
 const RESUME: &str = "_Unwind_Resume";
 
 /// The C library's mathematics. Programs that do not use it have not loaded it.
 const MATHS: &CStr = c"libm.so.6";
 
-/// The address of a symbol; `print` is the function that prints.
-pub fn find(name: &str, print: PrintFn) -> Option<*const ()> {
+/// The address of a symbol; `calls` are functions of the process.
+pub fn find(name: &str, calls: Calls) -> Option<*const ()> {
     match name {
         CURRENT => return Some(context::current as *const ()),
         SWAP => return Some(context::swap as *const ()),
@@ -66,7 +72,10 @@ pub fn find(name: &str, print: PrintFn) -> Option<*const ()> {
         RECORD_TEXT => return Some(message::record_text as *const ()),
         RECORD_FORMAT => return Some(message::record_format as *const ()),
         TIME => return Some(context::time as *const ()),
-        PRINT => return Some(print as *const ()),
+        PRINT => return Some(calls.print as *const ()),
+        RAISE => return calls.raise.map(|raise| raise as *const ()),
+        ABORT => return Some(message::abort as *const ()),
+        PERSONALITY => return Some(rust_eh_personality as *const ()),
         RESUME => return Some(_Unwind_Resume as *const ()),
         _ => {}
     }

@@ -5,6 +5,8 @@ use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Once;
 
+use schism_jit_abi::RUN_PANICKED;
+
 use crate::error::{KernelPanic, LaunchError};
 use crate::launch::payload::Payload;
 use crate::util::warn_once;
@@ -13,6 +15,7 @@ thread_local! {
     static INSIDE: Cell<Option<Hook>> = const { Cell::new(None) };
     static FIRST: RefCell<Option<First>> = const { RefCell::new(None) };
     static WORK_ITEM: Cell<Option<[usize; 3]>> = const { Cell::new(None) };
+    static RAISED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Why a launch ended before all work-items had.
@@ -157,14 +160,42 @@ pub(crate) fn while_dropping(payload: Box<dyn Any + Send>, device: &str) -> Laun
 
 /// Runs a part of a kernel and converts its panic to a failure.
 pub(crate) fn catch<R>(run: impl FnOnce() -> R) -> Result<R, Failure> {
-    panic::catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
-        let first = FIRST.try_with(RefCell::take).unwrap_or_default();
-        let location = first.and_then(|first| first.location);
-        let work_item = WORK_ITEM.take();
-        let message = message(&*payload);
-        let payload = Payload::new(payload);
-        Failure::Panic(Panic { message, location, work_item, local_id: None, payload })
+    panic::catch_unwind(AssertUnwindSafe(run)).map_err(caught)
+}
+
+/// The same for code that says by a status how it has ended, or by [`raise`] that it has panicked.
+pub(crate) fn catch_raised(run: impl FnOnce() -> u32) -> Result<u32, Failure> {
+    panic::catch_unwind(AssertUnwindSafe(run)).or_else(|payload| match payload.is::<Raised>() {
+        true => {
+            RAISED.set(false);
+            Ok(RUN_PANICKED)
+        }
+        false => Err(caught(payload)),
     })
+}
+
+/// Whether a kernel unwinds on this thread, by [`raise`].
+pub(crate) fn is_raised() -> bool {
+    RAISED.get()
+}
+
+/// What unwinds where a kernel has panicked and its record says how.
+struct Raised;
+
+/// Unwinds a kernel that has filled the record of its panic: no hook is told, for the launch reports it.
+pub(crate) fn raise() -> ! {
+    RAISED.set(true);
+    panic::resume_unwind(Box::new(Raised))
+}
+
+#[cold]
+fn caught(payload: Box<dyn Any + Send>) -> Failure {
+    let first = FIRST.try_with(RefCell::take).unwrap_or_default();
+    let location = first.and_then(|first| first.location);
+    let work_item = WORK_ITEM.take();
+    let message = message(&*payload);
+    let payload = Payload::new(payload);
+    Failure::Panic(Panic { message, location, work_item, local_id: None, payload })
 }
 
 /// Records the work-item that panics, while it unwinds.

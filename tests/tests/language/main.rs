@@ -75,12 +75,18 @@ const DEPENDENCIES: &[(&str, &str)] = &[
     ),
 ];
 
-/// What holds of panics, and the tests.
-const PANICS: &[(&str, &str)] = &[
-    ("the message, the place and the work-item are the host's", "explicit"),
+/// What holds of panics, the tests, and their files.
+const PANICS: &[(&str, &str, &str)] = &[
+    ("the message, the place and the work-item are the host's", "explicit", "panics"),
     (
-        "memory has what the work-item stored before the panic; destructors run on the device `native` only",
+        "memory has what the work-item stored before the panic",
         "stores_before_a_panic_are_there_afterwards",
+        "panics",
+    ),
+    (
+        "[destructors and guards](design/compiler.md) of the work-item run afterwards, on the devices `native` and `cpu`",
+        "guards_end_in_their_order",
+        "unwinding",
     ),
 ];
 
@@ -108,8 +114,8 @@ fn table() -> String {
         }
     }
     text += "\n## Panics\n\n| | | test |\n|---|---|---|\n";
-    for (title, test) in PANICS {
-        writeln!(text, "| {title} | works | [{test}](../tests/tests/panics.rs) |")
+    for (title, test, file) in PANICS {
+        writeln!(text, "| {title} | works | [{test}](../tests/tests/{file}.rs) |")
             .expect("writing to a string");
     }
     text += "\n## Crates that know nothing of schism\n\n| | | test |\n|---|---|---|\n";
@@ -135,10 +141,10 @@ fn the_table_in_the_documentation_is_this_one() {
     }
     let found = std::fs::read_to_string(&path).expect("the table");
     assert!(found == table, "docs/language.md is not what the tests say; BLESS=1 writes it");
-    let panics =
-        std::fs::read_to_string(workspace().join("tests/tests/panics.rs")).unwrap_or_default();
-    for (_, test) in PANICS {
-        assert!(panics.contains(&format!("fn {test}()")), "there is no test `{test}`");
+    for (_, test, file) in PANICS {
+        let tests = std::fs::read_to_string(source(&format!("tests/{file}.rs")));
+        let tests = tests.expect("the tests");
+        assert!(tests.contains(&format!("fn {test}()")), "there is no test `{test}`");
     }
     for line in REFUSED {
         let text = source("ui").join(line.program).with_extension("stderr");

@@ -82,7 +82,7 @@
 //! receive (`exchange`).
 //!
 //! **Refused** are kernels in which it would be seen that sub-groups wait for each other
-//! (`sub_groups`). Refused are also kernels with barriers outside of the loop function (recursive
+//! (`sub_groups`). Refused are also kernels that unwind, those with barriers outside of the loop function (recursive
 //! functions, calls through pointers), with work-items that never end, with more than 64 KiB of
 //! memory for each work-item, and very large ones. They stay as they are, and the attribute
 //! `schism-uncut` of the loop function says why.

@@ -97,7 +97,8 @@ impl Index {
         for PanicFunction { symbol, message, located } in &self.special.panics {
             let located = u8::from(*located);
             match message {
-                PanicMessage::Static(text) => {
+                // Bodies of the standard library keep no landing pads, where alone the latter is called.
+                PanicMessage::Static(text) | PanicMessage::Abort(text) => {
                     line(format_args!("panic {located} static {symbol} {}", text.escape_default()));
                 }
                 PanicMessage::Text => line(format_args!("panic {located} text {symbol}")),

@@ -4,8 +4,8 @@
 use std::fmt::Write;
 use std::mem::{offset_of, size_of};
 
-use schism_jit_abi::code::{CURRENT, ENTRY, ItemContext, SWAP};
-use schism_jit_abi::{CPU_BARRIER, CPU_GROUPS, CPU_WHOLE_GROUP, CpuChunk};
+use schism_jit_abi::code::{CURRENT, ENTRY, ItemContext, PERSONALITY, SWAP};
+use schism_jit_abi::{CPU_BARRIER, CPU_GROUPS, CPU_UNWINDS, CPU_WHOLE_GROUP, CpuChunk};
 
 use super::group_operations;
 use super::work_loop::{AXES, LOOP, loop_parameters, offset_values, type_text};
@@ -20,14 +20,15 @@ pub fn add<'c>(
     context: &'c Context,
     module: &Module<'c>,
     request: &Request,
+    unwinds: bool,
 ) -> Result<u32, JitError> {
     let used = |name: &str| module.function(name).is_some_and(|f| !f.users().is_empty());
     let params = module.function(LOOP).map_or_else(Vec::new, |outer| outer.params());
     // The context is the loop function's last parameter.
     let stored = params.last().is_some_and(|context| !context.users().is_empty());
     let groups = params.len() == loop_parameters(request, true).len();
-    let landing = used(PANIC) || used(PANIC_FORMAT);
-    let needs = Needs { context: stored || used(CURRENT), landing, groups };
+    let landing = !unwinds && (used(PANIC) || used(PANIC_FORMAT));
+    let needs = Needs { context: stored || used(CURRENT), landing, unwinds, groups };
     let text =
         text(request, needs).map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
     let entry = Module::from_text(context, &text).map_err(JitError::Internal)?;
@@ -38,7 +39,12 @@ pub fn add<'c>(
     }
     let waits = group_operations::waits(module);
     let cut = group_operations::is_cut(module);
-    let flags = [(groups, CPU_GROUPS), (waits && !cut, CPU_BARRIER), (cut, CPU_WHOLE_GROUP)];
+    let flags = [
+        (groups, CPU_GROUPS),
+        (waits && !cut, CPU_BARRIER),
+        (cut, CPU_WHOLE_GROUP),
+        (unwinds, CPU_UNWINDS),
+    ];
     Ok(flags.into_iter().filter(|(is_so, _)| *is_so).map(|(_, flag)| flag).sum())
 }
 
@@ -46,6 +52,7 @@ pub fn add<'c>(
 struct Needs {
     context: bool,
     landing: bool,
+    unwinds: bool,
     groups: bool,
 }
 
@@ -59,10 +66,17 @@ fn text(request: &Request, needs: Needs) -> Result<String, std::fmt::Error> {
     writeln!(o, "declare ptr @llvm.stacksave.p0()")?;
     writeln!(o, "declare i32 @llvm.eh.sjlj.setjmp(ptr)")?;
     let frame = if needs.landing { " \"frame-pointer\"=\"all\"" } else { "" };
-    let unwinding = if request.in_process { "" } else { " nounwind" };
+    let unwinding = if request.in_process || needs.unwinds { "" } else { " nounwind" };
+    // The context is replaced again by the one that it has replaced, while the panic unwinds.
+    let cleans_up = needs.unwinds && needs.context;
+    let personality =
+        if cleans_up { format!(" personality ptr @{PERSONALITY}") } else { String::new() };
+    if cleans_up {
+        writeln!(o, "declare i32 @{PERSONALITY}(...)")?;
+    }
     writeln!(
         o,
-        "define i32 @{ENTRY}(ptr %closure, ptr %chunk, ptr %panic){unwinding}{frame} {{\nstart:"
+        "define i32 @{ENTRY}(ptr %closure, ptr %chunk, ptr %panic){unwinding}{frame}{personality} {{\nstart:"
     )?;
 
     let mut arguments = Vec::new();
@@ -143,7 +157,16 @@ fn text(request: &Request, needs: Needs) -> Result<String, std::fmt::Error> {
     } else {
         writeln!(o, "  br label %run")?;
     }
-    writeln!(o, "run:\n{}\n  br label %done", call("%context"))?;
+    if cleans_up {
+        let call = call("%context").replacen(" call ", " invoke ", 1);
+        writeln!(o, "run:\n{call}\n      to label %done unwind label %unwinding")?;
+        writeln!(o, "unwinding:\n  %pad = landingpad {{ ptr, i32 }} cleanup")?;
+        writeln!(o, "  %again = load volatile ptr, ptr %context.previous")?;
+        writeln!(o, "  %unwound = call ptr @{SWAP}(ptr %again)")?;
+        writeln!(o, "  resume {{ ptr, i32 }} %pad")?;
+    } else {
+        writeln!(o, "run:\n{}\n  br label %done", call("%context"))?;
+    }
     let landed = if needs.landing {
         format!(", [ {}, %start ]", schism_jit_abi::RUN_PANICKED)
     } else {

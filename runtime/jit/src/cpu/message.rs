@@ -1,7 +1,7 @@
 //! Functions that generated code calls to write a message: of a panic, or of a print. The process
 //! that loads the code defines them.
 
-use schism_jit_abi::code::{PRINT, RECORD_FORMAT, RECORD_TEXT};
+use schism_jit_abi::code::{ABORT, PRINT, RAISE, RECORD_FORMAT, RECORD_TEXT};
 
 use crate::module::Module;
 use crate::{JitError, image};
@@ -37,6 +37,51 @@ pub fn record_bodies() -> String {
         );
     }
     out
+}
+
+/// Raises a panic that [`INNER_TEXT`] would record.
+pub const RAISE_TEXT: &str = "schism.raise.text";
+/// The same for [`INNER_FORMAT`].
+pub const RAISE_FORMAT: &str = "schism.raise.format";
+
+/// Functions of the module that record a panic, and unwind.
+pub fn raise_bodies() -> String {
+    let mut out = record_declarations();
+    out += &raise_declaration();
+    for (name, callee, second) in
+        [(RAISE_TEXT, RECORD_TEXT, "i64"), (RAISE_FORMAT, RECORD_FORMAT, "ptr")]
+    {
+        out += &format!(
+            "define void @{name}(ptr %record, ptr %message, {second} %second, ptr %location, i64 %x, i64 %y, i64 %z)
+                 cold noinline noreturn {{
+               call void @{callee}(ptr %record, ptr %message, {second} %second, ptr %location, i64 %x, i64 %y, i64 %z)
+               call void @{RAISE}()
+               unreachable
+             }}\n"
+        );
+    }
+    out
+}
+
+/// The declaration of the function that unwinds.
+pub fn raise_declaration() -> String {
+    format!("declare void @{RAISE}() cold noreturn\n")
+}
+
+/// Gives the builtin that ends the process a body.
+pub fn add_abort<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
+    if module.function(image::ABORT).is_none() {
+        return Ok(());
+    }
+    let text = format!(
+        "declare void @{ABORT}(ptr, i64) cold noreturn nounwind
+         define void @{}(ptr %text, i64 %length, ptr %location) cold noinline noreturn nounwind {{
+           call void @{ABORT}(ptr %text, i64 %length)
+           unreachable
+         }}\n",
+        image::ABORT
+    );
+    image::define_builtin(context, module, image::ABORT, &text)
 }
 
 /// Gives the print builtin a body.

@@ -52,6 +52,11 @@
 //! to, and leave by `llvm.eh.sjlj.longjmp`. Only kernels with such calls have a context and a
 //! landing point.
 //!
+//! **Unwinding.** Where the cleanup of a kernel may change memory of the program's, the image has landing
+//! pads ([`lower_unwind`](schism_passes::frontend::lower_unwind)). If there are some that matter once the
+//! kernel is part of the nest, a panic records itself, and calls a function of the process that unwinds
+//! ([`message::raise_bodies`]) in place of returning; the entry function puts the context back while it does.
+//!
 //! **Work-groups.** A kernel that reads its group gets it as one more argument of the loop
 //! function, and the box is part of one group; local ids are differences. A barrier or a sub-group
 //! operation is a call of a function that the runtime passes with the group ([`group_operations`]).
@@ -109,7 +114,7 @@ use schism_passes::spec::target_library::TargetLibraryInfo;
 
 use crate::clock::{self, Time};
 use crate::devicelib;
-use crate::image::builtins;
+use crate::image::{self, builtins};
 use crate::pause::{self, Pause};
 use schism_llvm::fatal;
 use schism_llvm::{FileKind, Machine};
@@ -174,12 +179,14 @@ struct Cpu {
 struct CpuState {
     /// What the entry function requires of a chunk.
     flags: u32,
+    /// Whether panics unwind, and no status says so.
+    unwinds: bool,
 }
 
 impl Target for Cpu {
     type Code = (Vec<u8>, u32, u64);
     type State = CpuState;
-    const DEVICE: &'static str = "cpu";
+    const DEVICE: &'static str = image::CPU;
     const LINES: bool = false;
     const PIPELINE: &'static [Step] = pipeline::CPU;
 
@@ -191,6 +198,10 @@ impl Target for Cpu {
     fn lanes(&self) -> Result<Option<Lanes>, JitError> {
         // Without LLVM's vectoriser there had better be no vectors at all.
         if self.vectorise_loops { lanes::of(&self.name) } else { Ok(None) }
+    }
+
+    fn unwinds(state: &CpuState) -> bool {
+        state.unwinds
     }
 
     fn run_step<'c>(
@@ -207,7 +218,10 @@ impl Target for Cpu {
                     devicelib::supply(context, module, &TargetLibraryInfo::CPU, &[])?;
                 }
             }
-            "define-print" => message::add_print(context, module)?,
+            "define-print" => {
+                message::add_print(context, module)?;
+                message::add_abort(context, module)?;
+            }
             "define-clock" => clock::add(context, module, Time::Process)?,
             "define-pause" => pause::add(context, module, Pause::Nothing)?,
             "name-allocator" => heap::name(module),
@@ -217,18 +231,21 @@ impl Target for Cpu {
                 let small = if has_lanes { SMALL_OF_LIBRARY_IN_LANES } else { SMALL_OF_LIBRARY };
                 inline::choose(module, builtins(), small, request.in_process);
             }
-            "resolve-builtins" => work_loop::resolve(context, module)?,
+            "resolve-builtins" => {
+                state.unwinds = !request.in_process && work_loop::unwinds(module)?;
+                work_loop::resolve(context, module, state.unwinds)?;
+            }
             "unfuse-multiply-add" => {
                 if request.math == FastMath::PRECISE {
                     precise_math::unfuse(module);
                 }
             }
             "mark-parallel-loop" => parallel_loop_metadata::mark(context, module),
-            "add-entry" => state.flags = entry::add(context, module, request)?,
+            "add-entry" => state.flags = entry::add(context, module, request, state.unwinds)?,
             "define-panic-exit" => out_of_line_builtins::add_end(context, module)?,
             "probe-stack" => {
                 stack::prepare(module);
-                if request.in_process {
+                if request.in_process || state.unwinds {
                     unwinding::add_tables(module);
                 }
             }

@@ -5,17 +5,19 @@
 //! points to it while the box runs. The loop stores each work-item's id there; builtins read it; a
 //! panic stores its record and jumps back to the entry function.
 //!
-//! The jump skips frames of generated code only. Those have nothing to clean up: a kernel's panics
-//! run no destructors. During optimisation it is a call of [`END`], which may unwind as far as LLVM
+//! Kernels that unwind have no landing point: a panic of theirs raises an exception.
+//!
+//! The jump skips frames of generated code only. Those have nothing to clean up that
+//! anybody would notice. During optimisation it is a call of [`END`], which may unwind as far as LLVM
 //! knows: so stores before the panic stay before the jump.
 
 use std::mem::offset_of;
 
 use schism_jit_abi::CpuGroup;
-use schism_jit_abi::code::{CURRENT, ItemContext, RECORD_FORMAT, RECORD_TEXT};
+use schism_jit_abi::code::{CURRENT, ItemContext, RAISE, RECORD_FORMAT, RECORD_TEXT};
 
 use super::group_operations;
-use super::message::record_declarations;
+use super::message::{raise_declaration, record_declarations};
 use super::work_loop::{ITEM, item_parameters};
 use crate::JitError;
 use crate::image::{
@@ -45,7 +47,12 @@ fn load(value: &str, ty: &str, base: &str, offset: usize) -> String {
 }
 
 /// Gives the builtins, the panic and the marker of the nest bodies that work in any function.
-pub fn add<'c>(context: &'c Context, module: &Module<'c>, groups: bool) -> Result<(), JitError> {
+pub fn add<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    groups: bool,
+    unwinds: bool,
+) -> Result<(), JitError> {
     // The loop function changes what the builtins read, so attributes inferred from their
     // declarations no longer hold.
     for function in module.functions() {
@@ -61,7 +68,8 @@ pub fn add<'c>(context: &'c Context, module: &Module<'c>, groups: bool) -> Resul
             }
         }
     }
-    let bodies = Module::from_text(context, &bodies_text(groups)).map_err(JitError::Internal)?;
+    let bodies =
+        Module::from_text(context, &bodies_text(groups, unwinds)).map_err(JitError::Internal)?;
     bodies.set_target_of(module);
     module.link(context, bodies).map_err(JitError::InvalidImage)?;
     let names = builtins().chain([ITEM]);
@@ -93,13 +101,17 @@ pub fn add_end<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
     Ok(())
 }
 
-fn bodies_text(groups: bool) -> String {
+fn bodies_text(groups: bool, unwinds: bool) -> String {
     let id = offset_of!(ItemContext, id);
     let range = offset_of!(ItemContext, range);
     let mut out = record_declarations();
     // The pointer is the same throughout the loop function.
     out += &format!("declare ptr @{CURRENT}() nounwind willreturn memory(none)\n");
-    out += &format!("declare void @{END}(ptr) cold noreturn\n");
+    if unwinds {
+        out += &raise_declaration();
+    } else {
+        out += &format!("declare void @{END}(ptr) cold noreturn\n");
+    }
     for (names, base) in [(GLOBAL_ID, id), (GLOBAL_RANGE, range)] {
         for (name, index) in names.into_iter().zip(0..) {
             out += &format!(
@@ -141,13 +153,18 @@ fn bodies_text(groups: bool) -> String {
             out += &load(value, "i64", "%context", id + 8 * index);
         }
         out += &format!(
-            "  call void @{record}(ptr %record, ptr %message, {second} %second, ptr %location, i64 %x, i64 %y, i64 %z)
-               %jump = getelementptr inbounds i8, ptr %context, i64 {}
-               call void @{END}(ptr %jump)
-               unreachable
-             }}\n",
-            offset_of!(ItemContext, jump)
+            "  call void @{record}(ptr %record, ptr %message, {second} %second, ptr %location, i64 %x, i64 %y, i64 %z)\n"
         );
+        out += &if unwinds {
+            format!("  call void @{RAISE}()\n")
+        } else {
+            format!(
+                "  %jump = getelementptr inbounds i8, ptr %context, i64 {}
+                   call void @{END}(ptr %jump)\n",
+                offset_of!(ItemContext, jump)
+            )
+        };
+        out += "  unreachable\n}\n";
     }
     out
 }

@@ -9,7 +9,8 @@
 //! **The need of a kernel** is the longest path from the entry function through the call graph,
 //! weighted by the frame sizes that LLVM's code generator reports (its attribute
 //! `warn-stack-size`). It is unknown for recursion, calls through pointers, calls of the program's
-//! allocator, and frames with parts of computed size.
+//! allocator, and frames with parts of computed size. What the unwinder takes is part of what the runtime
+//! adds for functions of the process.
 
 use std::collections::{HashMap, HashSet};
 

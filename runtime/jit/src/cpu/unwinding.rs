@@ -1,4 +1,5 @@
-//! Kernels that unwind, as the host's functions do.
+//! Kernels that unwind, as the host's functions do: those in the program's process, and others whose
+//! cleanup the program would notice.
 
 use crate::image::builtins;
 use crate::module::Module;

@@ -10,11 +10,11 @@ use schism_passes::cpu::split_at_barriers::{GROUP_FIRST, GROUP_LOCAL_MEMORY, GRO
 use schism_passes::spec::slices;
 use schism_passes::vectorize::MARK as WORK_ITEM_LOOP;
 
-use super::message::{INNER_FORMAT, INNER_TEXT};
+use super::message::{INNER_FORMAT, INNER_TEXT, RAISE_FORMAT, RAISE_TEXT};
 use super::{group_operations, message, out_of_line_builtins};
 use crate::image::{
-    GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE,
-    PANIC, PANIC_FORMAT, PRINT, builtins, group_builtins,
+    ABORT, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_MEMORY,
+    LOCAL_RANGE, PANIC, PANIC_FORMAT, PRINT, builtins, group_builtins,
 };
 use crate::module::Module;
 use crate::{JitError, Request};
@@ -361,9 +361,20 @@ fn load_group(o: &mut String) -> std::fmt::Result {
     writeln!(o, "  %group.memory = load ptr, ptr %group.memory.at")
 }
 
+/// Whether what the nest runs unwinds, and the program notices. More is known of that now than when the
+/// kernel was a function of its own.
+pub fn unwinds(module: &Module<'_>) -> Result<bool, JitError> {
+    let outer = module.function(LOOP).ok_or_else(|| missing(LOOP))?;
+    module.still_unwinds(outer).map_err(JitError::Internal)
+}
+
 /// Replaces builtins and panics of the loop function by the nest's values; `out_of_line_builtins`
 /// handles those elsewhere.
-pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
+pub fn resolve<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    unwinds: bool,
+) -> Result<(), JitError> {
     let outer = module.function(LOOP).ok_or_else(|| missing(LOOP))?;
     let item = module.function(ITEM).ok_or_else(|| missing(ITEM))?;
     let marker = item
@@ -385,9 +396,12 @@ pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
     let groups = item.params().len() > GROUP_OPERAND as usize;
     group_operations::resolve(context, module, outer, || value(GROUP_OPERAND))?;
 
-    let panics = [(PANIC, INNER_TEXT), (PANIC_FORMAT, INNER_FORMAT)];
+    let panics = match unwinds {
+        false => [(PANIC, INNER_TEXT), (PANIC_FORMAT, INNER_FORMAT)],
+        true => [(PANIC, RAISE_TEXT), (PANIC_FORMAT, RAISE_FORMAT)],
+    };
     if panics.iter().any(|(name, _)| module.function(name).is_some()) {
-        let text = message::record_bodies();
+        let text = if unwinds { message::raise_bodies() } else { message::record_bodies() };
         let record = Module::from_text(context, &text).map_err(JitError::Internal)?;
         record.set_target_of(module);
         module.link(context, record).map_err(JitError::InvalidImage)?;
@@ -397,6 +411,16 @@ pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
         record.set_internal();
         let Some(panic) = module.function(name) else { continue };
         for call in calls_in(outer, panic) {
+            if unwinds {
+                let own: Vec<Value> = call.args();
+                let [first, second, location] = own[..] else { continue };
+                let id = [value(0)?, value(1)?, value(2)?];
+                let all = [value(6)?, first, second, location, id[0], id[1], id[2]];
+                let builder = Builder::before(call);
+                builder.call_like(call, record.value_type(), record, &all, |_| false);
+                call.erase();
+                continue;
+            }
             let next = call.next();
             let Some(end) = next.filter(|i| i.opcode() == Some(Opcode::Unreachable)) else {
                 continue;
@@ -414,11 +438,11 @@ pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
     }
 
     let out_of_line = builtins()
-        .filter(|name| *name != PRINT)
+        .filter(|name| ![PRINT, ABORT].contains(name))
         .filter_map(|name| module.function(name))
         .any(|function| !function.users().is_empty());
     if out_of_line {
-        out_of_line_builtins::add(context, module, groups)?;
+        out_of_line_builtins::add(context, module, groups, unwinds)?;
     } else {
         marker.erase();
     }
@@ -431,7 +455,8 @@ pub fn calls_in<'m>(caller: Value<'m>, callee: Value<'m>) -> Vec<Value<'m>> {
     callee
         .users()
         .into_iter()
-        .filter(|user| user.direct_callee() == Some(callee) && user.parent_function() == caller)
+        .filter(|user| user.callee() == Some(callee) && user.parent_function() == caller)
+        .filter(|user| user.called_type() == callee.value_type())
         .filter(|user| seen.insert(*user))
         .collect()
 }

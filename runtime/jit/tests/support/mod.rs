@@ -15,6 +15,7 @@ use llvm_sys::core::*;
 use llvm_sys::ir_reader::LLVMParseIRInContext2;
 use schism_jit_abi::*;
 use schism_loader::Code;
+use schism_loader::message::Calls;
 
 /// The header that every kernel file has: the image's target, and the builtins.
 const HEADER: &str = include_str!("../kernels/header.ll");
@@ -268,7 +269,12 @@ impl Source {
                 let open = self.flags & FLAG_OPEN_CONSTANTS != 0;
                 let values = self.constants.iter().map(|(_, value)| value.as_slice());
                 let values: Vec<_> = values.enumerate().filter(|_| open).collect();
-                let loaded = Code::load_with(made.object.as_slice(), print, &values, None);
+                let loaded = Code::load_with(
+                    made.object.as_slice(),
+                    Calls { print, raise: None },
+                    &values,
+                    None,
+                );
                 (api().release_cpu)(made.handle);
                 loaded
             };

@@ -67,7 +67,7 @@ pub(crate) unsafe fn run_cpu(
     let mut record = PanicRecord::EMPTY;
     // SAFETY: the caller's promises.
     let mut run = || unsafe { kernel.run(closure.cast(), chunk, &mut record) };
-    let status = if kernel.unwinds() { failure::catch(run)? } else { run() };
+    let status = if kernel.unwinds() { failure::catch_raised(run)? } else { run() };
     if status == RUN_OK {
         return Ok(());
     }

@@ -6,9 +6,10 @@ use std::time::Instant;
 use schism_cache::{Found, Value};
 use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::{
-    Bytes, CPU_PLAIN_LOOPS, CpuChunk, CpuEntry, CpuRequest, OK, PanicRecord, STACK_UNKNOWN, Text,
-    UnwindingEntry,
+    Bytes, CPU_PLAIN_LOOPS, CPU_UNWINDS, CpuChunk, CpuEntry, CpuRequest, OK, PanicRecord,
+    STACK_UNKNOWN, Text, UnwindingEntry,
 };
+use schism_loader::message::{Calls, RaiseFn};
 use schism_loader::{Code, FindInHost};
 
 use crate::code::aot::{self, AotCode, AotTarget};
@@ -26,6 +27,7 @@ use crate::hal::host::aot::HostTarget;
 use crate::hal::host::math;
 use crate::hal::host::pace::LatestPace;
 use crate::hal::{CodeLoader, address_window};
+use crate::launch::failure;
 use crate::util::warn_once;
 
 /// What stage 2 makes of a kernel: an object, which can be kept.
@@ -210,8 +212,10 @@ impl CpuKernel {
         let find = host.map(|host| move |name: &str| host.find(name));
         let find = find.as_ref().map(|find| find as FindInHost<'_>);
         let print = crate::kernel::print::from_kernel;
+        let raise: Option<RaiseFn> =
+            (flags & CPU_UNWINDS != 0).then_some(failure::raise as RaiseFn);
         // SAFETY: the caller's promise.
-        let code = unsafe { Code::load_with(object, print, constants, find) };
+        let code = unsafe { Code::load_with(object, Calls { print, raise }, constants, find) };
         let code = code.map_err(|error| {
             let reason = format!("kernel `{}`: {error}", kernel.display_name);
             ImageError::Compile { code: error.code(), reason }
@@ -233,7 +237,7 @@ impl CpuKernel {
         let stack = stack.map(bytes);
         let version = version.into();
         let latest_pace = LatestPace::default();
-        let unwinds = host.is_some();
+        let unwinds = host.is_some() || raise.is_some();
         Ok(Self {
             code,
             unwinds,

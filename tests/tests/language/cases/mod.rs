@@ -90,7 +90,7 @@ pub const REFUSED: &[Refused] = &[
     refused("calling what `unsafe` code brings in as a function of the host", "kernel_calls_host"),
     refused("calling a number", "kernel_calls_number"),
     refused(
-        "statics whose value can change: `static` with atomics or cells",
+        "statics whose value can change, [also on `cpu`](design/compiler.md): `static` with atomics or cells",
         "kernel_mutable_static",
     ),
     refused("`static mut`", "kernel_static_mut"),

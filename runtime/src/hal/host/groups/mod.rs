@@ -332,6 +332,10 @@ impl Group<'_> {
 /// # Safety
 /// `data` is the [`Fibers`] that run the calling work-item.
 unsafe extern "C" fn cpu_barrier(data: *mut c_void) {
+    // A destructor that runs because of a panic must not suspend: its work-item ends here anyway.
+    if failure::is_raised() {
+        return;
+    }
     // SAFETY: the caller's promise. A group that is given up never comes back here: its stacks are
     // forgotten.
     unsafe { wait(data.cast_const().cast::<Fibers<'_>>()) };
@@ -347,6 +351,10 @@ unsafe extern "C" fn cpu_sub_group(
     value: u32,
     argument: u32,
 ) -> u32 {
+    // As for a barrier.
+    if failure::is_raised() {
+        return value;
+    }
     // SAFETY: as above.
     unsafe { (*data.cast::<Fibers<'_>>()).group_operation(operation, value, argument) }
         .unwrap_or(value)
