@@ -24,7 +24,7 @@
 //! A panic on a GPU ends the work-item without running destructors, so nothing ever arrives at a
 //! landing pad. On the CPU kernels unwind where the program would notice if they did not: where the
 //! cleanup of a kernel, or of what it calls, may change what is not a local variable
-//! ([`Cleanup`]). In what such kernels reach, functions whose own cleanup
+//! (`analysis::cleanup`). In what such kernels reach, functions whose own cleanup
 //! changes anything but their locals keep it ([`run_for`]); exceptions pass all others. Stage 2
 //! decides again, for the one kernel that it compiles, and for other targets than the CPU it removes
 //! the rest ([`run`]).
