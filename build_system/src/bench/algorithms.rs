@@ -16,8 +16,8 @@ use lexopt::Arg::{Long, Value};
 use super::cpu::{self, duration};
 use super::gpu::baseline;
 use super::pack::{self, Contents};
-use super::{median, workspace};
-use crate::arguments::{self, asks_for_help};
+use super::{compilers, median, misused, workspace};
+use crate::arguments::asks_for_help;
 use crate::command;
 use crate::error::{Error, FileContext, Result};
 use crate::home::Home;
@@ -60,10 +60,7 @@ impl Options {
         let (mut pairs, mut mode) = (3, Mode::Checkout);
         let (mut device, mut sizes) = ("cpu".to_owned(), None);
         let wrong = |text: &str| Error::Usage(format!("{text}\n\n{USAGE}"));
-        let misused = |error| match arguments::misused("bench algorithms", error) {
-            Error::Usage(text) => wrong(&text),
-            other => other,
-        };
+        let misused = |error| misused("bench algorithms", USAGE, error);
         let mut parser = lexopt::Parser::from_args(words);
         while let Some(argument) = parser.next().map_err(misused)? {
             match argument {
@@ -115,8 +112,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let schism = cpu::build(crate::cargo::command(&ready), &root, &target, SCHISM)?;
     let rayon = cpu::build(cpu::plain(&ready), &root, &target, RAYON)?;
     let sources = root.join("benches").join("gpu");
-    let stage2 = std::env::var_os("SCHISM_JIT").map(PathBuf::from);
-    let stage2 = stage2.unwrap_or_else(|| ready.installed.stage2());
+    let stage2 = compilers::stage2(&ready);
     if let Mode::Pack(folder) = &options.mode {
         let contents = Contents {
             subject: "algorithms",

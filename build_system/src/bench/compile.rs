@@ -16,8 +16,8 @@ use lexopt::Arg::{Long, Value};
 
 use super::cost::Cost;
 use super::packages::{self, Program};
-use super::{compilers, median, number_of_pairs, parts_of_names, workspace};
-use crate::arguments::{self, asks_for_help};
+use super::{compilers, median, misused, number_of_pairs, parts_of_names, workspace};
+use crate::arguments::asks_for_help;
 use crate::command;
 use crate::error::{Error, FileContext, Result};
 use crate::home::Home;
@@ -56,10 +56,7 @@ impl Options {
     fn read(words: &[OsString]) -> Result<Self> {
         let mut options = Self { pairs: 5, stdpar: false, only: Vec::new() };
         let wrong = |text: String| Error::Usage(format!("{text}\n\n{USAGE}"));
-        let misused = |error| match arguments::misused("bench compile", error) {
-            Error::Usage(text) => wrong(text),
-            other => other,
-        };
+        let misused = |error| misused("bench compile", USAGE, error);
         let mut parser = lexopt::Parser::from_args(words);
         while let Some(argument) = parser.next().map_err(misused)? {
             match argument {

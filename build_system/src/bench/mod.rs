@@ -18,6 +18,7 @@ mod packages;
 mod resident;
 mod stdpar;
 
+use crate::arguments;
 use crate::cargo;
 use crate::error::{Error, Result};
 
@@ -86,6 +87,14 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     match subject {
         Some((subject, rest)) => (subject.run)(rest),
         None => cargo::compile("bench", arguments),
+    }
+}
+
+/// An error in a subject's arguments, with how it is used.
+fn misused(subject: &str, usage: &str, error: lexopt::Error) -> Error {
+    match arguments::misused(subject, error) {
+        Error::Usage(text) => Error::Usage(format!("{text}\n\n{usage}")),
+        other => other,
     }
 }
 

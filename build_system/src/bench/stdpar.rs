@@ -17,10 +17,10 @@ use lexopt::Arg::{Long, Value};
 use super::cpu::{self, duration};
 use super::pack::{self, Contents};
 use super::{
-    compilers, geometric_mean, median, number_of_pairs, parts_of_names, resident, settings,
-    workspace,
+    compilers, geometric_mean, median, misused, number_of_pairs, parts_of_names, resident,
+    settings, workspace,
 };
-use crate::arguments::{self, asks_for_help};
+use crate::arguments::asks_for_help;
 use crate::command;
 use crate::error::{Error, Result};
 use crate::home::Home;
@@ -89,10 +89,7 @@ impl Options {
             passed: Vec::new(),
         };
         let wrong = |text: &str| Error::Usage(format!("{text}\n\n{USAGE}"));
-        let misused = |error| match arguments::misused("bench stdpar", error) {
-            Error::Usage(text) => wrong(&text),
-            other => other,
-        };
+        let misused = |error| misused("bench stdpar", USAGE, error);
         let mut parser = lexopt::Parser::from_args(words);
         while let Some(argument) = parser.next().map_err(misused)? {
             match argument {

@@ -170,9 +170,9 @@ impl Pipelines {
         blamed
     }
 
-    /// The kernels of pipelines among those of a module, by their indices, that no device may have: of some nobody
-    /// knows how much stack they need (rayon's threads may have been given more), and others change
-    /// the program's memory while they unwind, as devices do not.
+    /// The kernels of pipelines among those of a module, by their indices, that no device may have: of
+    /// some nobody knows how much stack they need (rayon's threads may have been given more), and
+    /// others change the program's memory while they unwind, as devices do not.
     pub(crate) fn unfit(&self, kernels: &[KernelImage]) -> Vec<(usize, &'static str)> {
         let why = |kernel: &KernelImage| {
             let needs = |capability| kernel.capabilities.contains(&capability);

@@ -9,9 +9,8 @@
 //! hardened. Of images with a few flipped bits, about one in a thousand makes it read out of
 //! bounds, or loop (`tests/hostile.rs`); nothing outside of it can prevent that.
 
-use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Param};
-
 use schism_jit_abi::code::PERSONALITY;
+use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Param};
 
 use crate::kinds::{TypeKind, param_kinds, return_kind};
 use crate::module::Module;

@@ -14,10 +14,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use super::{pairs, workspace};
+use super::{compilers, pairs, workspace};
 use crate::arguments::asks_for_help;
 use crate::command;
-use crate::environment;
 use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::setup::{self, Ready};
@@ -216,8 +215,7 @@ fn measure(kernel: &'static Kernel, peers: &mut [Peer], rounds: usize, work: &Pa
 
 /// A cargo with the plain compiler, for the CPU at hand.
 pub fn plain(ready: &Ready) -> Command {
-    let mut cargo = Command::new(&ready.toolchain.cargo);
-    environment::restore(&mut cargo, &ready.toolchain);
+    let mut cargo = compilers::plain(ready);
     cargo.env("RUSTFLAGS", "-C target-cpu=native");
     cargo
 }

@@ -30,7 +30,7 @@ use schism_hcf::Targets;
 use self::options::{Mode, Options, USAGE};
 use self::record::Record;
 use self::table::{Line, Table};
-use super::{cpu, pack as packed, workspace};
+use super::{compilers, cpu, pack as packed, workspace};
 use crate::arguments::asks_for_help;
 use crate::command;
 use crate::error::{FileContext, Result};
@@ -99,8 +99,7 @@ impl Bench {
             targets.map(|targets| build(TargetsOption::Some(targets.clone()), &target.join("aot")));
         let aot = aot.transpose()?;
         let sources = root.join("benches").join(SOURCES);
-        let stage2 = std::env::var_os("SCHISM_JIT").map(PathBuf::from);
-        let stage2 = stage2.unwrap_or_else(|| ready.installed.stage2());
+        let stage2 = compilers::stage2(&ready);
         Ok(Self { program, aot, stage2, sources, work: target.join("gpu") })
     }
 

@@ -9,6 +9,7 @@ use schism_hcf::{TargetError, Targets};
 use schism_jit_abi::ptxas::Ptxas;
 
 use crate::arguments;
+use crate::bench::misused;
 use crate::error::{Error, Result};
 
 /// How it is used.
@@ -58,10 +59,7 @@ impl Options {
             save: None,
             passed: Vec::new(),
         };
-        let misused = |error| match arguments::misused("bench gpu", error) {
-            Error::Usage(text) => Error::Usage(format!("{text}\n\n{USAGE}")),
-            other => other,
-        };
+        let misused = |error| misused("bench gpu", USAGE, error);
         let mut parser = lexopt::Parser::from_args(words);
         while let Some(argument) = parser.next().map_err(misused)? {
             match argument {

@@ -20,7 +20,7 @@ use std::process::{Command, ExitCode};
 use lexopt::Arg::{Long, Value};
 
 use super::gpu::table::{Agreement, Line, agreement, seconds};
-use super::{cpu, geometric_mean, median, workspace};
+use super::{compilers, cpu, geometric_mean, median, misused, workspace};
 use crate::arguments::{self, asks_for_help};
 use crate::command;
 use crate::error::{Error, Result};
@@ -61,10 +61,7 @@ impl Options {
         let mut warm_up = [OsString::from("--warm-up"), WARM_UP.into()];
         let mut is_lowering = false;
         let mut others = Vec::new();
-        let misused = |error| match arguments::misused("bench opencl", error) {
-            Error::Usage(text) => Error::Usage(format!("{text}\n\n{USAGE}")),
-            other => other,
-        };
+        let misused = |error| misused("bench opencl", USAGE, error);
         let mut parser = lexopt::Parser::from_args(words);
         while let Some(argument) = parser.next().map_err(misused)? {
             match argument {
@@ -112,8 +109,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let root = workspace()?;
     let target = root.join("target").join("bench");
     let schism = cpu::build(crate::cargo::command(&ready), &root, &target, "gpu_schism")?;
-    let stage2 = std::env::var_os("SCHISM_JIT").map(PathBuf::from);
-    let stage2 = stage2.unwrap_or_else(|| ready.installed.stage2());
+    let stage2 = compilers::stage2(&ready);
     if let Some(part) = &options.lowering {
         lowering::print(&schism, &stage2, part, true)?;
         return Ok(ExitCode::SUCCESS);

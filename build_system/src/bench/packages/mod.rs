@@ -18,8 +18,8 @@ use lexopt::Arg::{Long, Value};
 use table::Table;
 
 use super::cost::Cost;
-use super::{compilers, number_of_pairs, parts_of_names, settings, workspace};
-use crate::arguments::{self, asks_for_help};
+use super::{compilers, misused, number_of_pairs, parts_of_names, settings, workspace};
+use crate::arguments::asks_for_help;
 use crate::command;
 use crate::error::{Error, FileContext, Result};
 use crate::home::Home;
@@ -89,10 +89,7 @@ impl Options {
     fn read(words: &[OsString]) -> Result<Self> {
         let mut options = Self { pairs: 5, settings: vec!["auto".to_owned()], only: Vec::new() };
         let wrong = |text: String| Error::Usage(format!("{text}\n\n{USAGE}"));
-        let misused = |error| match arguments::misused("bench packages", error) {
-            Error::Usage(text) => wrong(text),
-            other => other,
-        };
+        let misused = |error| misused("bench packages", USAGE, error);
         let mut parser = lexopt::Parser::from_args(words);
         while let Some(argument) = parser.next().map_err(misused)? {
             match argument {
