@@ -59,8 +59,8 @@ pub(crate) struct Reached<'tcx> {
     pub without_body: FxIndexSet<Instance<'tcx>>,
     /// Whether something formats, so that the functions which format are among the items.
     pub formats: bool,
-    /// Whether there is a pipeline in another.
-    pub nests: bool,
+    /// The functions that run a pipeline in another.
+    pub nested: Vec<Instance<'tcx>>,
 }
 
 /// Where kernels are to run.
@@ -122,7 +122,7 @@ pub(crate) fn reach<'tcx>(
             formatters.push(Formatter { symbol, ty: walk.formatters.describe(ty, by) });
         }
     }
-    let nests = walk.nests();
+    let nested = walk.nested();
     Reached {
         items: walk.seen,
         panics: walk.panics.sorted(),
@@ -130,7 +130,7 @@ pub(crate) fn reach<'tcx>(
         types: walk.formatters.types,
         statics: walk.statics.into_keys().collect(),
         no_thread_locals,
-        nests,
+        nested,
         without_body: walk.without_body,
         formats: walk.formats,
     }
@@ -309,10 +309,10 @@ impl<'tcx> Walk<'tcx> {
         Some(index)
     }
 
-    /// Whether a pipeline has been reached: what the host does with one is left out.
-    fn nests(&self) -> bool {
-        let mut functions = self.without_body.iter();
-        functions.any(|function| stdpar::is_for_host_only(self.tcx, function.def_id()))
+    /// The pipelines that have been reached: what the host does with one is left out.
+    fn nested(&self) -> Vec<Instance<'tcx>> {
+        let functions = self.without_body.iter().copied();
+        functions.filter(|function| stdpar::is_for_host_only(self.tcx, function.def_id())).collect()
     }
 
     fn has_body(&self, instance: Instance<'tcx>) -> bool {

@@ -27,7 +27,7 @@ use crate::aot::{self, Missing};
 use crate::call_map::{CallMap, Origin};
 use crate::collect::Place;
 use crate::kernels::KernelInfo;
-use crate::runtime_items::IS_DEVICE;
+use crate::runtime_items::{IS_DEVICE, RuntimeItems};
 use crate::rustc::{CodegenUnit, CodegenUnitNameBuilder};
 use crate::spec_constants::SpecConstant;
 use crate::stdpar::explain;
@@ -234,13 +234,7 @@ pub(crate) fn make<'tcx>(
         formatters: unit.formatters,
         types: unit.types,
         ir_constants: vec![(IS_DEVICE.to_owned(), 1)],
-        ir_constant_functions: runtime
-            .iter()
-            .map(|items| {
-                let function = Instance::mono(tcx, items.is_device);
-                (tcx.symbol_name(function).name.to_owned(), 1)
-            })
-            .collect(),
+        ir_constant_functions: constant_functions(tcx, &runtime, 0),
         spec_constants: unit
             .spec_constants
             .iter()
@@ -267,8 +261,8 @@ pub(crate) fn make<'tcx>(
     let process_spec = DeviceSpec {
         kernels: in_process.iter().map(KernelInfo::spec).collect(),
         in_process: true,
-        ir_constants: spec.ir_constants.clone(),
-        ir_constant_functions: spec.ir_constant_functions.clone(),
+        ir_constants: vec![(IS_DEVICE.to_owned(), 2)],
+        ir_constant_functions: constant_functions(tcx, &runtime, 1),
         ..DeviceSpec::default()
     };
     let crate_id = crate_id(tcx);
@@ -511,7 +505,7 @@ pub(crate) fn codegen_unit<'tcx>(
         collect::reach(tcx, place, entries)
     };
     let mut reached = reach(Place::Device, &kernels);
-    let left_out = refuse::for_all(tcx, &kernels, reached.nests);
+    let left_out = refuse::for_all(tcx, &kernels, &reached.nested);
     if !left_out.is_empty() {
         leave_out(&mut kernels, &left_out);
         reached = reach(Place::Device, &kernels);
@@ -523,7 +517,7 @@ pub(crate) fn codegen_unit<'tcx>(
     if kernels.iter().any(of_process) {
         items = reach(Place::Process, &kernels).items;
     }
-    let not_for_devices = refuse::for_devices(tcx, &kernels, reached.formats);
+    let not_for_devices = refuse::for_devices(tcx, &kernels, &reached);
     if !not_for_devices.is_empty() {
         leave_out(&mut kernels, &not_for_devices);
         reached = reach(Place::Device, &kernels);
@@ -545,6 +539,19 @@ pub(crate) fn codegen_unit<'tcx>(
         unit.not_for_devices = not_for_devices;
     }
     Some(tcx.arena.alloc(collect::unit(name, &items)))
+}
+
+/// The functions of the runtime that only return an IR constant, and what they return in an image,
+/// which is that for the program's process or not.
+fn constant_functions(
+    tcx: TyCtxt<'_>,
+    runtime: &[RuntimeItems],
+    in_process: u64,
+) -> Vec<(String, u64)> {
+    let functions =
+        runtime.iter().flat_map(|items| [(items.is_device, 1), (items.is_in_process, in_process)]);
+    let named = |function| tcx.symbol_name(Instance::mono(tcx, function)).name.to_owned();
+    functions.map(|(function, value)| (named(function), value)).collect()
 }
 
 /// Takes out kernels by their names.

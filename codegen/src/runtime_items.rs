@@ -22,6 +22,8 @@ pub(crate) struct RuntimeItems {
     pub device_entry: DefId,
     /// `fn is_device() -> bool`.
     pub is_device: DefId,
+    /// `fn is_in_process() -> bool`.
+    pub is_in_process: DefId,
     /// `struct SpecConst<T>`, the type of specialization constants.
     pub spec_const: Option<DefId>,
     /// `struct Specialized<T>`, the type of captures that are constants when a kernel is compiled.
@@ -70,6 +72,7 @@ fn find_upstream(tcx: TyCtxt<'_>, krate: CrateNum) -> Option<RuntimeItems> {
         descriptor: child(private, "descriptor")?,
         device_entry: child(private, "device_entry")?,
         is_device: child(private, "is_device")?,
+        is_in_process: child(private, "is_in_process")?,
         spec_const: child(private, "SpecConst"),
         specialized: child(private, "Specialized"),
         export_to_device: child(private, "ExportToDevice"),
@@ -91,6 +94,7 @@ fn find_local(tcx: TyCtxt<'_>) -> Option<RuntimeItems> {
         descriptor: function("descriptor")?,
         device_entry: function("device_entry")?,
         is_device: function("is_device")?,
+        is_in_process: function("is_in_process")?,
         spec_const: item(DefKind::Struct, "SpecConst"),
         specialized: item(DefKind::Struct, "Specialized"),
         export_to_device: item(DefKind::Trait, "ExportToDevice"),

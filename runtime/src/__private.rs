@@ -9,7 +9,7 @@ pub use crate::api::unchecked::{
 };
 pub use crate::kernel::abi::{
     __schism_is_device, DESCRIPTOR_ABI, Descriptor, ExportToDevice, ImportToDevice, Kernel,
-    descriptor, device_entry, is_device,
+    descriptor, device_entry, is_device, is_in_process,
 };
 pub use crate::kernel::copy_of::copy_of;
 pub use crate::kernel::group::{Access, LocalSite, local_array};

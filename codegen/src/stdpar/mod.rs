@@ -20,6 +20,7 @@ pub(crate) mod heap;
 pub(crate) mod inject;
 pub(crate) mod lto;
 pub(crate) mod refuse;
+mod nested;
 mod sorts;
 mod statics;
 
@@ -69,6 +70,7 @@ static RESOLVE: OnceLock<Provider> = OnceLock::new();
 /// Puts ours in front.
 pub(crate) fn provide(providers: &mut Providers) {
     statics::provide(providers);
+    nested::provide(providers);
     RESOLVE.get_or_init(|| providers.queries.resolve_instance_raw);
     providers.queries.resolve_instance_raw = |tcx, mut key| {
         let (function, args) = key.value;

@@ -5,24 +5,26 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use rustc_middle::ty::TyCtxt;
+use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_session::Session;
 use schism_passes::spec::image::{Capability, KernelImage};
 use schism_passes::spec::report::{Report, Use, ViolationKind};
 
 use crate::call_paths;
-use crate::collect::{self, Place};
+use crate::collect::{self, Place, Reached};
 use crate::device::Stage1Failure;
 use crate::diagnostic_text;
 use crate::kernels::{Kernel, KernelInfo};
 use crate::stdpar;
-use crate::stdpar::explain;
+use crate::stdpar::{explain, nested};
 
 /// Why a kernel is taken out by [`Pipelines::unfit`].
 const DEEP: &str =
     "its functions call themselves, or others through pointers, and may need any amount of stack";
 const UNWINDING: &str =
     "if it panics, a destructor changes memory of the program's, and no device runs one then";
+
+const NESTS: &str = "there is another parallel iterator in it, which may be a kernel";
 
 /// What becomes of the pipelines of a crate.
 #[derive(Debug, Default)]
@@ -201,43 +203,56 @@ impl Pipelines {
 }
 
 /// The kernels of pipelines that are taken out on all devices before anything is lowered, by name, and
-/// why: searches in order, and those with a pipeline in them; `nests` is whether there are any of the
-/// latter. A kernel would run that pipeline as a loop, which may never end where rayon finds something
-/// in another part of it.
+/// why: searches in order, and those with a pipeline in them that the program runs under no symbol.
+/// `nested` are the pipelines in those of the crate.
 pub(crate) fn for_all<'tcx>(
     tcx: TyCtxt<'tcx>,
     kernels: &[Kernel<'tcx>],
-    nests: bool,
+    nested: &[Instance<'tcx>],
 ) -> Vec<(String, &'static str)> {
+    let without_symbol = nested::without_symbol(tcx, nested);
     let why = |kernel: &Kernel<'tcx>| {
         if stdpar::is_search_in_order(tcx, kernel.entry.args.type_at(0)) {
             return Some(
                 "it looks for the first or the last item, and rayon splits it until that is found",
             );
         }
-        let reached = || collect::reach(tcx, Place::Device, std::iter::once(kernel.entry)).nests;
-        (nests && reached())
-            .then_some("there is another parallel iterator in it, which may be a kernel")
+        let reached = || reached_by(tcx, kernel).nested;
+        (!without_symbol.is_empty()
+            && reached().iter().any(|pipeline| without_symbol.contains(pipeline)))
+        .then_some(NESTS)
     };
     refused(tcx, kernels, why)
 }
 
-/// The kernels of pipelines that no device with code of its own can have, by name, and why; `formats`
-/// is whether one of them formats. Such a kernel allocates, or writes somewhere, and would have all
-/// others format in their panics.
+/// The kernels of pipelines that no device with code of its own can have, by name, and why; `all` is
+/// what they reach together. A kernel that formats allocates, or writes somewhere, and would have all
+/// others format in their panics. One with a pipeline in it would run that as a loop, which may never
+/// end where rayon finds something in another part of it.
 pub(crate) fn for_devices<'tcx>(
     tcx: TyCtxt<'tcx>,
     kernels: &[Kernel<'tcx>],
-    formats: bool,
+    all: &Reached<'tcx>,
 ) -> Vec<(String, &'static str)> {
     let why = |kernel: &Kernel<'tcx>| {
         if !stdpar::may_be_for_devices(tcx, kernel.entry.args.type_at(0)) {
             return Some("its values may hold functions, and those of a device are not the host's");
         }
-        let reached = || collect::reach(tcx, Place::Device, std::iter::once(kernel.entry)).formats;
-        (formats && reached()).then_some("it formats")
+        if !all.formats && all.nested.is_empty() {
+            return None;
+        }
+        let reached = reached_by(tcx, kernel);
+        if !reached.nested.is_empty() {
+            return Some(NESTS);
+        }
+        reached.formats.then_some("it formats")
     };
     refused(tcx, kernels, why)
+}
+
+/// What a kernel reaches by itself.
+fn reached_by<'tcx>(tcx: TyCtxt<'tcx>, kernel: &Kernel<'tcx>) -> Reached<'tcx> {
+    collect::reach(tcx, Place::Device, std::iter::once(kernel.entry))
 }
 
 /// Kernels of pipelines that are taken out for a reason.

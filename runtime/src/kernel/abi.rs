@@ -98,8 +98,8 @@ pub unsafe extern "C-unwind" fn device_entry<K: Kernel<D>, const D: usize>(
     kernel.run(Item::new([x, y, z], [nx, ny, nz]));
 }
 
-/// 1 in the device half and 0 in the host half. Stage 1 makes it a constant of each half; branches
-/// on it fold away.
+/// 0 in the host half, 1 in images for devices, and 2 in the image for the program's process. Stage 1
+/// makes it a constant of each; branches on it fold away.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
 pub static __schism_is_device: AtomicU8 = AtomicU8::new(0);
@@ -124,4 +124,11 @@ pub trait ImportToDevice {
 pub fn is_device() -> bool {
     // Plain rustc makes no device half, and cannot know that the variable never changes.
     cfg!(schism_driver) && __schism_is_device.load(Ordering::Relaxed) != 0
+}
+
+/// Whether this code is part of the image for kernels that run in the program's process.
+#[inline(always)]
+#[must_use]
+pub fn is_in_process() -> bool {
+    cfg!(schism_driver) && __schism_is_device.load(Ordering::Relaxed) == 2
 }

@@ -92,10 +92,12 @@ impl Drop for Inside {
     }
 }
 
-/// Whether the calling code is a kernel.
+/// Whether the calling code is a kernel that the program launches as such. One that stands in for
+/// ordinary code, and runs on the threads of that, is none: what it waits for was begun after it, so
+/// that nobody waits for himself.
 #[inline]
 pub(crate) fn inside() -> bool {
-    INSIDE.get().is_some()
+    INSIDE.get() == Some(Hook::Launch)
 }
 
 /// Makes panics in kernels silent: launches report them as errors. Other panics, and those that no

@@ -1,6 +1,7 @@
 //! The device that pipelines run on, and the queues to it.
 
-use std::cell::OnceCell;
+use std::cell::RefCell;
+use std::ops::Deref;
 use std::sync::OnceLock;
 
 use schism::__private::{
@@ -17,7 +18,7 @@ extern "C" fn at_start() {
     let on_host = ["", "cpu", "native"].iter().any(|name| named == *name);
     if !on_host && !choose::is_off() {
         heap::at_start();
-        heap::share(queue);
+        heap::share(|| queue().map(|queue| Queue::clone(&queue)));
     }
 }
 
@@ -97,12 +98,35 @@ fn find() -> Option<Device> {
 }
 
 thread_local! {
-    /// This thread's queue, so that launches of several threads do not wait for each other.
-    static QUEUE: OnceCell<Option<Queue>> = const { OnceCell::new() };
+    /// This thread's queues that run nothing. A launch takes one, so that launches of several threads
+    /// do not wait for each other, nor one in a kernel for the one around it.
+    static QUEUES: RefCell<Vec<Queue>> = const { RefCell::new(Vec::new()) };
 }
 
-/// This thread's queue, if there is one.
-pub(crate) fn queue() -> Option<Queue> {
+/// A queue of this thread's, which has it back when this is dropped.
+#[derive(Debug)]
+pub(crate) struct OwnQueue(Option<Queue>);
+
+impl Deref for OwnQueue {
+    type Target = Queue;
+
+    fn deref(&self) -> &Queue {
+        self.0.as_ref().expect("it is here until the drop")
+    }
+}
+
+impl Drop for OwnQueue {
+    fn drop(&mut self) {
+        let queue = self.0.take();
+        let keep = |queues: &RefCell<Vec<Queue>>| queues.borrow_mut().extend(queue);
+        // Pipelines in destructors of other locals of a thread may come too late. What the list
+        // allocates asks for no queue.
+        let _ = heap::prepare(|| QUEUES.try_with(keep));
+    }
+}
+
+/// A queue that runs nothing, if there is one.
+pub(crate) fn queue() -> Option<OwnQueue> {
     let make = || {
         let queue = Queue::on(device()?).ok()?;
         // What is compiled for some launches only is given up some day. Kernels on the host may
@@ -111,6 +135,6 @@ pub(crate) fn queue() -> Option<Queue> {
         let is_host = queue.device().kind() == DeviceKind::Cpu;
         Some(if is_host { queue.with_adaptivity(Adaptivity::Off) } else { queue })
     };
-    // Pipelines in destructors of other locals of a thread may come too late.
-    QUEUE.try_with(|queue| queue.get_or_init(|| heap::prepare(make)).clone()).ok().flatten()
+    let kept = QUEUES.try_with(|queues| queues.borrow_mut().pop()).ok()?;
+    Some(OwnQueue(Some(kept.or_else(|| heap::prepare(make))?)))
 }

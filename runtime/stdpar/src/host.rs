@@ -15,7 +15,7 @@ use schism::{ImageError, LaunchError, Queue};
 
 use crate::budget;
 use crate::choose::{self, Prepared, Way};
-use crate::device;
+use crate::device::{self, OwnQueue};
 use crate::each;
 use crate::grid;
 use crate::pieces::{self, Failed, Indexed, Launch, LaunchOf, Piece, Pieces};
@@ -101,7 +101,7 @@ enum Decision {
     /// It stays with rayon, and why. Who measures is told of the end.
     Rayon(Place, Option<choose::Run>),
     /// It is to be a kernel.
-    Device(choose::Run, Queue),
+    Device(choose::Run, OwnQueue),
 }
 
 /// Decides where a pipeline is to run. A program has one instance of it for all pipelines.
@@ -295,8 +295,9 @@ fn refuse(run: choose::Run, names: Names, descriptor: usize, why: &str) {
 /// Notes that a launch has not begun.
 fn not_begun(run: choose::Run, names: Names, descriptor: usize, error: &LaunchError) {
     let why = why(error);
-    if matches!(error, LaunchError::HostMemory { .. }) {
-        // What the program has mapped changes, so another launch may begin.
+    if matches!(error, LaunchError::HostMemory { .. } | LaunchError::InsideKernel) {
+        // What the program has mapped changes, and it may be called elsewhere: another launch may
+        // begin.
         report::refused(names.1, descriptor, &why);
         run.put_off(names.0, &why);
     } else {
@@ -403,7 +404,7 @@ fn seen(
     queue: &Queue,
     told: impl FnOnce(Result<(), LaunchError>) + Send + 'static,
 ) -> Box<dyn FnOnce(Result<(), LaunchError>, Duration) + Send> {
-    let queue = queue.clone();
+    let queue = Queue::clone(queue);
     Box::new(move |outcome, took| {
         budget::add(took);
         if outcome.is_ok() && device::is_wide() {

@@ -56,9 +56,8 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    // One item is nothing to share out, and rayon does the same then. The compiler makes no kernel
-    // with a pipeline in it. If it did, that would be a loop of its work-item.
-    if len < 2 || schism::is_device() {
+    // One item is nothing to share out, and rayon does the same then.
+    if len < 2 || is_loop() {
         return pieces::fold(producer, consumer);
     }
     host::pipeline(len, producer, consumer)
@@ -75,8 +74,15 @@ where
     P: UnindexedProducer,
     C: UnindexedConsumer<P::Item>,
 {
-    if schism::is_device() {
+    if is_loop() {
         return unindexed::Unindexed { producer, consumer }.run();
     }
     host::unindexed_pipeline(producer, consumer)
+}
+
+/// Whether a pipeline is a loop of one work-item, as in kernels that a program launches itself. In
+/// one that is made of a pipeline itself, it is the program's own, and may be another kernel.
+#[inline(always)]
+fn is_loop() -> bool {
+    schism::is_device() && !schism::__private::is_in_process()
 }
