@@ -1,4 +1,4 @@
-//! Tells ThreadSanitizer of what the standard library does in functions of its own, which are not
+//! Tells ThreadSanitizer of what the standard library does in its own functions, which are not
 //! instrumented.
 //!
 //! What of the standard library is generic or inline is compiled with its users and watched. These

@@ -32,12 +32,12 @@ fn multiply(
         for tile in (0..side).step_by(TILE) {
             a_tile.set(y * TILE + x, a[row * side + tile + x]);
             b_tile.set(y * TILE + x, b[(tile + y) * side + column]);
-            // Nobody reads an incomplete tile …
+            // No work-item reads an incomplete tile …
             item.barrier();
             for k in 0..TILE {
                 sum += a_tile.get(y * TILE + k) * b_tile.get(k * TILE + x);
             }
-            // … and nobody overwrites one that others still read.
+            // … and none overwrites one that others still read.
             item.barrier();
         }
         *c = sum;

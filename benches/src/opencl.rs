@@ -144,7 +144,7 @@ impl Device {
     ) -> Outcome<Self> {
         let mut code = 0;
         let devices = &raw const device;
-        // SAFETY: one device, no properties, nobody to call.
+        // SAFETY: one device, no properties, no callback.
         let context = unsafe {
             (api.clCreateContext)(null(), 1, devices, null_mut(), null_mut(), &raw mut code)
         };

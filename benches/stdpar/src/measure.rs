@@ -17,7 +17,7 @@ pub struct Bench {
     /// Whether the inputs are small: to check results, not times.
     pub small: bool,
     /// How long a benchmark is measured; it runs as long before, so that the caches are warm and
-    /// whoever learns has learnt.
+    /// `auto` has decided.
     pub seconds: f64,
     /// Whether only pipelines are measured, and not what the host reads after them.
     pub resident: bool,

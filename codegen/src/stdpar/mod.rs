@@ -19,8 +19,8 @@ pub(crate) mod explain;
 pub(crate) mod heap;
 pub(crate) mod inject;
 pub(crate) mod lto;
-pub(crate) mod refuse;
 mod nested;
+pub(crate) mod refuse;
 mod sorts;
 mod statics;
 

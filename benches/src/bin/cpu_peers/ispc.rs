@@ -96,7 +96,7 @@ impl Function {
     }
 
     /// # Safety
-    /// The arrays are those of the kernel, and nobody else stores to its part of them.
+    /// The arrays are those of the kernel, and no other code stores to its part of them.
     unsafe fn call(&self, begin: i32, end: i32, arrays: &[usize]) {
         // SAFETY: the caller's promise.
         unsafe {

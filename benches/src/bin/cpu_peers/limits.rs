@@ -31,7 +31,7 @@ pub(crate) fn print() {
 /// Products and sums that do not wait for each other.
 fn chains() {
     let (factor, more) = (black_box([0.999_f32; LANES]), black_box([0.001_f32; LANES]));
-    // Each chain is a value of its own, so that all stay in registers.
+    // Each chain is a separate value, so that all stay in registers.
     macro_rules! chains {
         ($($name:ident)*) => {
             $(let mut $name = black_box([1.0_f32; LANES]);)*

@@ -60,7 +60,7 @@ fn bitonic(bench: &Bench) -> Outcome {
                     }
                     item.barrier();
                     for half in [0, SORTED / 2] {
-                        // SAFETY: each work-item writes elements of its own.
+                        // SAFETY: each work-item writes its own elements.
                         unsafe { to.set_unchecked(first + own + half, tile.get(own + half)) };
                     }
                 })
@@ -148,7 +148,7 @@ fn fft(bench: &Bench) -> Outcome {
                     item.barrier();
                     for place in [own, own + POINTS / 2] {
                         let (re, im) = (re.get(place), im.get(place));
-                        // SAFETY: each work-item writes elements of its own.
+                        // SAFETY: each work-item writes its own elements.
                         unsafe { to.set_unchecked(first + place, re * re + im * im) };
                     }
                 })
@@ -185,7 +185,7 @@ fn normalise(bench: &Bench) -> Outcome {
                     let (largest, least) = (item.reduce_max(largest), item.reduce_min(least));
                     for (k, own) in own.into_iter().enumerate() {
                         let own = (own - least) / (largest - least);
-                        // SAFETY: each work-item writes elements of its own.
+                        // SAFETY: each work-item writes its own elements.
                         unsafe { to.set_unchecked(first + k * GROUP, own) };
                     }
                 })

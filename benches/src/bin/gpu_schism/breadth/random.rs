@@ -1,4 +1,4 @@
-//! Random numbers, what is computed of them, and loops whose length nobody knows.
+//! Random numbers, what is computed of them, and loops of unknown length.
 
 use schism::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::crate_files::Crate;
+use super::crate_files::{Crate, Node};
 
 /// One file names something that another defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,8 +101,7 @@ fn within(files: &Crate, at: usize, path: &[String], depth: usize) -> Vec<Target
     match look_up(files, at, first, rest, depth) {
         Some(found) => found,
         None if at == 0 => {
-            let exports =
-                |node: &crate::crate_files::Node| node.module.exported_macros.contains(first);
+            let exports = |node: &Node| node.module.exported_macros.contains(first);
             let from = files.modules.iter().position(exports);
             vec![Target::Item(from.unwrap_or(at))]
         }

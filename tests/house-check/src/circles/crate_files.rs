@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::scan::{self, Module};
+use super::scan::{self, Module};
 
 /// A crate's modules, all in one list. The first is the root.
 #[derive(Debug, Default)]

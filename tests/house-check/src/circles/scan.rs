@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
+use crate::tokens::{after_item, attribute, is, is_colons, never_outside_tests, text_of, word};
+
 /// One `use` of a path, or one path in code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
@@ -210,125 +212,6 @@ impl Module {
             }
         }
     }
-}
-
-fn word(tokens: &[TokenTree], at: usize) -> Option<String> {
-    match tokens.get(at)? {
-        TokenTree::Ident(ident) => Some(ident.to_string()),
-        _ => None,
-    }
-}
-
-fn is(tokens: &[TokenTree], at: usize, sign: char) -> bool {
-    matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == sign)
-}
-
-fn is_colons(tokens: &[TokenTree], at: usize) -> bool {
-    is(tokens, at, ':') && is(tokens, at + 1, ':')
-}
-
-/// The text of a string.
-fn text_of(token: &TokenTree) -> Option<String> {
-    let text = token.to_string();
-    Some(text.strip_prefix('"')?.strip_suffix('"')?.to_owned())
-}
-
-/// An attribute's tokens, whether it is an inner one, and the place behind it.
-fn attribute(tokens: &[TokenTree], at: usize) -> Option<(Vec<TokenTree>, bool, usize)> {
-    if !is(tokens, at, '#') {
-        return None;
-    }
-    let inner = is(tokens, at + 1, '!');
-    let at = at + 1 + usize::from(inner);
-    match tokens.get(at)? {
-        TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket => {
-            Some((group.stream().into_iter().collect(), inner, at + 1))
-        }
-        _ => None,
-    }
-}
-
-/// Whether a `cfg` attribute can hold in tests only.
-fn never_outside_tests(attribute: &[TokenTree]) -> bool {
-    match attribute.get(1) {
-        Some(TokenTree::Group(group)) => {
-            let predicate: Vec<_> = group.stream().into_iter().collect();
-            outside_tests(&predicate) == Some(false)
-        }
-        _ => false,
-    }
-}
-
-/// The value of a predicate outside tests; `None` if that depends on other things.
-fn outside_tests(predicate: &[TokenTree]) -> Option<bool> {
-    let name = word(predicate, 0);
-    let Some(TokenTree::Group(group)) = predicate.get(1) else {
-        return (name.as_deref() == Some("test") && predicate.len() == 1).then_some(false);
-    };
-    let inner: Vec<_> = group.stream().into_iter().collect();
-    let parts = inner.split(|token| matches!(token, TokenTree::Punct(p) if p.as_char() == ','));
-    let mut values = parts.filter(|part| !part.is_empty()).map(outside_tests);
-    match name.as_deref() {
-        Some("not") => values.next()?.map(|value| !value),
-        Some("all") => values.any(|value| value == Some(false)).then_some(false),
-        Some("any") => values.all(|value| value == Some(false)).then_some(false),
-        _ => None,
-    }
-}
-
-/// The place behind an item, a statement, a field, a variant or an arm.
-fn after_item(tokens: &[TokenTree], mut at: usize) -> usize {
-    const ITEMS: [&str; 16] = [
-        "fn",
-        "struct",
-        "enum",
-        "union",
-        "trait",
-        "type",
-        "const",
-        "static",
-        "mod",
-        "use",
-        "impl",
-        "unsafe",
-        "extern",
-        "async",
-        "let",
-        "macro_rules",
-    ];
-    while let Some((_, _, after)) = attribute(tokens, at) {
-        at = after;
-    }
-    if word(tokens, at).as_deref() == Some("pub") {
-        at += 1;
-        if matches!(tokens.get(at), Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis)
-        {
-            at += 1;
-        }
-    }
-    let is_item = word(tokens, at).is_some_and(|word| ITEMS.contains(&word.as_str()));
-    // The value of a constant may be a block, and an initialiser have several.
-    let mut value = false;
-    while at < tokens.len() {
-        let ends = match &tokens[at] {
-            TokenTree::Punct(punct) => match punct.as_char() {
-                ';' => true,
-                ',' => !is_item,
-                '=' => {
-                    value = true;
-                    false
-                }
-                _ => false,
-            },
-            TokenTree::Group(group) => group.delimiter() == Delimiter::Brace && !value,
-            _ => false,
-        };
-        at += 1;
-        if ends {
-            break;
-        }
-    }
-    at
 }
 
 #[cfg(test)]

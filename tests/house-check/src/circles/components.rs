@@ -1,6 +1,6 @@
 //! Strongly connected components, by Tarjan's algorithm.
 
-use crate::resolve::Import;
+use super::resolve::Import;
 
 /// The components of more than one file, each in ascending order.
 pub fn of(files: usize, imports: &[Import]) -> Vec<Vec<usize>> {

@@ -1,0 +1,227 @@
+//! What is measured, and how far it may go.
+
+use std::collections::BTreeSet;
+
+use crate::tokens::{find, lines};
+use crate::tree::Tree;
+use crate::{circles, walks, words};
+
+/// A number that is to be small.
+pub struct Measure {
+    pub name: &'static str,
+    /// What it counts.
+    pub what: &'static str,
+    /// What it may be. It is lowered with each improvement, and never raised.
+    pub limit: usize,
+    /// What it is to be.
+    pub goal: usize,
+    pub list: fn(&Tree) -> Result<List, String>,
+}
+
+/// What a measure counts: one line for each, or a number for each.
+#[derive(Debug)]
+pub enum List {
+    Findings(Vec<String>),
+    Numbers(Vec<(String, usize)>),
+}
+
+impl List {
+    pub fn value(&self) -> usize {
+        match self {
+            Self::Findings(findings) => findings.len(),
+            Self::Numbers(numbers) => numbers.iter().map(|(_, number)| number).sum(),
+        }
+    }
+
+    pub fn print(&self) {
+        match self {
+            Self::Findings(findings) => findings.iter().for_each(|finding| println!("{finding}")),
+            Self::Numbers(numbers) => {
+                numbers.iter().for_each(|(name, number)| println!("{number:>7}  {name}"));
+            }
+        }
+    }
+}
+
+/// All of them.
+pub const MEASURES: &[Measure] = &[
+    Measure {
+        name: "lines",
+        what: "lines of code that users get, without tests, comments and blank lines",
+        limit: 0,
+        goal: 80_000,
+        list: code_lines,
+    },
+    Measure {
+        name: "long-files",
+        what: "files of more than 870 lines",
+        limit: 0,
+        goal: 0,
+        list: long_files,
+    },
+    Measure {
+        name: "circles",
+        what: "circles of files that import each other",
+        limit: 0,
+        goal: 0,
+        list: all_circles,
+    },
+    Measure { name: "passes", what: "passes in the registry", limit: 0, goal: 55, list: passes },
+    Measure {
+        name: "llvm-pipelines",
+        what: "files besides pipeline.rs that run passes of LLVM by their names",
+        limit: 0,
+        goal: 0,
+        list: llvm_pipelines,
+    },
+    Measure {
+        name: "device-kinds",
+        what: "places outside hal/dispatch.rs that ask for a device's kind",
+        limit: 0,
+        goal: 0,
+        list: device_kinds,
+    },
+    Measure {
+        name: "target-files",
+        what: "files outside its folders that name the target AMDGCN",
+        limit: 0,
+        goal: 4,
+        list: target_files,
+    },
+    Measure {
+        name: "variables",
+        what: "places outside tables that name an environment variable",
+        limit: 0,
+        goal: 0,
+        list: variables,
+    },
+    Measure {
+        name: "words",
+        what: "lines with a word that is not to be used",
+        limit: 0,
+        goal: 0,
+        list: words::list,
+    },
+    Measure {
+        name: "launch",
+        what: "files of runtime/src/code that a launch passes through",
+        limit: 0,
+        goal: 5,
+        list: |tree| walks::list(tree, "launch", "runtime/src/code/"),
+    },
+    Measure {
+        name: "stage-1",
+        what: "files of codegen that stage 1 passes through",
+        limit: 0,
+        goal: 10,
+        list: |tree| walks::list(tree, "stage 1", "codegen/src/"),
+    },
+    Measure {
+        name: "stage-2",
+        what: "files of runtime/jit that stage 2 passes through",
+        limit: 0,
+        goal: 10,
+        list: |tree| walks::list(tree, "stage 2", "runtime/jit/src/"),
+    },
+];
+
+fn code_lines(tree: &Tree) -> Result<List, String> {
+    let of = |path: &str| {
+        let mut parts = path.split('/');
+        let first = parts.next().unwrap_or_default();
+        match parts.next() {
+            Some("src") | None => first.to_owned(),
+            Some(second) => format!("{first}/{second}"),
+        }
+    };
+    let crates: BTreeSet<String> = tree.shipped.iter().map(|source| of(&source.path)).collect();
+    let count = |name: &String| {
+        let own = tree.shipped.iter().filter(|source| of(&source.path) == *name);
+        own.map(|source| lines(&source.tokens)).sum()
+    };
+    Ok(List::Numbers(crates.iter().map(|name| (name.clone(), count(name))).collect()))
+}
+
+fn long_files(tree: &Tree) -> Result<List, String> {
+    let sources = tree.files.iter().filter(|file| file.path.ends_with(".rs"));
+    let long = sources.map(|file| (file.text.lines().count(), &file.path));
+    let long = long.filter(|(lines, _)| *lines > 870);
+    Ok(List::Findings(long.map(|(lines, path)| format!("{path}: {lines} lines")).collect()))
+}
+
+fn all_circles(tree: &Tree) -> Result<List, String> {
+    let mut all = Vec::new();
+    for source in &tree.crates {
+        all.extend(circles::of(source)?);
+    }
+    Ok(List::Findings(all))
+}
+
+/// The places of some tokens in the files of some folder.
+fn places(tree: &Tree, folder: &str, sequence: &[&str]) -> Vec<String> {
+    let sources = tree.shipped.iter().filter(|source| source.path.starts_with(folder));
+    let found = sources.flat_map(|source| {
+        let lines = find(&source.tokens, sequence);
+        lines.into_iter().map(|line| format!("{}:{line}", source.path))
+    });
+    found.collect()
+}
+
+fn passes(tree: &Tree) -> Result<List, String> {
+    let named = |source: &crate::tree::Source| {
+        let calls = source.tokens.windows(3).filter(|part| {
+            ["pass", "optional"].contains(&&*part[0].text)
+                && part[1].text == "("
+                && part[2].text.starts_with('"')
+        });
+        calls.map(|part| part[2].text.clone()).collect::<Vec<_>>()
+    };
+    let registry = tree.shipped.iter().filter(|source| source.path == "passes/src/registry.rs");
+    Ok(List::Findings(registry.flat_map(named).collect()))
+}
+
+fn llvm_pipelines(tree: &Tree) -> Result<List, String> {
+    let is_text = |text: &str| text.starts_with('"');
+    let mut found = Vec::new();
+    for source in tree.shipped.iter().filter(|source| source.path != "passes/src/pipeline.rs") {
+        let calls = source.tokens.windows(3);
+        let runs = |part: &&[crate::tokens::Token]| {
+            part[0].text == "run_passes" && part[1].text == "(" && is_text(&part[2].text)
+        };
+        if let Some(call) = calls.into_iter().find(runs) {
+            found.push(format!("{}:{}", source.path, call[0].line));
+        }
+    }
+    Ok(List::Findings(found))
+}
+
+fn device_kinds(tree: &Tree) -> Result<List, String> {
+    let all = places(tree, "runtime/src/", &["DeviceKind", ":", ":", ""]);
+    let own = |place: &String| !place.starts_with("runtime/src/hal/dispatch.rs");
+    Ok(List::Findings(all.into_iter().filter(own).collect()))
+}
+
+fn target_files(tree: &Tree) -> Result<List, String> {
+    const OWN: [&str; 3] = ["/amdgcn/", "/amdgcn.rs", "/hip/"];
+    let outside =
+        tree.shipped.iter().filter(|source| !OWN.iter().any(|own| source.path.contains(own)));
+    let names = |source: &&crate::tree::Source| {
+        source.tokens.iter().any(|token| token.text.to_ascii_lowercase().contains("amdgcn"))
+    };
+    Ok(List::Findings(outside.filter(names).map(|source| source.path.clone()).collect()))
+}
+
+fn variables(tree: &Tree) -> Result<List, String> {
+    let mut found = Vec::new();
+    for source in tree.shipped.iter().filter(|source| !source.path.ends_with("/variables.rs")) {
+        let named = source.tokens.iter().filter(|token| {
+            let name = token.text.strip_prefix("\"SCHISM_").and_then(|rest| rest.strip_suffix('"'));
+            name.is_some_and(|name| {
+                name.bytes()
+                    .all(|byte| byte.is_ascii_uppercase() || byte == b'_' || byte.is_ascii_digit())
+            })
+        });
+        found.extend(named.map(|token| format!("{}:{} {}", source.path, token.line, token.text)));
+    }
+    Ok(List::Findings(found))
+}
