@@ -2,7 +2,6 @@
 //! same on every device.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -61,11 +60,6 @@ fn run(rows: usize, columns: usize) {
         .map(|row| generic(&small) ^ generic(&numbers) ^ row as u64)
         .collect();
     show("a generic function's", &instances);
-    let captured: Vec<u64> = (0..rows)
-        .into_par_iter()
-        .map(|row| numbers.par_iter().map(|x| x.wrapping_mul(row as u64)).max().unwrap_or(7))
-        .collect();
-    show("with captures", &captured);
     let unindexed: Vec<usize> = (0..rows)
         .into_par_iter()
         .map(|row| numbers.par_iter().filter(|x| **x as usize % (row + 2) == 0).count())
@@ -85,27 +79,11 @@ fn run(rows: usize, columns: usize) {
         })
         .collect();
     show("sorted", &sorted);
-    let collected: usize = (0..rows)
-        .into_par_iter()
-        .map(|row| {
-            let table: HashMap<u64, usize> =
-                numbers.par_iter().enumerate().map(|(index, x)| (*x, index ^ row)).collect();
-            let tree: BTreeMap<u64, usize> =
-                numbers.par_iter().enumerate().map(|(index, x)| (*x, index)).collect();
-            table.len() + tree.len()
-        })
-        .sum();
-    show("collected", &collected);
     let found: Vec<Option<usize>> = (0..rows)
         .into_par_iter()
         .map(|row| (0..columns).into_par_iter().find_any(|x| *x == 2 * row))
         .collect();
     show("found", &found);
-    let first: Vec<Option<usize>> = (0..rows)
-        .into_par_iter()
-        .map(|row| numbers.par_iter().position_first(|x| *x as usize % 11 == row % 11))
-        .collect();
-    show("the first", &first);
     let three: u64 = (0..rows.min(4))
         .into_par_iter()
         .map(|a| {
@@ -124,12 +102,6 @@ fn run(rows: usize, columns: usize) {
         chunk.par_iter_mut().zip(&numbers).for_each(|(to, from)| *to = from ^ row as u64);
     });
     show("written", &table.iter().fold(0, |all: u64, x| all.rotate_left(5) ^ x));
-    let both: Vec<u64> = numbers
-        .par_iter()
-        .filter(|x| **x % 3 == 0)
-        .flat_map(|x| (0..rows as u64).into_par_iter().map(move |row| x ^ row))
-        .collect();
-    show("flat", &both.iter().fold(0, |all: u64, x| all.rotate_left(5) ^ x));
 
     let last = Mutex::new(Vec::new());
     (0..rows).into_par_iter().for_each(|row| {
