@@ -137,15 +137,6 @@ const BOUNDS: Step = Step::IfPanics(&[
     Step::Pass("merge-checks"),
 ]);
 
-/// [`BOUNDS`] where several work-items are computed in the lanes of vectors by a driver, which makes
-/// masks of branches.
-const LANE_BOUNDS: Step = Step::IfPanics(&[
-    CANONICALIZE_LOOPS,
-    Step::Pass("loop-versioning"),
-    Step::Pass("late-checks"),
-    Step::Pass("merge-checks"),
-]);
-
 /// The form in which checks are seen. `correlated-propagation` for loops over `a..=b`: only the last
 /// iteration does not count up, and no other one comes behind it.
 const CANONICALIZE_LOOPS: Step = llvm_for_machine(
@@ -154,13 +145,6 @@ const CANONICALIZE_LOOPS: Step = llvm_for_machine(
      simplifycfg,loop-mssa(loop-instsimplify,licm,loop-rotate,licm),correlated-propagation,simplifycfg,\
      instcombine<no-verify-fixpoint>)",
 );
-
-/// Checks out of whole kernels, before [`BOUNDS`] clones the loops of what stays checked.
-const GROUP_BOUNDS: Step = Step::IfPanics(&[
-    CANONICALIZE_LOOPS,
-    Step::Pass("group-versioning"),
-    Step::Pass("group-bailouts"),
-]);
 
 /// LLVM's own pipeline.
 const OPTIMIZE: Step = llvm_for_machine(LLVM_PIPELINE, "default<O3>");
@@ -305,36 +289,20 @@ pub static SPIRV: &[Step] = &[
     Step::Target("dump-legalized"),
     // Pre-optimize.
     Step::Pass("keep-barrier-nests"),
-    Step::Pass("disable-runtime-unrolling"),
-    GROUP_BOUNDS,
-    LANE_BOUNDS,
+    BOUNDS,
     OPTIMIZE,
     // For SPIR-V.
     Step::Target("drop-own-fences"),
-    Step::IfPanics(&[
-        Step::Pass("segment-checks"),
-        Step::Pass("join-bailouts"),
-        Step::Pass("join-guards"),
-    ]),
-    Step::Pass("narrow-counters"),
-    Step::Pass("narrow-comparisons"),
-    Step::Pass("narrow-indices"),
-    Step::Pass("separate-offsets"),
-    Step::Pass("hint-scalar"),
     Step::Pass("demote-private-atomics"),
-    Step::Pass("type-locals"),
     Step::Pass("expand-mem-intrinsics"),
     Step::Target("trim-parameters"),
     Step::Target("expand-panics"),
     Step::Target("end-work-items"),
     Step::Target("forget-unwinding"),
     Step::Target("expand-wide-integers"),
-    Step::Target("plain-group-accesses"),
     Step::Target("expand-atomics"),
     Step::Target("expand-fills"),
-    Step::Target("hide-fills"),
     Step::Target("separate-sides"),
-    Step::Target("skip-rare-blocks"),
     Step::Target("split-aggregates"),
     Step::Target("compare-addresses"),
     Step::Target("dump-optimized"),

@@ -281,151 +281,6 @@ fn no_return_atomics(queue: &Queue, places: &Buffer<u32>, counts: &mut Buffer<u3
     })
 }
 
-/// What is loaded chooses an element, and groups exchange elements: a check in front of a barrier.
-fn group_bailouts(
-    queue: &Queue,
-    places: &Buffer<u32>,
-    from: &Buffer<f32>,
-    to: &mut Buffer<f32>,
-) -> Outcome {
-    let range = NdRange::new(GROUP, GROUP)?;
-    queue.for_each_in(range, (whole(places), whole(from), to), |item, (places, from, to)| {
-        let shared = local_array!(item, f32; GROUP);
-        let own = from[places[item.x()] as usize];
-        shared.set(item.local_x(), own);
-        item.barrier();
-        *to = own - shared.get(GROUP - 1 - item.local_x());
-    })
-}
-
-/// Two parts of slices, by a begin and an end that are loaded, in front of a barrier.
-fn join_bailouts(
-    queue: &Queue,
-    ends: &Buffer<u32>,
-    from: &Buffer<f32>,
-    to: &mut Buffer<f32>,
-) -> Outcome {
-    let range = NdRange::new(GROUP, GROUP)?;
-    let all = (whole(ends), whole(from), whole(from), to);
-    queue.for_each_in(range, all, |item, (ends, from, others, to)| {
-        let shared = local_array!(item, f32; GROUP);
-        let (place, row) = (item.local_x(), item.x() / 32);
-        let (begin, end) = (ends[row] as usize, ends[row + 1] as usize);
-        let (from, others) = (&from[begin..end], &others[begin..end]);
-        let (mut sum, mut k) = (0.0, place % 32);
-        while k < from.len() {
-            sum += from[k] * others[k];
-            k += 32;
-        }
-        shared.set(place, sum);
-        item.barrier();
-        *to = shared.get(GROUP - 1 - place);
-    })
-}
-
-/// The same: the check of the parts guards the loop over them.
-fn join_guards(
-    queue: &Queue,
-    ends: &Buffer<u32>,
-    from: &Buffer<f32>,
-    to: &mut Buffer<f32>,
-) -> Outcome {
-    let range = NdRange::new(GROUP, GROUP)?;
-    let all = (whole(ends), whole(from), whole(from), to);
-    queue.for_each_in(range, all, |item, (ends, from, others, to)| {
-        let shared = local_array!(item, f32; GROUP);
-        let (place, row) = (item.local_x(), item.x() / 32);
-        let (begin, end) = (ends[row] as usize, ends[row + 1] as usize);
-        let (from, others) = (&from[begin..end], &others[begin..end]);
-        let (mut sum, mut k) = (0.0, place % 32);
-        while k < from.len() {
-            sum += from[k] * others[k];
-            k += 32;
-        }
-        shared.set(place, sum);
-        item.barrier();
-        *to = shared.get(GROUP - 1 - place);
-    })
-}
-
-/// The same: rows are of different lengths.
-fn narrow_counters(
-    queue: &Queue,
-    ends: &Buffer<u32>,
-    from: &Buffer<f32>,
-    to: &mut Buffer<f32>,
-) -> Outcome {
-    let range = NdRange::new(GROUP, GROUP)?;
-    let all = (whole(ends), whole(from), whole(from), to);
-    queue.for_each_in(range, all, |item, (ends, from, others, to)| {
-        let shared = local_array!(item, f32; GROUP);
-        let (place, row) = (item.local_x(), item.x() / 32);
-        let (begin, end) = (ends[row] as usize, ends[row + 1] as usize);
-        let (from, others) = (&from[begin..end], &others[begin..end]);
-        let (mut sum, mut k) = (0.0, place % 32);
-        while k < from.len() {
-            sum += from[k] * others[k];
-            k += 32;
-        }
-        shared.set(place, sum);
-        item.barrier();
-        *to = shared.get(GROUP - 1 - place);
-    })
-}
-
-/// A histogram: loops that mostly update the group's memory atomically.
-fn hint_scalar(queue: &Queue, words: &Buffer<u32>, counts: &mut Buffer<u32>) -> Outcome {
-    let (words, counts) = (words.view(), counts.atomic_view());
-    queue.parallel_for(NdRange::new(GROUP, GROUP)?, move |item| {
-        let bins = local_array!(item, u32; GROUP).as_atomics();
-        bins[item.local_x()].store(0, Relaxed);
-        item.barrier();
-        let mut k = item.x();
-        while k < words.len() {
-            bins[words[k] as usize % GROUP].fetch_add(1, Relaxed);
-            k += GROUP;
-        }
-        item.barrier();
-        counts[item.local_x()].fetch_add(bins[item.local_x()].load(Relaxed), Relaxed);
-    })
-}
-
-/// An element that several work-items have in common.
-fn narrow_indices(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
-    let range = NdRange::new(GROUP, GROUP)?;
-    queue.for_each_in(range, (whole(from), to), |item, (from, to)| *to = from[item.x() / 32])
-}
-
-/// The element a row above.
-fn separate_offsets(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
-    let (range, side) = (NdRange::new(GROUP, GROUP)?, GROUP / 2);
-    queue.for_each_in(range, (whole(from), to), move |item, (from, to)| {
-        let place = item.x();
-        if place > side {
-            *to = from[place - side];
-        }
-    })
-}
-
-/// As many elements as the work-item's first one says.
-fn disable_runtime_unrolling(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
-    queue.for_each((whole(from), to), |(from, to)| {
-        let count = *to as usize % from.len();
-        *to = from.iter().take(count).fold(0.0, |sum, value| sum * 0.5 + value);
-    })
-}
-
-/// Elements in an order of their own.
-fn type_locals(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
-    queue.for_each((whole(from), to), |(from, to)| {
-        let mut counts = [0_u32; 7];
-        for value in from.iter() {
-            counts[*value as usize % 7] += 1;
-        }
-        *to = counts[*to as usize % 7] as f32;
-    })
-}
-
 /// A sorting network.
 fn keep_barrier_nests(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
     let range = NdRange::new(GROUP, GROUP)?;
@@ -448,27 +303,6 @@ fn keep_barrier_nests(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -
             size *= 2;
         }
         *to = tile.get(place);
-    })
-}
-
-/// The sums of rows of 32 work-items, halves by halves.
-fn narrow_comparisons(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
-    let range = NdRange::new(GROUP, GROUP)?;
-    queue.for_each_in(range, (whole(from), to), |item, (from, to)| {
-        let sums = local_array!(item, f32; GROUP);
-        let place = item.local_x();
-        let lane = place % 32;
-        sums.set(place, from[item.x()]);
-        item.barrier();
-        let mut half = 16;
-        while half > 0 {
-            if lane < half {
-                sums.set(place, sums.get(place) + sums.get(place + half));
-            }
-            item.barrier();
-            half /= 2;
-        }
-        *to = sums.get(place - lane);
     })
 }
 
@@ -501,17 +335,6 @@ fn main() -> Result<(), schism::Error> {
     let mut words = Buffer::filled(&queue, side + 1, 0)?;
     unroll_private_arrays(&queue, &numbers, &mut words)?;
     no_return_atomics(&queue, &numbers, &mut words)?;
-    let places = Buffer::filled(&queue, GROUP, 5)?;
-    group_bailouts(&queue, &places, &from, &mut to)?;
-    join_bailouts(&queue, &numbers, &from, &mut to)?;
-    join_guards(&queue, &numbers, &from, &mut to)?;
-    narrow_counters(&queue, &numbers, &from, &mut to)?;
-    narrow_indices(&queue, &from, &mut to)?;
-    narrow_comparisons(&queue, &from, &mut to)?;
-    separate_offsets(&queue, &from, &mut to)?;
-    type_locals(&queue, &from, &mut to)?;
-    disable_runtime_unrolling(&queue, &from, &mut to)?;
     keep_barrier_nests(&queue, &from, &mut to)?;
-    hint_scalar(&queue, &numbers, &mut Buffer::filled(&queue, GROUP, 0)?)?;
     loop_versioning(&queue, &from, &mut row, side).map_err(Into::into)
 }

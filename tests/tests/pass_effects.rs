@@ -57,25 +57,8 @@ const EFFECTS: &[(&str, &[Effect])] = &[
 
 /// The same of passes for OpenCL's devices, whose SPIR-V has a line for each instruction ([`spirv`]).
 const OPENCL_EFFECTS: &[(&str, &[Effect])] = &[
-    ("group-bailouts", &[Appears("__schism_bailout")]),
-    // Of conditional branches, and phis.
-    ("join-bailouts", &[Fewer("op 250 ")]),
-    ("join-guards", &[More("op 245 ")]),
-    // Numbers are extended and cut.
-    ("narrow-counters", &[Fewer("op 113 ")]),
-    ("narrow-indices", &[More("op 113 ")]),
-    // Of constants: those of comparisons have 32 bits, too.
-    ("narrow-comparisons", &[More("op 43 ")]),
     // Of barriers.
     ("keep-barrier-nests", &[Fewer("op 224 ")]),
-    // Of addresses.
-    ("separate-offsets", &[More("op 67 ")]),
-    // Of loads.
-    ("disable-runtime-unrolling", &[Fewer("op 61 ")]),
-    // Of elements of variables.
-    ("type-locals", &[Appears("op 66 ")]),
-    // Of execution modes.
-    ("hint-scalar", &[More("op 16 ")]),
 ];
 
 /// Compiles a kernel without a pass, to text.
