@@ -26,7 +26,7 @@ const WORDS: usize = 8;
 /// Passes that may run in any order over a module that has its kernel, and change nothing that it
 /// does.
 const ANY_ORDER: [&str; 19] = [
-    "strip-host-attributes",
+    "prepare-module",
     "mark-convergent",
     "lower-unwind",
     "fold-ir-constants",

@@ -30,9 +30,8 @@
 //!
 //! | pass | what it does |
 //! |---|---|
-//! | `strip-instrumentation` | [`frontend::strip_instrumentation`]: removes what an instrumented build adds to code: counters, sanitizer checks, sleds |
+//! | `prepare-module` | [`frontend::prepare_module`]: removes what means something to the host's build alone: instrumentation, attributes for its code generator |
 //! | `import-host-symbols` | [`frontend::import_host_symbols`]: makes statics, thread-local variables and assembly functions those of the host |
-//! | `strip-host-attributes` | [`frontend::strip_host_attributes`]: removes attributes that only mean something to the host's code generator |
 //! | `mark-convergent` | [`frontend::mark_convergent`]: marks calls that may reach a barrier as convergent |
 //! | `lower-unroll-markers` | [`frontend::lower_unroll_markers`]: turns markers of `schism::unroll` into metadata of the loops around them |
 //! | `declare-spec-constants` | [`frontend::declare_spec_constants`]: turns specialization constants into bytes that stay open until stage 2 |

@@ -62,8 +62,7 @@ const fn llvm_for_machine(name: &'static str, passes: &'static str) -> Step {
 
 /// Stage 1: rustc's IR to a device image.
 pub static STAGE1: &[Step] = &[
-    Step::Pass("strip-instrumentation"),
-    Step::Pass("strip-host-attributes"),
+    Step::Pass("prepare-module"),
     Step::Pass("mark-convergent"),
     // Before LLVM's passes, which remove the markers.
     Step::Pass("lower-unroll-markers"),
@@ -105,9 +104,8 @@ pub fn stage1_in_two() -> (&'static [Step], &'static [Step]) {
 /// Stage 1 for kernels that run in the program's process: they unwind as the host half does, and what
 /// is not theirs is the host's. So nothing is lowered or refused.
 pub static STAGE1_IN_PROCESS: &[Step] = &[
-    Step::Pass("strip-instrumentation"),
     Step::Pass("import-host-symbols"),
-    Step::Pass("strip-host-attributes"),
+    Step::Pass("prepare-module"),
     Step::Pass("mark-convergent"),
     Step::Pass("lower-unroll-markers"),
     Step::Pass("fold-ir-constants"),

@@ -24,8 +24,7 @@ use crate::frontend::{
     fold_ir_constants, freeze_initialisers, import_host_symbols, inline_refused,
     kernel_reachability, launch_offset, link_std_bodies, lower_allocation, lower_assembly,
     lower_copy_markers, lower_formatters, lower_panics, lower_scoped_atomics, lower_unroll_markers,
-    lower_unwind, mark_convergent, outline_kernels, simplify, split_images, strip_host_attributes,
-    strip_instrumentation,
+    lower_unwind, mark_convergent, outline_kernels, prepare_module, simplify, split_images,
 };
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
@@ -49,8 +48,7 @@ use crate::vectorize::{self, expand_copies, split_clamps};
 #[allow(clippy::unit_arg)] // some passes return nothing
 pub static PASSES: &[Pass] = &[
     // frontend
-    pass("strip-instrumentation", "removes what an instrumented build adds to code: counters, sanitizer checks, sleds", |module, _| Ok(strip_instrumentation::run(module))),
-    pass("strip-host-attributes", "removes attributes that only mean something to the host's code generator", |module, cx| Ok(strip_host_attributes::run(module, cx.spec.in_process))),
+    pass("prepare-module", "removes what means something to the host's build alone: instrumentation, attributes for its code generator", |module, cx| Ok(prepare_module::run(module, cx.spec.in_process))),
     pass("import-host-symbols", "makes statics, thread-local variables and assembly functions those of the host", |module, _| Ok(import_host_symbols::run(module))),
     pass("mark-convergent", "marks calls that may reach a barrier as convergent", |module, _| Ok(mark_convergent::run(module))),
     pass("lower-unroll-markers", "turns markers of `schism::unroll` into metadata of the loops around them", |module, _| Ok(lower_unroll_markers::run(module))),

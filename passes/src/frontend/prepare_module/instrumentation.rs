@@ -109,8 +109,8 @@ const MODULE_FLAGS: &CStr = c"llvm.module.flags";
 /// What marks a call of which the callee's type is checked.
 const KCFI: &[u8] = b"kcfi";
 
-/// Runs the pass over the module.
-pub fn run(module: &Module<'_>) {
+/// Removes it from a module.
+pub(super) fn remove(module: &Module<'_>) {
     for function in module.get_functions() {
         for name in ATTRIBUTES {
             let kind = inkwell::attributes::Attribute::get_named_enum_kind_id(name);

@@ -48,9 +48,8 @@ const INACCESSIBLE_MEMORY: u64 = 3 << 2;
 /// Hints to the host's CPU that a loop waits: no operands that matter, no result.
 const HINTS: [&str; 3] = ["llvm.x86.sse2.pause", "llvm.aarch64.hint", "llvm.arm.hint"];
 
-/// Runs the pass over every function of the module. Code for the program's own process (`in_process`)
-/// keeps what a function needs of the processor, calls of rare code, and the processor's own hints.
-pub fn run(module: &Module<'_>, in_process: bool) {
+/// Removes them from a module. Code for the program's own process (`in_process`) keeps what a function needs of the processor, calls of rare code, and the processor's own hints.
+pub(super) fn remove(module: &Module<'_>, in_process: bool) {
     for function in module.get_functions() {
         let is_rare = in_process && function.value().has_function_attribute("cold");
         for name in ENUM_ATTRIBUTES {
