@@ -87,7 +87,7 @@
 //! | `merge-panic-exits` | [`gpu::merge_panic_exits`]: lets all panics of a function leave by one block |
 //! | `thread-headers` | [`gpu::thread_headers`]: threads jumps across loop headers, where the state of an iterator is known |
 //! | `superblocks` | [`gpu::superblocks`]: speculates the fast paths of several rare-case operations in one straight-line block |
-//! | `narrow-checks` | [`bounds::narrow_checks`]: compares indices with lengths below 2^31 in 32 bits, and clamps them there (GPUs) |
+//! | `narrow-integers` | [`bounds::narrow_integers`]: computes in 32 bits what fits: comparisons of indices with lengths below 2^31, clamps, divisions of trip counts (GPUs) |
 //! | `keep-barrier-nests` | [`gpu::keep_barrier_nests`]: keeps loops around loops with barriers from being unrolled (OpenCL) |
 //! | `infer-alignment` | [`gpu::infer_alignment`]: raises the alignment of accesses at addresses that advance by constant steps |
 //! | `no-return-atomics` | [`nvptx::no_return_atomics`]: makes no-return atomics of updates of global memory whose previous value nobody uses |
@@ -95,7 +95,6 @@
 //! | `separate-bytes` | [`nvptx::separate_bytes`]: keeps loads of bytes apart whose values a loop uses |
 //! | `vectorize-relaxed` | [`nvptx::vectorize_relaxed`]: makes one access of relaxed atomic ones to neighbours in local memory |
 //! | `launch-bounds` | [`nvptx::launch_bounds`]: gives kernels with many loads in a loop more registers |
-//! | `narrow-division` | [`gpu::narrow_division`]: divides trip counts that fit into 32 bits in 32 bits |
 //! | `select-elements` | [`gpu::select_elements`]: keeps private arrays in registers whose indices are one of a few constants |
 //! | `expand-mem-intrinsics` | [`gpu::expand_mem_intrinsics`]: expands large memset and memcpy intrinsics into loops of words |
 //! | `demote-private-atomics` | [`gpu::demote_private_atomics`]: turns atomic accesses of private memory into plain ones |

@@ -236,14 +236,13 @@ pub static PTX: &[Step] = &[
     Step::Pass("strip-mine"),
     Step::Pass("select-elements"),
     Step::Pass("expand-mem-intrinsics"),
-    Step::Pass("narrow-division"),
     Step::Target("trim-parameters"),
     Step::Target("expand-panics"),
     Step::Target("forget-unwinding"),
     Step::Target("compare-addresses"),
     Step::Pass("infer-alignment"),
     Step::Target("unmask-multiples"),
-    Step::Pass("narrow-checks"),
+    Step::Pass("narrow-integers"),
     // Superblocks end at loads.
     Step::Pass("hoist-loads"),
     Step::Pass("superblocks"),
@@ -741,11 +740,11 @@ mod tests {
             let mut cx = PassContext::new(&spec);
             cx.options.disabled = disabled;
             cx.times = Some(Vec::new());
-            let steps = resolve("superblocks,narrow-checks").unwrap();
+            let steps = resolve("superblocks,narrow-integers").unwrap();
             run(&module, &steps, &mut cx).unwrap();
             cx.times.unwrap().into_iter().map(|(name, _)| name).collect::<Vec<_>>()
         };
-        assert_eq!(times(vec![]), ["superblocks", "narrow-checks"]);
-        assert_eq!(times(vec!["superblocks"]), ["narrow-checks"]);
+        assert_eq!(times(vec![]), ["superblocks", "narrow-integers"]);
+        assert_eq!(times(vec!["superblocks"]), ["narrow-integers"]);
     }
 }

@@ -16,7 +16,7 @@
 use thiserror::Error;
 
 use crate::analysis::call_sites;
-use crate::bounds::{clamped_checks, loop_versioning, merge_checks, narrow_checks, strip_mine};
+use crate::bounds::{clamped_checks, loop_versioning, merge_checks, narrow_integers, strip_mine};
 use crate::check::{capabilities, cleanup, device_check, exports, performance_lints, recursion};
 use crate::cpu::{forward_group_memory, lower_group_updates, split_at_barriers, unique_backedges};
 use crate::frontend::{
@@ -28,7 +28,7 @@ use crate::frontend::{
 };
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
-    infer_alignment, keep_barrier_nests, lower_local_memory, merge_panic_exits, narrow_division,
+    infer_alignment, keep_barrier_nests, lower_local_memory, merge_panic_exits,
     panic_sites, select_elements, superblocks, thread_headers, unroll_hints, unroll_private_arrays,
 };
 use crate::nvptx::{
@@ -91,7 +91,7 @@ pub static PASSES: &[Pass] = &[
     optional("merge-checks", "merges successive range checks into one branch", |module, _| Ok(merge_checks::run(module))),
     optional("strip-mine", "strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices)", |module, _| Ok(strip_mine::run(module)?)),
     optional("clamped-checks", "decides checks of clamped indices by the sizes that they are clamped to (GPUs)", |module, _| Ok(clamped_checks::run(module))),
-    optional("narrow-checks", "compares indices with lengths below 2^31 in 32 bits, and clamps them there (GPUs)", |module, _| Ok(narrow_checks::run(module))),
+    optional("narrow-integers", "computes in 32 bits what fits: comparisons of indices with lengths below 2^31, clamps, divisions of trip counts (GPUs)", |module, _| Ok(narrow_integers::run(module))),
     // cpu
     optional("split-at-barriers", "cuts kernels at barriers into loops over a group's work-items", |module, _| split_at_barriers::run(module)),
     optional("unique-backedges", "gives each loop one edge back to its header (CPU)", |module, _| { unique_backedges::run(module); Ok(()) }),
@@ -109,7 +109,6 @@ pub static PASSES: &[Pass] = &[
     optional("thread-headers", "threads jumps across loop headers, where the state of an iterator is known", |module, _| Ok(thread_headers::run(module)?)),
     optional("superblocks", "speculates the fast paths of several rare-case operations in one straight-line block", |module, _| Ok(superblocks::run(module))),
     optional("infer-alignment", "raises the alignment of accesses at addresses that advance by constant steps", |module, _| Ok(infer_alignment::run(module)?)),
-    optional("narrow-division", "divides trip counts that fit into 32 bits in 32 bits", |module, _| Ok(narrow_division::run(module))),
     optional("select-elements", "keeps private arrays in registers whose indices are one of a few constants (GPUs)", |module, _| Ok(select_elements::run(module)?)),
     optional("expand-mem-intrinsics", "expands large memset and memcpy intrinsics into loops of words", |module, _| Ok(expand_mem_intrinsics::run(module))),
     optional("keep-barrier-nests", "keeps loops around loops with barriers from being unrolled (OpenCL)", |module, _| { keep_barrier_nests::run(module); Ok(()) }),

@@ -1,5 +1,5 @@
 //! A kernel for each pass that looks for patterns in LLVM's output, in a function of the pass's
-//! name. `tests/pass_effects.rs` compiles them with and without the pass.
+//! name, or for each of its patterns. `tests/pass_effects.rs` compiles them with and without the pass.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -12,7 +12,7 @@ const GROUP: usize = 256;
 const TILE: usize = 16;
 
 /// The trip count of a loop over a launch's range, which LLVM computes to unroll it.
-fn narrow_division(
+fn narrow_integers_division(
     queue: &Queue,
     a: &Buffer<f32>,
     b: &Buffer<f32>,
@@ -127,7 +127,7 @@ fn stencil(from: &[f32], side: usize, [y, x]: [usize; 2]) -> f32 {
 }
 
 /// Checks of places in a plane that has less than 2³¹ elements in the code's version.
-fn narrow_checks(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>, side: usize) -> Outcome {
+fn narrow_integers_checks(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>, side: usize) -> Outcome {
     queue.for_each_in([side, side], (to, whole(from)), move |item, (to, from)| {
         *to = stencil(from, side, item.id());
     })
@@ -313,7 +313,7 @@ fn main() -> Result<(), schism::Error> {
     let mut to = Buffer::filled(&queue, side * side, 0.0)?;
     let mut row = Buffer::filled(&queue, side, 0.0)?;
     let numbers = Buffer::from_slice(&queue, &(0..side as u32 + 1).collect::<Vec<_>>())?;
-    narrow_division(&queue, &from, &from, &mut row)?;
+    narrow_integers_division(&queue, &from, &from, &mut row)?;
     expand_mem_intrinsics(&queue, &mut Buffer::filled(&queue, side, 7)?)?;
     infer_alignment(&queue, &from, &mut to, side)?;
     demote_shared_loads(&queue, &from, &from, &mut to)?;
@@ -321,7 +321,7 @@ fn main() -> Result<(), schism::Error> {
     vectorize_relaxed(&queue, &keys, &mut Buffer::filled(&queue, side, 0)?)?;
     superblocks(&queue, &mut to)?;
     hoist_loads(&queue, &from, &mut to)?;
-    narrow_checks(&queue, &from, &mut to, side)?;
+    narrow_integers_checks(&queue, &from, &mut to, side)?;
     merge_checks(&queue, &from, &mut row, side)?;
     strip_mine(&queue, [&numbers, &numbers], [&from, &from], &mut row)?;
     select_elements(&queue, &from, &mut Buffer::filled(&queue, from.len(), 0.0)?)?;

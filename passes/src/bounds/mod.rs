@@ -6,5 +6,5 @@ mod halves;
 mod innermost;
 pub mod loop_versioning;
 pub mod merge_checks;
-pub mod narrow_checks;
+pub mod narrow_integers;
 pub mod strip_mine;

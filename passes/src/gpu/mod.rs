@@ -8,7 +8,6 @@ pub mod infer_alignment;
 pub mod keep_barrier_nests;
 pub mod lower_local_memory;
 pub mod merge_panic_exits;
-pub mod narrow_division;
 pub mod panic_sites;
 pub mod select_elements;
 pub mod superblocks;

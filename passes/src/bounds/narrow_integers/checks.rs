@@ -1,5 +1,4 @@
-//! Compares indices with lengths below 2^31 in 32 bits, and clamps them there. Runs in stage 2 after
-//! optimisation, for GPUs.
+//! Compares indices with lengths below 2^31 in 32 bits, and clamps them there.
 //!
 //! Before:
 //! ```llvm
@@ -53,9 +52,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use inkwell::module::Module;
 use schism_llvm::{
-    AsModule, Block, Builder, IntPredicate, ModuleRef, Opcode, TypeKind, Value, intrinsic_id,
+    Block, Builder, IntPredicate, ModuleRef, Opcode, TypeKind, Value, intrinsic_id,
 };
 
 use crate::bounds::halves::{FULL, HALF, Halves, Range, extend, is_long, range};
@@ -63,13 +61,8 @@ use crate::bounds::halves::{FULL, HALF, Halves, Range, extend, is_long, range};
 /// How many sums a value may be away from another one.
 const STEPS: usize = 4;
 
-/// Runs the pass over a module.
-pub fn run(module: &Module<'_>) {
-    run_raw(module.handle());
-}
-
-/// Runs the pass over a module.
-pub fn run_raw(module: ModuleRef<'_>) {
+/// Narrows the comparisons, indices, minima and maxima of a module.
+pub(super) fn narrow(module: ModuleRef<'_>) {
     for function in module.functions().into_iter().filter(|it| !it.blocks().is_empty()) {
         let builder = Builder::new(module.context());
         let (halves, checks) = (Halves::new(function), HashMap::new());

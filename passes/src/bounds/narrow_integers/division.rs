@@ -1,5 +1,4 @@
-//! Divides trip counts that fit into 32 bits in 32 bits. Runs in stage 2, for GPUs, after
-//! optimisation.
+//! Divides trip counts that fit into 32 bits in 32 bits.
 //!
 //! Before (`%len` is an extended number of 32 bits, and `%first` what the loop's second iteration
 //! begins at):
@@ -25,20 +24,14 @@
 //! or zero. So it divides in 64 bits. A GPU has no instruction for that, and its expansion takes
 //! NVIDIA's assembler as long as the rest of such a kernel.
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, Builder, IntPredicate, Opcode, TypeKind, Value, intrinsic_id};
+use schism_llvm::{Builder, IntPredicate, Opcode, TypeKind, Value, intrinsic_id};
 
 /// The largest number of 32 bits. A step that is larger is made this: what is less, divided by
 /// either, is zero.
 const LARGEST: u64 = u32::MAX as u64;
 
-/// Runs the pass over the module, which is one for a GPU.
-pub fn run(module: &Module<'_>) {
-    module.handle().functions().into_iter().for_each(run_on);
-}
-
-/// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on(function: Value<'_>) {
+/// Narrows the divisions of a function; a declaration has nothing to do.
+pub(super) fn narrow(function: Value<'_>) {
     for division in function.instructions() {
         if division.opcode() == Some(Opcode::UDiv) && is_short(division) {
             shorten(division);
