@@ -72,7 +72,6 @@
 //! | `loop-versioning` | [`bounds::loop_versioning`]: clones loops without their checks, and decides before the loop which one runs |
 //! | `merge-checks` | [`bounds::merge_checks`]: merges successive range checks into one branch |
 //! | `clamped-checks` | [`bounds::clamped_checks`]: decides checks of clamped indices by the sizes that they are clamped to |
-//! | `unroll-small-arrays` | [`gpu::unroll_private_arrays`]: unrolls short loops over small private arrays completely (CPU) |
 //! | `split-clamps` | [`mod@vectorize`]: divides loops over work-items where clamps of indices begin and cease to matter |
 //! | `expand-copies` | [`vectorize::expand_copies`]: copies parts of private arrays element by element (CPU) |
 //! | `vectorize` | [`mod@vectorize`]: computes several work-items at once, in the lanes of vectors (CPU) |
@@ -88,7 +87,6 @@
 //! | `thread-headers` | [`gpu::thread_headers`]: threads jumps across loop headers, where the state of an iterator is known |
 //! | `superblocks` | [`gpu::superblocks`]: speculates the fast paths of several rare-case operations in one straight-line block |
 //! | `narrow-integers` | [`bounds::narrow_integers`]: computes in 32 bits what fits: comparisons of indices with lengths below 2^31, clamps, divisions of trip counts (GPUs) |
-//! | `keep-barrier-nests` | [`gpu::keep_barrier_nests`]: keeps loops around loops with barriers from being unrolled (OpenCL) |
 //! | `infer-alignment` | [`gpu::infer_alignment`]: raises the alignment of accesses at addresses that advance by constant steps |
 //! | `no-return-atomics` | [`nvptx::no_return_atomics`]: makes no-return atomics of updates of global memory whose previous value nobody uses |
 //! | `hoist-loads` | [`nvptx::hoist_loads`]: requests global memory before the roots and quotients of a block |
@@ -101,7 +99,7 @@
 //! | `demote-shared-loads` | [`gpu::demote_shared_loads`]: turns relaxed atomic loads of work-group memory into plain loads where no store is possible in the same barrier interval |
 //! | `circular-statics` | [`nvptx::circular_statics`]: declares statics that refer to each other in a cycle before their definitions |
 //! | `unroll-hints` | [`gpu::unroll_hints`]: adds unroll counts to small counted loops |
-//! | `unroll-private-arrays` | [`gpu::unroll_private_arrays`]: unrolls loops over private arrays completely |
+//! | `unroll-policy` | [`gpu::unroll_policy`]: unrolls loops over private arrays completely, and for OpenCL keeps loops around loops with barriers |
 //! | `address-spaces` | [`gpu::address_spaces`]: moves pointers into the target's address spaces |
 //!
 //! For diagnostics, and for targets without a stack:

@@ -173,7 +173,7 @@ pub static CPU: &[Step] = &[
     Step::Target("dump-legalized"),
     // Pre-optimize.
     Step::Pass("unique-backedges"),
-    Step::Pass("unroll-small-arrays"),
+    Step::Pass("unroll-policy"),
     // Indices without clamps can be checked for a whole loop.
     Step::Pass("split-clamps"),
     BOUNDS,
@@ -223,7 +223,7 @@ pub static PTX: &[Step] = &[
     Step::Pass("demote-shared-loads"),
     Step::Target("dump-legalized"),
     // Pre-optimize.
-    Step::Pass("unroll-private-arrays"),
+    Step::Pass("unroll-policy"),
     BOUNDS,
     Step::Pass("clamped-checks"),
     llvm("llvm-loop-simplify", "function(loop-simplify)"),
@@ -285,7 +285,7 @@ pub static SPIRV: &[Step] = &[
     Step::Pass("demote-shared-loads"),
     Step::Target("dump-legalized"),
     // Pre-optimize.
-    Step::Pass("keep-barrier-nests"),
+    Step::Pass("unroll-policy"),
     BOUNDS,
     OPTIMIZE,
     // For SPIR-V.

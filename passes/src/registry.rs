@@ -28,8 +28,8 @@ use crate::frontend::{
 };
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
-    infer_alignment, keep_barrier_nests, lower_local_memory, merge_panic_exits,
-    panic_sites, select_elements, superblocks, thread_headers, unroll_hints, unroll_private_arrays,
+    infer_alignment, lower_local_memory, merge_panic_exits,
+    panic_sites, select_elements, superblocks, thread_headers, unroll_hints, unroll_policy,
 };
 use crate::nvptx::{
     circular_statics, hoist_loads, launch_bounds, no_return_atomics, separate_bytes,
@@ -98,7 +98,6 @@ pub static PASSES: &[Pass] = &[
     optional("forward-group-memory", "keeps in registers what work-items of a group of known size leave in its memory for each other (CPU)", |module, _| Ok(forward_group_memory::run(module)?)),
     pass("lower-group-updates", "turns relaxed updates of a group's local memory into plain accesses", |module, _| Ok(lower_group_updates::run(module))),
     // vectorize
-    optional("unroll-small-arrays", "unrolls short loops over small private arrays completely (CPU)", |module, _| Ok(unroll_private_arrays::run_small(module)?)),
     optional("split-clamps", "divides loops over work-items where clamps of indices begin and cease to matter (CPU)", |module, _| Ok(split_clamps::run(module)?)),
     optional("expand-copies", "copies parts of private arrays element by element (CPU)", |module, _| { expand_copies::run(module); Ok(()) }),
     optional("vectorize", "computes several work-items at once, in the lanes of vectors (CPU)", |module, cx| Ok(cx.remarks.extend(vectorize::run(module, cx.spec.lanes.as_ref())?))),
@@ -111,11 +110,10 @@ pub static PASSES: &[Pass] = &[
     optional("infer-alignment", "raises the alignment of accesses at addresses that advance by constant steps", |module, _| Ok(infer_alignment::run(module)?)),
     optional("select-elements", "keeps private arrays in registers whose indices are one of a few constants (GPUs)", |module, _| Ok(select_elements::run(module)?)),
     optional("expand-mem-intrinsics", "expands large memset and memcpy intrinsics into loops of words", |module, _| Ok(expand_mem_intrinsics::run(module))),
-    optional("keep-barrier-nests", "keeps loops around loops with barriers from being unrolled (OpenCL)", |module, _| { keep_barrier_nests::run(module); Ok(()) }),
     pass("demote-private-atomics", "turns atomic accesses of private memory into plain ones", |module, _| Ok(demote_private_atomics::run_on(module))),
     optional("demote-shared-loads", "turns relaxed atomic loads of work-group memory into plain loads where no store is possible in the same barrier interval", |module, _| Ok(demote_shared_loads::run(module))),
     optional("unroll-hints", "adds unroll counts to small counted loops", |module, _| Ok(unroll_hints::run(module))),
-    optional("unroll-private-arrays", "unrolls loops over private arrays completely", |module, _| Ok(unroll_private_arrays::run(module)?)),
+    optional("unroll-policy", "unrolls loops over private arrays completely, and for OpenCL keeps loops around loops with barriers", |module, cx| Ok(unroll_policy::run(module, &cx.spec.target)?)),
     pass("address-spaces", "moves pointers into the target's address spaces", |module, cx| Ok(address_spaces::run(module, &cx.spec.target, &cx.kernels())?)),
     // nvptx
     optional("hoist-loads", "requests global memory before the roots and quotients of a block", |module, _| Ok(hoist_loads::run(module))),

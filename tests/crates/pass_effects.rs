@@ -178,7 +178,7 @@ fn loop_versioning(
 }
 
 /// Rounds over the words of a private array.
-fn unroll_private_arrays(queue: &Queue, from: &Buffer<u32>, to: &mut Buffer<u32>) -> Outcome {
+fn unroll_policy_private_arrays(queue: &Queue, from: &Buffer<u32>, to: &mut Buffer<u32>) -> Outcome {
     queue.for_each((from, to), |(from, to)| {
         let mut words = [*from; 64];
         for i in 16..64 {
@@ -282,7 +282,7 @@ fn no_return_atomics(queue: &Queue, places: &Buffer<u32>, counts: &mut Buffer<u3
 }
 
 /// A sorting network.
-fn keep_barrier_nests(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
+fn unroll_policy_barrier_nests(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
     let range = NdRange::new(GROUP, GROUP)?;
     queue.for_each_in(range, (whole(from), to), |item, (from, to)| {
         let tile = local_array!(item, f32; GROUP);
@@ -333,8 +333,8 @@ fn main() -> Result<(), schism::Error> {
     clamped_checks(&queue, &from, &mut to, side)?;
     thread_headers(&queue, &from, &from, &mut row)?;
     let mut words = Buffer::filled(&queue, side + 1, 0)?;
-    unroll_private_arrays(&queue, &numbers, &mut words)?;
+    unroll_policy_private_arrays(&queue, &numbers, &mut words)?;
     no_return_atomics(&queue, &numbers, &mut words)?;
-    keep_barrier_nests(&queue, &from, &mut to)?;
+    unroll_policy_barrier_nests(&queue, &from, &mut to)?;
     loop_versioning(&queue, &from, &mut row, side).map_err(Into::into)
 }

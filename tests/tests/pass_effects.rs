@@ -42,7 +42,7 @@ const EFFECTS: &[(&str, &[Effect])] = &[
     ("strip-mine", &[Appears("ld.global.nc.v4")]),
     ("merge-checks", &[Fewer("bra")]),
     ("loop-versioning", &[More("ld.global.nc")]),
-    ("unroll-private-arrays", &[Disappears("ld.local")]),
+    ("unroll-policy/private-arrays", &[Disappears("ld.local")]),
     ("select-elements", &[Disappears("ld.local"), Disappears("st.local")]),
     ("unroll-hints", &[Fewer("ld.global.nc.b8")]),
     (
@@ -59,7 +59,7 @@ const EFFECTS: &[(&str, &[Effect])] = &[
 /// The same of passes for OpenCL's devices, whose SPIR-V has a line for each instruction ([`spirv`]).
 const OPENCL_EFFECTS: &[(&str, &[Effect])] = &[
     // Of barriers.
-    ("keep-barrier-nests", &[Fewer("op 224 ")]),
+    ("unroll-policy/barrier-nests", &[Fewer("op 224 ")]),
 ];
 
 /// Compiles a kernel without a pass, to text.

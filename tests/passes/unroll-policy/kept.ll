@@ -1,5 +1,6 @@
 ; A loop stays: whose array has an index that is read from memory, or is large; that calls something; that counts to a variable; that has a
 ; hint of the kernel's author.
+; SPEC target: nvptx64-nvidia-cuda
 declare void @other()
 
 define i32 @bins(ptr %from) {

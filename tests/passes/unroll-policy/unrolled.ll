@@ -1,4 +1,5 @@
 ; A loop whose counter is the only unknown of all indices of a small array is unrolled, and the array is gone; so are the loops of a triangle.
+; SPEC target: nvptx64-nvidia-cuda
 define i32 @counted(ptr %from) {
 begin:
   %words = alloca [8 x i32]

@@ -1,4 +1,5 @@
 ; A sorting network: the outer loop is kept, and the inner one is left to LLVM.
+; SPEC target: spirv64-unknown-unknown
 declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
 define void @network(ptr addrspace(3) %tile) {
 entry:

@@ -1,5 +1,5 @@
-//! Unrolls loops over private arrays completely. Runs in stage 2 before index checks are moved out of
-//! loops: with constant indices there are none.
+//! Unrolls loops over private arrays completely, before index checks are moved out of loops: with
+//! constant indices there are none.
 //!
 //! Before:
 //! ```llvm
@@ -27,7 +27,7 @@
 //! registers. Otherwise each access is one of the work-item's own part of the device's memory.
 //! LLVM's limit for complete unrolling is that of a processor with a cache for its stack.
 //!
-//! For processors (pass `unroll-small-arrays`) the limits are lower: it is about arrays of few elements, such as in
+//! For processors the limits are lower: it is about arrays of few elements, such as in
 //! `for half in [0, SIZE / 2]`, behind which LLVM sees that an index is inside, and work-items in lanes need no
 //! memory of their own.
 //!
@@ -37,8 +37,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, Opcode, Value};
+use schism_llvm::{Opcode, Value};
 
 use crate::analysis::cold_paths::panics;
 use crate::ir::cfg::{Cfg, Loop};
@@ -54,10 +53,10 @@ const BYTES: u64 = 512;
 /// Instructions that a loop may have when it is unrolled, with all loops inside. All such loops of a function
 /// may have `MOST` times as many.
 #[derive(Clone, Copy)]
-struct Limit(u64);
+pub(super) struct Limit(u64);
 
-const GPU: Limit = Limit(6000);
-const PROCESSOR: Limit = Limit(120);
+pub(super) const GPU: Limit = Limit(6000);
+pub(super) const PROCESSOR: Limit = Limit(120);
 const MOST: u64 = 4;
 
 /// The trip count that is assumed of an inner loop whose count is not known.
@@ -73,25 +72,12 @@ const PREPARE: &str = "loop-simplify,lcssa";
 /// Unrolls what is marked, and brings elements into registers.
 const UNROLL: &str = "loop(loop-rotate,indvars,loop-unroll-full),sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg";
 
-/// Runs the pass over the module.
+/// Unrolls the loops of a function that has a body.
 ///
 /// # Errors
 /// LLVM's message.
-pub fn run(module: &Module<'_>) -> Result<(), String> {
-    module.handle().functions().into_iter().try_for_each(|function| run_on(function, GPU))
-}
-
-/// Runs the pass `unroll-small-arrays` over the module.
-///
-/// # Errors
-/// LLVM's message.
-pub fn run_small(module: &Module<'_>) -> Result<(), String> {
-    module.handle().functions().into_iter().try_for_each(|function| run_on(function, PROCESSOR))
-}
-
-/// Runs the pass over one function; a declaration has nothing to do.
-fn run_on(function: Value<'_>, limit: Limit) -> Result<(), String> {
-    if function.blocks().is_empty() || function.has_function_attribute("optnone") {
+pub(super) fn unroll(function: Value<'_>, limit: Limit) -> Result<(), String> {
+    if function.has_function_attribute("optnone") {
         return Ok(());
     }
     for _ in 0..ROUNDS {

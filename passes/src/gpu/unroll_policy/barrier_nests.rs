@@ -1,5 +1,4 @@
-//! Keeps loops around loops with barriers from being unrolled. Runs in stage 2 before optimisation, for
-//! OpenCL's devices.
+//! Keeps loops around loops with barriers from being unrolled, for drivers of OpenCL.
 //!
 //! Before:
 //! ```llvm
@@ -26,23 +25,14 @@
 //!
 //! A loop with a hint of the kernel's author (`schism::unroll`) keeps that one.
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, Value};
+use schism_llvm::Value;
 
 use crate::analysis::effects::is_barrier;
 use crate::ir::cfg::Cfg;
 use crate::ir::metadata::{self, UNROLL_DISABLE};
 
-/// Runs the pass over a module.
-pub fn run(module: &Module<'_>) {
-    for function in module.handle().functions() {
-        if !function.is_declaration() {
-            run_on(function);
-        }
-    }
-}
-
-fn run_on(function: Value<'_>) {
+/// Keeps the nests of a function that has a body.
+pub(super) fn keep(function: Value<'_>) {
     let cfg = Cfg::of(function);
     let loops = cfg.natural_loops();
     let waits = |block: &usize| cfg.blocks[*block].instructions().into_iter().any(is_barrier);
