@@ -28,8 +28,8 @@ use crate::frontend::{
 };
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
-    infer_alignment, lower_local_memory, merge_panic_exits,
-    panic_sites, select_elements, superblocks, thread_headers, unroll_hints, unroll_policy,
+    infer_alignment, lower_local_memory, merge_panic_exits, panic_sites, select_elements,
+    superblocks, thread_headers, unroll_hints, unroll_policy,
 };
 use crate::nvptx::{
     circular_statics, hoist_loads, launch_bounds, no_return_atomics, separate_bytes,

@@ -154,13 +154,7 @@ fn annotate(function: Value<'_>, index: u32, parameter: &Parameter) {
     let add = |name, value| function.add_attribute_at(index, name, value);
     match parameter.kind {
         ParameterKind::Integer | ParameterKind::Float => {}
-        ParameterKind::Pointer {
-            noalias,
-            readonly,
-            pointee_align,
-            dereferenceable,
-            nonnull,
-        } => {
+        ParameterKind::Pointer { noalias, readonly, pointee_align, dereferenceable, nonnull } => {
             if noalias {
                 add("noalias", 0);
             }

@@ -4,7 +4,7 @@ mod support;
 
 use schism_jit_abi::*;
 use support::kernel;
-use support::spirv::{self, Spirv, build, count};
+use support::spirv::{Spirv, build, count};
 
 /// What a kernel with local memory calls.
 const LOCAL: &str = "declare ptr @__schism_local_memory()

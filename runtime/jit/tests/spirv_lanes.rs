@@ -5,7 +5,7 @@ mod support;
 
 use schism_jit_abi::*;
 use support::spirv::{self, Spirv, build, count, instructions};
-use support::{Source, kernel, param};
+use support::{Source, kernel};
 
 const EXECUTION_MODE: u16 = 16;
 const DECORATE: u16 = 71;

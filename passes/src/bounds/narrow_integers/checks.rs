@@ -52,9 +52,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use schism_llvm::{
-    Block, Builder, IntPredicate, ModuleRef, Opcode, TypeKind, Value, intrinsic_id,
-};
+use schism_llvm::{Block, Builder, IntPredicate, ModuleRef, Opcode, TypeKind, Value, intrinsic_id};
 
 use crate::bounds::halves::{FULL, HALF, Halves, Range, extend, is_long, range};
 

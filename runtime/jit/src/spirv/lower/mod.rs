@@ -70,7 +70,7 @@ use rspirv::spirv::{
     AddressingModel, BuiltIn, Capability, ExecutionMode, ExecutionModel, MemoryModel, Op,
     OpenclStd100Op as OpenCl, SourceLanguage, Word,
 };
-use schism_llvm::{AsModule, Block, DataLayout, FUNCTION_INDEX, ModuleRef, Value};
+use schism_llvm::{AsModule, Block, DataLayout, ModuleRef, Value};
 
 use crate::ptx::PtxOptions;
 use assembler::Assembler;
