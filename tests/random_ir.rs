@@ -25,8 +25,8 @@ const WORDS: usize = 8;
 
 /// Passes that may run in any order over a module that has its kernel, and change nothing that it
 /// does.
-const ANY_ORDER: [&str; 19] = [
-    "strip-host-attributes",
+const ANY_ORDER: [&str; 18] = [
+    "prepare-module",
     "mark-convergent",
     "lower-unwind",
     "fold-ir-constants",
@@ -41,8 +41,7 @@ const ANY_ORDER: [&str; 19] = [
     "loop-versioning",
     "merge-checks",
     "superblocks",
-    "narrow-checks",
-    "narrow-division",
+    "narrow-integers",
     "demote-private-atomics",
     "expand-mem-intrinsics",
 ];

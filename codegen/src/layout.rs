@@ -6,7 +6,7 @@ use rustc_abi::{
     BackendRepr, FieldsShape, Float, Integer, PointerKind, Primitive, Scalar, Size, TyAbiInterface,
     TyAndLayout, Variants,
 };
-use rustc_middle::ty::layout::{HasTyCtxt, LayoutCx, LayoutOf, TyAndLayout as TcxLayout};
+use rustc_middle::ty::layout::{HasTyCtxt, LayoutCx, TyAndLayout as TcxLayout};
 use rustc_middle::ty::{self, Ty, TyCtxt};
 use rustc_span::def_id::DefId;
 use schism_hcf::Addresses;
@@ -179,7 +179,6 @@ impl<'tcx> Flattener<'tcx> {
                 pointee_align: 1,
                 dereferenceable: 0,
                 nonnull,
-                element: 0,
             };
         };
         let readonly = matches!(safe, PointerKind::SharedRef { frozen: true });
@@ -195,31 +194,7 @@ impl<'tcx> Flattener<'tcx> {
             // runtime keeps the buffers of a launch alive until it has ended.
             dereferenceable: if nonnull { info.size.bytes() } else { 0 },
             nonnull,
-            element: self.element(layout, offset),
         }
-    }
-
-    /// The size of an element in bytes, if a reference to a slice is at `offset` in a value;
-    /// otherwise 0.
-    fn element(&self, layout: TcxLayout<'tcx>, offset: Size) -> u64 {
-        if let ty::Ref(_, pointee, _) = *layout.ty.kind() {
-            return match *pointee.kind() {
-                ty::Slice(element) if offset == Size::ZERO => {
-                    self.cx.layout_of(element).map_or(0, |element| element.size.bytes())
-                }
-                ty::Str if offset == Size::ZERO => 1,
-                _ => 0,
-            };
-        }
-        let FieldsShape::Arbitrary { .. } = layout.fields else { return 0 };
-        let fields = (0..layout.fields.count()).map(|index| {
-            let field: TcxLayout<'tcx> =
-                TyAbiInterface::ty_and_layout_field(layout, &self.cx, index);
-            (layout.fields.offset(index), field)
-        });
-        let mut around =
-            fields.filter(|(begin, field)| *begin <= offset && offset < *begin + field.size);
-        around.next().map_or(0, |(begin, field)| self.element(field, offset - begin))
     }
 
     fn bytes(&mut self, layout: TcxLayout<'tcx>, base: Size) {

@@ -30,9 +30,8 @@
 //!
 //! | pass | what it does |
 //! |---|---|
-//! | `strip-instrumentation` | [`frontend::strip_instrumentation`]: removes what an instrumented build adds to code: counters, sanitizer checks, sleds |
+//! | `prepare-module` | [`frontend::prepare_module`]: removes what means something to the host's build alone: instrumentation, attributes for its code generator |
 //! | `import-host-symbols` | [`frontend::import_host_symbols`]: makes statics, thread-local variables and assembly functions those of the host |
-//! | `strip-host-attributes` | [`frontend::strip_host_attributes`]: removes attributes that only mean something to the host's code generator |
 //! | `mark-convergent` | [`frontend::mark_convergent`]: marks calls that may reach a barrier as convergent |
 //! | `lower-unroll-markers` | [`frontend::lower_unroll_markers`]: turns markers of `schism::unroll` into metadata of the loops around them |
 //! | `declare-spec-constants` | [`frontend::declare_spec_constants`]: turns specialization constants into bytes that stay open until stage 2 |
@@ -66,18 +65,13 @@
 //! | pass | what it does |
 //! |---|---|
 //! | `spec-constants` | [`specialize::spec_constants`]: gives specialization constants their values and folds what reads them |
-//! | `constant-buffer` | [`specialize::constant_buffer`]: turns specialization constants into loads from a buffer that kernels take |
 //! | `fast-math` | [`specialize::fast_math`]: relaxes floating-point operations |
 //! | `device-library` | [`specialize::device_library`]: replaces mathematics that the target does not compute by calls of the device library |
 //! | `split-images` | [`frontend::split_images`]: keeps the kernels of one image of several, and what they reach |
 //! | `split-at-barriers` | [`cpu::split_at_barriers`]: cuts kernels at barriers into loops over a group's work-items |
-//! | `group-versioning` | [`bounds::group_versioning`]: clones kernels without their checks, and decides once for each group which one runs (OpenCL) |
-//! | `group-bailouts` | [`bounds::group_bailouts`]: notes failed checks until the next barrier, and lets the group run the checked copy of the kernel then (OpenCL) |
 //! | `loop-versioning` | [`bounds::loop_versioning`]: clones loops without their checks, and decides before the loop which one runs |
-//! | `late-checks` | [`bounds::late_checks`]: looks at the checks of loaded indices when the loop has ended (OpenCL) |
 //! | `merge-checks` | [`bounds::merge_checks`]: merges successive range checks into one branch |
 //! | `clamped-checks` | [`bounds::clamped_checks`]: decides checks of clamped indices by the sizes that they are clamped to |
-//! | `unroll-small-arrays` | [`gpu::unroll_private_arrays`]: unrolls short loops over small private arrays completely (CPU) |
 //! | `split-clamps` | [`mod@vectorize`]: divides loops over work-items where clamps of indices begin and cease to matter |
 //! | `expand-copies` | [`vectorize::expand_copies`]: copies parts of private arrays element by element (CPU) |
 //! | `vectorize` | [`mod@vectorize`]: computes several work-items at once, in the lanes of vectors (CPU) |
@@ -92,32 +86,20 @@
 //! | `merge-panic-exits` | [`gpu::merge_panic_exits`]: lets all panics of a function leave by one block |
 //! | `thread-headers` | [`gpu::thread_headers`]: threads jumps across loop headers, where the state of an iterator is known |
 //! | `superblocks` | [`gpu::superblocks`]: speculates the fast paths of several rare-case operations in one straight-line block |
-//! | `segment-checks` | [`bounds::segment_checks`]: removes checks of a place in a group that a branch on the place in a part of the group has decided (OpenCL) |
-//! | `narrow-checks` | [`bounds::narrow_checks`]: compares indices with lengths below 2^31 in 32 bits, and clamps them there (GPUs) |
-//! | `join-bailouts` | [`bounds::join_bailouts`]: makes one branch of successive checks whose failures are noted (OpenCL) |
-//! | `join-guards` | [`bounds::join_guards`]: looks at checks whose failures are noted behind the code that they guard (OpenCL) |
-//! | `narrow-counters` | [`bounds::narrow_counters`]: counts in 32 bits what stays below 2³², where work-items count different numbers (OpenCL) |
-//! | `narrow-comparisons` | [`bounds::narrow_comparisons`]: compares numbers that were extended from 32 bits in 32 bits (OpenCL) |
-//! | `narrow-indices` | [`bounds::narrow_indices`]: computes in 32 bits the indices of elements that do not follow each other from work-item to work-item (OpenCL) |
-//! | `disable-runtime-unrolling` | [`gpu::disable_runtime_unrolling`]: keeps loops whose trip count is known at run time only from being unrolled (OpenCL) |
-//! | `keep-barrier-nests` | [`gpu::keep_barrier_nests`]: keeps loops around loops with barriers from being unrolled (OpenCL) |
-//! | `separate-offsets` | [`gpu::separate_offsets`]: adds what all work-items have in common to an element's address instead of its index (OpenCL) |
-//! | `type-locals` | [`gpu::type_locals`]: gives private arrays the type of their elements (OpenCL) |
-//! | `hint-scalar` | [`gpu::hint_scalar`]: says of kernels whose loops mostly update memory atomically that they gain nothing from vectors (OpenCL) |
+//! | `narrow-integers` | [`bounds::narrow_integers`]: computes in 32 bits what fits: comparisons of indices with lengths below 2^31, clamps, divisions of trip counts (GPUs) |
 //! | `infer-alignment` | [`gpu::infer_alignment`]: raises the alignment of accesses at addresses that advance by constant steps |
 //! | `no-return-atomics` | [`nvptx::no_return_atomics`]: makes no-return atomics of updates of global memory whose previous value nobody uses |
 //! | `hoist-loads` | [`nvptx::hoist_loads`]: requests global memory before the roots and quotients of a block |
 //! | `separate-bytes` | [`nvptx::separate_bytes`]: keeps loads of bytes apart whose values a loop uses |
 //! | `vectorize-relaxed` | [`nvptx::vectorize_relaxed`]: makes one access of relaxed atomic ones to neighbours in local memory |
 //! | `launch-bounds` | [`nvptx::launch_bounds`]: gives kernels with many loads in a loop more registers |
-//! | `narrow-division` | [`gpu::narrow_division`]: divides trip counts that fit into 32 bits in 32 bits |
 //! | `select-elements` | [`gpu::select_elements`]: keeps private arrays in registers whose indices are one of a few constants |
 //! | `expand-mem-intrinsics` | [`gpu::expand_mem_intrinsics`]: expands large memset and memcpy intrinsics into loops of words |
 //! | `demote-private-atomics` | [`gpu::demote_private_atomics`]: turns atomic accesses of private memory into plain ones |
 //! | `demote-shared-loads` | [`gpu::demote_shared_loads`]: turns relaxed atomic loads of work-group memory into plain loads where no store is possible in the same barrier interval |
 //! | `circular-statics` | [`nvptx::circular_statics`]: declares statics that refer to each other in a cycle before their definitions |
 //! | `unroll-hints` | [`gpu::unroll_hints`]: adds unroll counts to small counted loops |
-//! | `unroll-private-arrays` | [`gpu::unroll_private_arrays`]: unrolls loops over private arrays completely |
+//! | `unroll-policy` | [`gpu::unroll_policy`]: unrolls loops over private arrays completely, and for OpenCL keeps loops around loops with barriers |
 //! | `address-spaces` | [`gpu::address_spaces`]: moves pointers into the target's address spaces |
 //!
 //! For diagnostics, and for targets without a stack:

@@ -11,7 +11,7 @@
 //!   ret void
 //! }";
 //! let cx = opt::read(source.as_bytes(), &[])?;
-//! assert!(opt::run(&cx, "strip-host-attributes")?.contains("store i64 1, ptr @counter"));
+//! assert!(opt::run(&cx, "prepare-module")?.contains("store i64 1, ptr @counter"));
 //! let error = opt::run(&cx, "device-check").unwrap_err().to_string();
 //! assert!(error.contains(r#"violation: MutableStatic("counter"), chain: ["kernel"]"#));
 //! # Ok::<(), opt::OptError>(())

@@ -62,8 +62,7 @@ const fn llvm_for_machine(name: &'static str, passes: &'static str) -> Step {
 
 /// Stage 1: rustc's IR to a device image.
 pub static STAGE1: &[Step] = &[
-    Step::Pass("strip-instrumentation"),
-    Step::Pass("strip-host-attributes"),
+    Step::Pass("prepare-module"),
     Step::Pass("mark-convergent"),
     // Before LLVM's passes, which remove the markers.
     Step::Pass("lower-unroll-markers"),
@@ -105,9 +104,8 @@ pub fn stage1_in_two() -> (&'static [Step], &'static [Step]) {
 /// Stage 1 for kernels that run in the program's process: they unwind as the host half does, and what
 /// is not theirs is the host's. So nothing is lowered or refused.
 pub static STAGE1_IN_PROCESS: &[Step] = &[
-    Step::Pass("strip-instrumentation"),
     Step::Pass("import-host-symbols"),
-    Step::Pass("strip-host-attributes"),
+    Step::Pass("prepare-module"),
     Step::Pass("mark-convergent"),
     Step::Pass("lower-unroll-markers"),
     Step::Pass("fold-ir-constants"),
@@ -137,15 +135,6 @@ const BOUNDS: Step = Step::IfPanics(&[
     Step::Pass("merge-checks"),
 ]);
 
-/// [`BOUNDS`] where several work-items are computed in the lanes of vectors by a driver, which makes
-/// masks of branches.
-const LANE_BOUNDS: Step = Step::IfPanics(&[
-    CANONICALIZE_LOOPS,
-    Step::Pass("loop-versioning"),
-    Step::Pass("late-checks"),
-    Step::Pass("merge-checks"),
-]);
-
 /// The form in which checks are seen. `correlated-propagation` for loops over `a..=b`: only the last
 /// iteration does not count up, and no other one comes behind it.
 const CANONICALIZE_LOOPS: Step = llvm_for_machine(
@@ -154,13 +143,6 @@ const CANONICALIZE_LOOPS: Step = llvm_for_machine(
      simplifycfg,loop-mssa(loop-instsimplify,licm,loop-rotate,licm),correlated-propagation,simplifycfg,\
      instcombine<no-verify-fixpoint>)",
 );
-
-/// Checks out of whole kernels, before [`BOUNDS`] clones the loops of what stays checked.
-const GROUP_BOUNDS: Step = Step::IfPanics(&[
-    CANONICALIZE_LOOPS,
-    Step::Pass("group-versioning"),
-    Step::Pass("group-bailouts"),
-]);
 
 /// LLVM's own pipeline.
 const OPTIMIZE: Step = llvm_for_machine(LLVM_PIPELINE, "default<O3>");
@@ -191,7 +173,7 @@ pub static CPU: &[Step] = &[
     Step::Target("dump-legalized"),
     // Pre-optimize.
     Step::Pass("unique-backedges"),
-    Step::Pass("unroll-small-arrays"),
+    Step::Pass("unroll-policy"),
     // Indices without clamps can be checked for a whole loop.
     Step::Pass("split-clamps"),
     BOUNDS,
@@ -241,7 +223,7 @@ pub static PTX: &[Step] = &[
     Step::Pass("demote-shared-loads"),
     Step::Target("dump-legalized"),
     // Pre-optimize.
-    Step::Pass("unroll-private-arrays"),
+    Step::Pass("unroll-policy"),
     BOUNDS,
     Step::Pass("clamped-checks"),
     llvm("llvm-loop-simplify", "function(loop-simplify)"),
@@ -254,14 +236,13 @@ pub static PTX: &[Step] = &[
     Step::Pass("strip-mine"),
     Step::Pass("select-elements"),
     Step::Pass("expand-mem-intrinsics"),
-    Step::Pass("narrow-division"),
     Step::Target("trim-parameters"),
     Step::Target("expand-panics"),
     Step::Target("forget-unwinding"),
     Step::Target("compare-addresses"),
     Step::Pass("infer-alignment"),
     Step::Target("unmask-multiples"),
-    Step::Pass("narrow-checks"),
+    Step::Pass("narrow-integers"),
     // Superblocks end at loads.
     Step::Pass("hoist-loads"),
     Step::Pass("superblocks"),
@@ -304,37 +285,21 @@ pub static SPIRV: &[Step] = &[
     Step::Pass("demote-shared-loads"),
     Step::Target("dump-legalized"),
     // Pre-optimize.
-    Step::Pass("keep-barrier-nests"),
-    Step::Pass("disable-runtime-unrolling"),
-    GROUP_BOUNDS,
-    LANE_BOUNDS,
+    Step::Pass("unroll-policy"),
+    BOUNDS,
     OPTIMIZE,
     // For SPIR-V.
     Step::Target("drop-own-fences"),
-    Step::IfPanics(&[
-        Step::Pass("segment-checks"),
-        Step::Pass("join-bailouts"),
-        Step::Pass("join-guards"),
-    ]),
-    Step::Pass("narrow-counters"),
-    Step::Pass("narrow-comparisons"),
-    Step::Pass("narrow-indices"),
-    Step::Pass("separate-offsets"),
-    Step::Pass("hint-scalar"),
     Step::Pass("demote-private-atomics"),
-    Step::Pass("type-locals"),
     Step::Pass("expand-mem-intrinsics"),
     Step::Target("trim-parameters"),
     Step::Target("expand-panics"),
     Step::Target("end-work-items"),
     Step::Target("forget-unwinding"),
     Step::Target("expand-wide-integers"),
-    Step::Target("plain-group-accesses"),
     Step::Target("expand-atomics"),
     Step::Target("expand-fills"),
-    Step::Target("hide-fills"),
     Step::Target("separate-sides"),
-    Step::Target("skip-rare-blocks"),
     Step::Target("split-aggregates"),
     Step::Target("compare-addresses"),
     Step::Target("dump-optimized"),
@@ -775,11 +740,11 @@ mod tests {
             let mut cx = PassContext::new(&spec);
             cx.options.disabled = disabled;
             cx.times = Some(Vec::new());
-            let steps = resolve("superblocks,narrow-checks").unwrap();
+            let steps = resolve("superblocks,narrow-integers").unwrap();
             run(&module, &steps, &mut cx).unwrap();
             cx.times.unwrap().into_iter().map(|(name, _)| name).collect::<Vec<_>>()
         };
-        assert_eq!(times(vec![]), ["superblocks", "narrow-checks"]);
-        assert_eq!(times(vec!["superblocks"]), ["narrow-checks"]);
+        assert_eq!(times(vec![]), ["superblocks", "narrow-integers"]);
+        assert_eq!(times(vec!["superblocks"]), ["narrow-integers"]);
     }
 }

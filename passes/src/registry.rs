@@ -16,11 +16,7 @@
 use thiserror::Error;
 
 use crate::analysis::call_sites;
-use crate::bounds::{
-    clamped_checks, group_bailouts, group_versioning, join_bailouts, join_guards, late_checks,
-    loop_versioning, merge_checks, narrow_checks, narrow_comparisons, narrow_counters,
-    narrow_indices, segment_checks, strip_mine,
-};
+use crate::bounds::{clamped_checks, loop_versioning, merge_checks, narrow_integers, strip_mine};
 use crate::check::{capabilities, cleanup, device_check, exports, performance_lints, recursion};
 use crate::cpu::{forward_group_memory, lower_group_updates, split_at_barriers, unique_backedges};
 use crate::frontend::{
@@ -28,14 +24,12 @@ use crate::frontend::{
     fold_ir_constants, freeze_initialisers, import_host_symbols, inline_refused,
     kernel_reachability, launch_offset, link_std_bodies, lower_allocation, lower_assembly,
     lower_copy_markers, lower_formatters, lower_panics, lower_scoped_atomics, lower_unroll_markers,
-    lower_unwind, mark_convergent, outline_kernels, simplify, split_images, strip_host_attributes,
-    strip_instrumentation,
+    lower_unwind, mark_convergent, outline_kernels, prepare_module, simplify, split_images,
 };
 use crate::gpu::{
-    address_spaces, demote_private_atomics, demote_shared_loads, disable_runtime_unrolling,
-    expand_mem_intrinsics, hint_scalar, infer_alignment, keep_barrier_nests, lower_local_memory,
-    merge_panic_exits, narrow_division, panic_sites, select_elements, separate_offsets,
-    superblocks, thread_headers, type_locals, unroll_hints, unroll_private_arrays,
+    address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
+    infer_alignment, lower_local_memory, merge_panic_exits, panic_sites, select_elements,
+    superblocks, thread_headers, unroll_hints, unroll_policy,
 };
 use crate::nvptx::{
     circular_statics, hoist_loads, launch_bounds, no_return_atomics, separate_bytes,
@@ -45,7 +39,7 @@ use crate::pass::{Pass, PassContext, optional, pass};
 use crate::spec::target_library::TargetLibraryInfo;
 use crate::specialize::dead_arguments::Kept;
 use crate::specialize::{
-    constant_buffer, dead_arguments, device_library, fast_math, promote_locals, spec_constants,
+    dead_arguments, device_library, fast_math, promote_locals, spec_constants,
 };
 use crate::vectorize::{self, expand_copies, split_clamps};
 
@@ -54,8 +48,7 @@ use crate::vectorize::{self, expand_copies, split_clamps};
 #[allow(clippy::unit_arg)] // some passes return nothing
 pub static PASSES: &[Pass] = &[
     // frontend
-    pass("strip-instrumentation", "removes what an instrumented build adds to code: counters, sanitizer checks, sleds", |module, _| Ok(strip_instrumentation::run(module))),
-    pass("strip-host-attributes", "removes attributes that only mean something to the host's code generator", |module, cx| Ok(strip_host_attributes::run(module, cx.spec.in_process))),
+    pass("prepare-module", "removes what means something to the host's build alone: instrumentation, attributes for its code generator", |module, cx| Ok(prepare_module::run(module, cx.spec.in_process))),
     pass("import-host-symbols", "makes statics, thread-local variables and assembly functions those of the host", |module, _| Ok(import_host_symbols::run(module))),
     pass("mark-convergent", "marks calls that may reach a barrier as convergent", |module, _| Ok(mark_convergent::run(module))),
     pass("lower-unroll-markers", "turns markers of `schism::unroll` into metadata of the loops around them", |module, _| Ok(lower_unroll_markers::run(module))),
@@ -89,33 +82,22 @@ pub static PASSES: &[Pass] = &[
     pass("recursion", "refuses functions that call themselves, for targets without a stack", |module, cx| Ok(cx.refuse(recursion::run(module)))),
     // specialize
     pass("spec-constants", "gives specialization constants their values and folds what reads them", |module, cx| Ok(spec_constants::run_on(module, &cx.spec.constant_values)?)),
-    pass("constant-buffer", "turns specialization constants into loads from a buffer that kernels take", |module, cx| Ok(constant_buffer::run(module, &cx.spec.spec_constants, &cx.kernels())??)),
     pass("fast-math", "relaxes floating-point operations", |module, cx| Ok(fast_math::run_on(module, cx.spec.fast_math))),
     pass("device-library", "replaces mathematics that the target does not compute by calls of the device library", |module, cx| Ok(device_library::run_on(module, &TargetLibraryInfo::of_triple(&cx.spec.target)))),
     pass("promote-locals", "promotes locals to registers, each lifetime by itself", |module, _| Ok(promote_locals::run(module)?)),
     pass("dead-arguments", "removes the parameters that a kernel does not use", |module, cx| { let kept = dead_arguments::run(module, &cx.kernels()); note_passed(cx, kept); Ok(()) }),
     // bounds
-    optional("group-versioning", "clones kernels without their checks, and decides once for each group which one runs (OpenCL)", |module, cx| Ok(group_versioning::run(module, &cx.kernels())?)),
-    optional("group-bailouts", "notes failed checks until the next barrier, and lets the group run the checked copy of the kernel then (OpenCL)", |module, cx| Ok(group_bailouts::run(module, &cx.kernels())?)),
     optional("loop-versioning", "clones loops without their checks, and decides before the loop which one runs", |module, _| Ok(loop_versioning::run(module)?)),
-    optional("late-checks", "looks at the checks of loaded indices when the loop has ended (OpenCL)", |module, _| Ok(late_checks::run(module)?)),
     optional("merge-checks", "merges successive range checks into one branch", |module, _| Ok(merge_checks::run(module))),
     optional("strip-mine", "strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices)", |module, _| Ok(strip_mine::run(module)?)),
     optional("clamped-checks", "decides checks of clamped indices by the sizes that they are clamped to (GPUs)", |module, _| Ok(clamped_checks::run(module))),
-    optional("segment-checks", "removes checks of a place in a group that a branch on the place in a part of the group has decided (OpenCL)", |module, _| Ok(segment_checks::run(module)?)),
-    optional("narrow-checks", "compares indices with lengths below 2^31 in 32 bits, and clamps them there (GPUs)", |module, _| Ok(narrow_checks::run(module))),
-    optional("join-bailouts", "makes one branch of successive checks whose failures are noted (OpenCL)", |module, _| { join_bailouts::run(module); Ok(()) }),
-    optional("join-guards", "looks at checks whose failures are noted behind the code that they guard (OpenCL)", |module, _| { join_guards::run(module); Ok(()) }),
-    optional("narrow-counters", "counts in 32 bits what stays below 2^32, where work-items count different numbers (OpenCL)", |module, _| { narrow_counters::run(module); Ok(()) }),
-    optional("narrow-comparisons", "compares numbers that were extended from 32 bits in 32 bits (OpenCL)", |module, _| { narrow_comparisons::run(module); Ok(()) }),
-    optional("narrow-indices", "computes in 32 bits the indices of elements that do not follow each other from work-item to work-item (OpenCL)", |module, _| Ok(narrow_indices::run(module)?)),
+    optional("narrow-integers", "computes in 32 bits what fits: comparisons of indices with lengths below 2^31, clamps, divisions of trip counts (GPUs)", |module, _| Ok(narrow_integers::run(module))),
     // cpu
     optional("split-at-barriers", "cuts kernels at barriers into loops over a group's work-items", |module, _| split_at_barriers::run(module)),
     optional("unique-backedges", "gives each loop one edge back to its header (CPU)", |module, _| { unique_backedges::run(module); Ok(()) }),
     optional("forward-group-memory", "keeps in registers what work-items of a group of known size leave in its memory for each other (CPU)", |module, _| Ok(forward_group_memory::run(module)?)),
     pass("lower-group-updates", "turns relaxed updates of a group's local memory into plain accesses", |module, _| Ok(lower_group_updates::run(module))),
     // vectorize
-    optional("unroll-small-arrays", "unrolls short loops over small private arrays completely (CPU)", |module, _| Ok(unroll_private_arrays::run_small(module)?)),
     optional("split-clamps", "divides loops over work-items where clamps of indices begin and cease to matter (CPU)", |module, _| Ok(split_clamps::run(module)?)),
     optional("expand-copies", "copies parts of private arrays element by element (CPU)", |module, _| { expand_copies::run(module); Ok(()) }),
     optional("vectorize", "computes several work-items at once, in the lanes of vectors (CPU)", |module, cx| Ok(cx.remarks.extend(vectorize::run(module, cx.spec.lanes.as_ref())?))),
@@ -126,18 +108,12 @@ pub static PASSES: &[Pass] = &[
     optional("thread-headers", "threads jumps across loop headers, where the state of an iterator is known", |module, _| Ok(thread_headers::run(module)?)),
     optional("superblocks", "speculates the fast paths of several rare-case operations in one straight-line block", |module, _| Ok(superblocks::run(module))),
     optional("infer-alignment", "raises the alignment of accesses at addresses that advance by constant steps", |module, _| Ok(infer_alignment::run(module)?)),
-    optional("narrow-division", "divides trip counts that fit into 32 bits in 32 bits", |module, _| Ok(narrow_division::run(module))),
     optional("select-elements", "keeps private arrays in registers whose indices are one of a few constants (GPUs)", |module, _| Ok(select_elements::run(module)?)),
     optional("expand-mem-intrinsics", "expands large memset and memcpy intrinsics into loops of words", |module, _| Ok(expand_mem_intrinsics::run(module))),
-    optional("disable-runtime-unrolling", "keeps loops whose trip count is known at run time only from being unrolled (OpenCL)", |module, _| { disable_runtime_unrolling::run(module); Ok(()) }),
-    optional("keep-barrier-nests", "keeps loops around loops with barriers from being unrolled (OpenCL)", |module, _| { keep_barrier_nests::run(module); Ok(()) }),
-    optional("separate-offsets", "adds what all work-items have in common to an element's address instead of its index (OpenCL)", |module, _| Ok(separate_offsets::run(module)?)),
-    optional("type-locals", "gives private arrays the type of their elements (OpenCL)", |module, _| Ok(type_locals::run(module)?)),
-    optional("hint-scalar", "says of kernels whose loops mostly update memory atomically that they gain nothing from vectors (OpenCL)", |module, _| { hint_scalar::run(module); Ok(()) }),
     pass("demote-private-atomics", "turns atomic accesses of private memory into plain ones", |module, _| Ok(demote_private_atomics::run_on(module))),
     optional("demote-shared-loads", "turns relaxed atomic loads of work-group memory into plain loads where no store is possible in the same barrier interval", |module, _| Ok(demote_shared_loads::run(module))),
     optional("unroll-hints", "adds unroll counts to small counted loops", |module, _| Ok(unroll_hints::run(module))),
-    optional("unroll-private-arrays", "unrolls loops over private arrays completely", |module, _| Ok(unroll_private_arrays::run(module)?)),
+    optional("unroll-policy", "unrolls loops over private arrays completely, and for OpenCL keeps loops around loops with barriers", |module, cx| Ok(unroll_policy::run(module, &cx.spec.target)?)),
     pass("address-spaces", "moves pointers into the target's address spaces", |module, cx| Ok(address_spaces::run(module, &cx.spec.target, &cx.kernels())?)),
     // nvptx
     optional("hoist-loads", "requests global memory before the roots and quotients of a block", |module, _| Ok(hoist_loads::run(module))),

@@ -1,5 +1,5 @@
 //! A kernel for each pass that looks for patterns in LLVM's output, in a function of the pass's
-//! name. `tests/pass_effects.rs` compiles them with and without the pass.
+//! name, or for each of its patterns. `tests/pass_effects.rs` compiles them with and without the pass.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -12,7 +12,7 @@ const GROUP: usize = 256;
 const TILE: usize = 16;
 
 /// The trip count of a loop over a launch's range, which LLVM computes to unroll it.
-fn narrow_division(
+fn narrow_integers_division(
     queue: &Queue,
     a: &Buffer<f32>,
     b: &Buffer<f32>,
@@ -127,7 +127,7 @@ fn stencil(from: &[f32], side: usize, [y, x]: [usize; 2]) -> f32 {
 }
 
 /// Checks of places in a plane that has less than 2³¹ elements in the code's version.
-fn narrow_checks(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>, side: usize) -> Outcome {
+fn narrow_integers_checks(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>, side: usize) -> Outcome {
     queue.for_each_in([side, side], (to, whole(from)), move |item, (to, from)| {
         *to = stencil(from, side, item.id());
     })
@@ -178,7 +178,7 @@ fn loop_versioning(
 }
 
 /// Rounds over the words of a private array.
-fn unroll_private_arrays(queue: &Queue, from: &Buffer<u32>, to: &mut Buffer<u32>) -> Outcome {
+fn unroll_policy_private_arrays(queue: &Queue, from: &Buffer<u32>, to: &mut Buffer<u32>) -> Outcome {
     queue.for_each((from, to), |(from, to)| {
         let mut words = [*from; 64];
         for i in 16..64 {
@@ -281,153 +281,8 @@ fn no_return_atomics(queue: &Queue, places: &Buffer<u32>, counts: &mut Buffer<u3
     })
 }
 
-/// What is loaded chooses an element, and groups exchange elements: a check in front of a barrier.
-fn group_bailouts(
-    queue: &Queue,
-    places: &Buffer<u32>,
-    from: &Buffer<f32>,
-    to: &mut Buffer<f32>,
-) -> Outcome {
-    let range = NdRange::new(GROUP, GROUP)?;
-    queue.for_each_in(range, (whole(places), whole(from), to), |item, (places, from, to)| {
-        let shared = local_array!(item, f32; GROUP);
-        let own = from[places[item.x()] as usize];
-        shared.set(item.local_x(), own);
-        item.barrier();
-        *to = own - shared.get(GROUP - 1 - item.local_x());
-    })
-}
-
-/// Two parts of slices, by a begin and an end that are loaded, in front of a barrier.
-fn join_bailouts(
-    queue: &Queue,
-    ends: &Buffer<u32>,
-    from: &Buffer<f32>,
-    to: &mut Buffer<f32>,
-) -> Outcome {
-    let range = NdRange::new(GROUP, GROUP)?;
-    let all = (whole(ends), whole(from), whole(from), to);
-    queue.for_each_in(range, all, |item, (ends, from, others, to)| {
-        let shared = local_array!(item, f32; GROUP);
-        let (place, row) = (item.local_x(), item.x() / 32);
-        let (begin, end) = (ends[row] as usize, ends[row + 1] as usize);
-        let (from, others) = (&from[begin..end], &others[begin..end]);
-        let (mut sum, mut k) = (0.0, place % 32);
-        while k < from.len() {
-            sum += from[k] * others[k];
-            k += 32;
-        }
-        shared.set(place, sum);
-        item.barrier();
-        *to = shared.get(GROUP - 1 - place);
-    })
-}
-
-/// The same: the check of the parts guards the loop over them.
-fn join_guards(
-    queue: &Queue,
-    ends: &Buffer<u32>,
-    from: &Buffer<f32>,
-    to: &mut Buffer<f32>,
-) -> Outcome {
-    let range = NdRange::new(GROUP, GROUP)?;
-    let all = (whole(ends), whole(from), whole(from), to);
-    queue.for_each_in(range, all, |item, (ends, from, others, to)| {
-        let shared = local_array!(item, f32; GROUP);
-        let (place, row) = (item.local_x(), item.x() / 32);
-        let (begin, end) = (ends[row] as usize, ends[row + 1] as usize);
-        let (from, others) = (&from[begin..end], &others[begin..end]);
-        let (mut sum, mut k) = (0.0, place % 32);
-        while k < from.len() {
-            sum += from[k] * others[k];
-            k += 32;
-        }
-        shared.set(place, sum);
-        item.barrier();
-        *to = shared.get(GROUP - 1 - place);
-    })
-}
-
-/// The same: rows are of different lengths.
-fn narrow_counters(
-    queue: &Queue,
-    ends: &Buffer<u32>,
-    from: &Buffer<f32>,
-    to: &mut Buffer<f32>,
-) -> Outcome {
-    let range = NdRange::new(GROUP, GROUP)?;
-    let all = (whole(ends), whole(from), whole(from), to);
-    queue.for_each_in(range, all, |item, (ends, from, others, to)| {
-        let shared = local_array!(item, f32; GROUP);
-        let (place, row) = (item.local_x(), item.x() / 32);
-        let (begin, end) = (ends[row] as usize, ends[row + 1] as usize);
-        let (from, others) = (&from[begin..end], &others[begin..end]);
-        let (mut sum, mut k) = (0.0, place % 32);
-        while k < from.len() {
-            sum += from[k] * others[k];
-            k += 32;
-        }
-        shared.set(place, sum);
-        item.barrier();
-        *to = shared.get(GROUP - 1 - place);
-    })
-}
-
-/// A histogram: loops that mostly update the group's memory atomically.
-fn hint_scalar(queue: &Queue, words: &Buffer<u32>, counts: &mut Buffer<u32>) -> Outcome {
-    let (words, counts) = (words.view(), counts.atomic_view());
-    queue.parallel_for(NdRange::new(GROUP, GROUP)?, move |item| {
-        let bins = local_array!(item, u32; GROUP).as_atomics();
-        bins[item.local_x()].store(0, Relaxed);
-        item.barrier();
-        let mut k = item.x();
-        while k < words.len() {
-            bins[words[k] as usize % GROUP].fetch_add(1, Relaxed);
-            k += GROUP;
-        }
-        item.barrier();
-        counts[item.local_x()].fetch_add(bins[item.local_x()].load(Relaxed), Relaxed);
-    })
-}
-
-/// An element that several work-items have in common.
-fn narrow_indices(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
-    let range = NdRange::new(GROUP, GROUP)?;
-    queue.for_each_in(range, (whole(from), to), |item, (from, to)| *to = from[item.x() / 32])
-}
-
-/// The element a row above.
-fn separate_offsets(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
-    let (range, side) = (NdRange::new(GROUP, GROUP)?, GROUP / 2);
-    queue.for_each_in(range, (whole(from), to), move |item, (from, to)| {
-        let place = item.x();
-        if place > side {
-            *to = from[place - side];
-        }
-    })
-}
-
-/// As many elements as the work-item's first one says.
-fn disable_runtime_unrolling(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
-    queue.for_each((whole(from), to), |(from, to)| {
-        let count = *to as usize % from.len();
-        *to = from.iter().take(count).fold(0.0, |sum, value| sum * 0.5 + value);
-    })
-}
-
-/// Elements in an order of their own.
-fn type_locals(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
-    queue.for_each((whole(from), to), |(from, to)| {
-        let mut counts = [0_u32; 7];
-        for value in from.iter() {
-            counts[*value as usize % 7] += 1;
-        }
-        *to = counts[*to as usize % 7] as f32;
-    })
-}
-
 /// A sorting network.
-fn keep_barrier_nests(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
+fn unroll_policy_barrier_nests(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
     let range = NdRange::new(GROUP, GROUP)?;
     queue.for_each_in(range, (whole(from), to), |item, (from, to)| {
         let tile = local_array!(item, f32; GROUP);
@@ -451,27 +306,6 @@ fn keep_barrier_nests(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -
     })
 }
 
-/// The sums of rows of 32 work-items, halves by halves.
-fn narrow_comparisons(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
-    let range = NdRange::new(GROUP, GROUP)?;
-    queue.for_each_in(range, (whole(from), to), |item, (from, to)| {
-        let sums = local_array!(item, f32; GROUP);
-        let place = item.local_x();
-        let lane = place % 32;
-        sums.set(place, from[item.x()]);
-        item.barrier();
-        let mut half = 16;
-        while half > 0 {
-            if lane < half {
-                sums.set(place, sums.get(place) + sums.get(place + half));
-            }
-            item.barrier();
-            half /= 2;
-        }
-        *to = sums.get(place - lane);
-    })
-}
-
 fn main() -> Result<(), schism::Error> {
     let queue = Queue::new()?;
     let side = TILE;
@@ -479,7 +313,7 @@ fn main() -> Result<(), schism::Error> {
     let mut to = Buffer::filled(&queue, side * side, 0.0)?;
     let mut row = Buffer::filled(&queue, side, 0.0)?;
     let numbers = Buffer::from_slice(&queue, &(0..side as u32 + 1).collect::<Vec<_>>())?;
-    narrow_division(&queue, &from, &from, &mut row)?;
+    narrow_integers_division(&queue, &from, &from, &mut row)?;
     expand_mem_intrinsics(&queue, &mut Buffer::filled(&queue, side, 7)?)?;
     infer_alignment(&queue, &from, &mut to, side)?;
     demote_shared_loads(&queue, &from, &from, &mut to)?;
@@ -487,7 +321,7 @@ fn main() -> Result<(), schism::Error> {
     vectorize_relaxed(&queue, &keys, &mut Buffer::filled(&queue, side, 0)?)?;
     superblocks(&queue, &mut to)?;
     hoist_loads(&queue, &from, &mut to)?;
-    narrow_checks(&queue, &from, &mut to, side)?;
+    narrow_integers_checks(&queue, &from, &mut to, side)?;
     merge_checks(&queue, &from, &mut row, side)?;
     strip_mine(&queue, [&numbers, &numbers], [&from, &from], &mut row)?;
     select_elements(&queue, &from, &mut Buffer::filled(&queue, from.len(), 0.0)?)?;
@@ -499,19 +333,8 @@ fn main() -> Result<(), schism::Error> {
     clamped_checks(&queue, &from, &mut to, side)?;
     thread_headers(&queue, &from, &from, &mut row)?;
     let mut words = Buffer::filled(&queue, side + 1, 0)?;
-    unroll_private_arrays(&queue, &numbers, &mut words)?;
+    unroll_policy_private_arrays(&queue, &numbers, &mut words)?;
     no_return_atomics(&queue, &numbers, &mut words)?;
-    let places = Buffer::filled(&queue, GROUP, 5)?;
-    group_bailouts(&queue, &places, &from, &mut to)?;
-    join_bailouts(&queue, &numbers, &from, &mut to)?;
-    join_guards(&queue, &numbers, &from, &mut to)?;
-    narrow_counters(&queue, &numbers, &from, &mut to)?;
-    narrow_indices(&queue, &from, &mut to)?;
-    narrow_comparisons(&queue, &from, &mut to)?;
-    separate_offsets(&queue, &from, &mut to)?;
-    type_locals(&queue, &from, &mut to)?;
-    disable_runtime_unrolling(&queue, &from, &mut to)?;
-    keep_barrier_nests(&queue, &from, &mut to)?;
-    hint_scalar(&queue, &numbers, &mut Buffer::filled(&queue, GROUP, 0)?)?;
+    unroll_policy_barrier_nests(&queue, &from, &mut to)?;
     loop_versioning(&queue, &from, &mut row, side).map_err(Into::into)
 }

@@ -53,7 +53,7 @@ fn random_modules_have_what_passes_for_gpus_look_for() {
     let (mut left, mut narrowed) = (0, 0);
     // What shows that a pass has done its work, and how often it is there more often than before.
     let mut others = [
-        ("narrow-division", "udiv i32", 0),
+        ("narrow-integers", "udiv i32", 0),
         ("demote-private-atomics", "icmp eq i64", 0),
         ("expand-mem-intrinsics", "llvm.loop.unroll.disable", 0),
     ];
@@ -63,7 +63,7 @@ fn random_modules_have_what_passes_for_gpus_look_for() {
             usize::from(run(&module, "lower-unwind,simplify,superblocks").contains("freeze i1"));
         let comparisons = |passes| run(&module, passes).matches("icmp ult i32").count();
         narrowed +=
-            usize::from(comparisons("lower-unwind,narrow-checks") > comparisons("lower-unwind"));
+            usize::from(comparisons("lower-unwind,narrow-integers") > comparisons("lower-unwind"));
         for (pass, sign, count) in &mut others {
             let signs = |passes: &str| run(&module, passes).matches(*sign).count();
             *count += usize::from(signs(&format!("lower-unwind,{pass}")) != signs("lower-unwind"));

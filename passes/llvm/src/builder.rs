@@ -425,7 +425,7 @@ impl<'m> Builder<'m> {
 
     /// The same, with promises as LLVM numbers them ([`Value::gep_flags`]).
     #[track_caller]
-    pub fn gep_with_flags(
+    fn gep_with_flags(
         &self,
         ty: Type<'m>,
         address: Value<'m>,

@@ -15,7 +15,7 @@
 
 use schism_llvm::{Builder, FUNCTION_INDEX, TypeKind, Value, enum_kind};
 
-use crate::frontend::strip_instrumentation;
+use crate::frontend::prepare_module;
 
 /// Makes a function return a constant and nothing else, and lets callers inline it. Where the
 /// function counts its calls for a profile it goes on to do so: a report on coverage looks for the
@@ -28,7 +28,7 @@ pub fn return_constant<'m>(function: Value<'m>, constant: Value<'m>) {
         .map(|entry| entry.instructions())
         .unwrap_or_default()
         .into_iter()
-        .filter(|instruction| strip_instrumentation::is_counter(*instruction))
+        .filter(|instruction| prepare_module::is_counter(*instruction))
         .collect();
     let doomed: Vec<_> = function
         .instructions()

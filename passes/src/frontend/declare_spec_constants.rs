@@ -13,9 +13,8 @@
 //!
 //! `externally_initialized` is LLVM's own word for a value that may change before the program
 //! starts, so no pass folds a load of it. The image keeps the default;
-//! [`crate::specialize::spec_constants`] or [`crate::specialize::constant_buffer`] puts the
-//! launch's values in. What a constant has beside its value (where it is declared) is for the host:
-//! zeros take its place.
+//! [`crate::specialize::spec_constants`] puts the launch's values in. What a constant has beside
+//! its value (where it is declared) is for the host: zeros take its place.
 //!
 //! A constant of another crate comes in as a declaration and gets its default here, too.
 

@@ -14,8 +14,7 @@
 //! The [`StdBodies`] knows which functions and constants of the standard library a kernel can have.
 //! Only what is declared and in use is linked, with what that reaches in turn; a module of which
 //! nothing is needed is not read. What comes in is the host's code, so it is shaped as the rest of
-//! the module has been before: [`strip_host_attributes`], [`lower_unwind`], [`lower_panics`], and
-//! so on.
+//! the module has been before: [`prepare_module`], [`lower_unwind`], [`lower_panics`], and so on.
 
 use std::collections::HashSet;
 
@@ -30,10 +29,9 @@ use crate::frontend::lower_formatters;
 use crate::frontend::lower_panics;
 use crate::frontend::lower_unwind;
 use crate::frontend::mark_convergent;
+use crate::frontend::prepare_module;
 use crate::frontend::simplify;
 use crate::frontend::std_bodies::build_index::PERSONALITY;
-use crate::frontend::strip_host_attributes;
-use crate::frontend::strip_instrumentation;
 use crate::spec::std_bodies::bodies::StdBodies;
 use crate::spec::std_bodies::index::Index;
 use crate::spec::std_bodies::module::{ModuleRef, StdBodiesError};
@@ -89,8 +87,7 @@ pub fn run(
         link_all(module, index, &mut |_| true)?;
         release(held);
     }
-    strip_instrumentation::run(module);
-    strip_host_attributes::run(module, false);
+    prepare_module::run(module, false);
     mark_convergent::run(module);
     lower_unwind::run_except(module.handle(), &unwinding).map_err(ImportError::Pass)?;
     lower_formatters::run(module, &index.special.formatters, &index.special.types);

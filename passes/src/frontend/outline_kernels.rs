@@ -31,7 +31,6 @@ use thiserror::Error;
 
 use crate::spec::builtins;
 use crate::spec::kernel::{KernelSpec, Parameter, ParameterKind};
-use crate::spec::slices;
 
 /// Why a kernel could not be made.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -115,9 +114,6 @@ fn make_kernel(module: ModuleRef<'_>, kernel: &KernelSpec) -> Result<(), KernelE
     for (index, parameter) in kernel.parameters.iter().enumerate() {
         let value = function.param(index as u32);
         annotate(function, index as u32 + 1, parameter);
-        if let Some(size) = slice_element(parameter, kernel.parameters.get(index + 1)) {
-            slices::annotate(function, index as u32, index as u32 + 1, size);
-        }
         let offset = i64_type.const_int(parameter.offset, false);
         let field = builder.gep(i8_type, closure, &[offset]);
         let align = known_alignment(kernel.closure_align, parameter.offset);
@@ -153,29 +149,12 @@ fn parameter_type<'m>(context: ContextRef<'m>, parameter: &Parameter) -> Option<
     })
 }
 
-/// The size of an element, if two parameters are a slice's address and its length.
-fn slice_element(address: &Parameter, length: Option<&Parameter>) -> Option<u64> {
-    let ParameterKind::Pointer { element: size @ 1.., .. } = address.kind else { return None };
-    let is_length = |it: &&Parameter| {
-        let is_behind = it.offset == address.offset + address.size;
-        is_behind && it.kind == ParameterKind::Integer && it.size == 8
-    };
-    length.filter(is_length).map(|_| size)
-}
-
 /// Puts on a parameter what is known of it.
 fn annotate(function: Value<'_>, index: u32, parameter: &Parameter) {
     let add = |name, value| function.add_attribute_at(index, name, value);
     match parameter.kind {
         ParameterKind::Integer | ParameterKind::Float => {}
-        ParameterKind::Pointer {
-            noalias,
-            readonly,
-            pointee_align,
-            dereferenceable,
-            nonnull,
-            element: _,
-        } => {
+        ParameterKind::Pointer { noalias, readonly, pointee_align, dereferenceable, nonnull } => {
             if noalias {
                 add("noalias", 0);
             }

@@ -11,9 +11,6 @@ const UNROLL: &str = "llvm.loop.unroll.";
 /// The property of loops that are not unrolled.
 pub(crate) const UNROLL_DISABLE: &str = "llvm.loop.unroll.disable";
 
-/// The property of loops that are not unrolled if their trip count is known at run time only.
-pub(crate) const UNROLL_RUNTIME_DISABLE: &str = "llvm.loop.unroll.runtime.disable";
-
 /// The property of loops that become straight code.
 pub(crate) const UNROLL_FULL: &str = "llvm.loop.unroll.full";
 

@@ -65,9 +65,6 @@ pub enum ParameterKind {
         dereferenceable: u64,
         /// The pointer is never null.
         nonnull: bool,
-        /// If it is a reference to a slice, whose length is the parameter behind it: the size of an
-        /// element in bytes. Otherwise 0.
-        element: u64,
     },
     /// An aggregate that has no scalar form: an enum with data, a union, a large array.
     Bytes,

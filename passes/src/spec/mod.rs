@@ -9,7 +9,6 @@ pub mod lanes;
 pub mod messages;
 pub mod options;
 pub mod report;
-pub mod slices;
 pub mod std_bodies;
 pub mod target;
 pub mod target_library;

@@ -87,10 +87,6 @@ pub(crate) const PTX_KERNEL: u32 = 71;
 /// LLVM's place of a work-item in the grid along an axis, where the device has it as a value.
 pub const THREAD_ID: &str = "llvm.spv.thread.id.i64";
 
-/// The attribute of a kernel whose work-items a device should compute one after the other rather
-/// than in the lanes of vectors.
-pub const SCALAR: &str = "schism.scalar";
-
 /// LLVM's barrier of a whole group on [`NVPTX`], which [`SPIRV`] has from there.
 pub const GROUP_BARRIER: &str = "llvm.nvvm.barrier.cta.sync.aligned.all";
 

@@ -200,9 +200,8 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
                     "integer" => ParameterKind::Integer,
                     "float" => ParameterKind::Float,
                     "bytes" => ParameterKind::Bytes,
-                    "pointer" => pointer(false, 0),
-                    "reference" => pointer(true, 0),
-                    "slice" => pointer(true, number(4, "the size of an element")?),
+                    "pointer" => pointer(false),
+                    "reference" => pointer(true),
                     other => return Err(error(format!("there is no kind `{other}`"))),
                 },
                 specialized: false,
@@ -289,14 +288,13 @@ fn provide(spec: &mut DeviceSpec, assembly: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn pointer(known: bool, element: u64) -> ParameterKind {
+fn pointer(known: bool) -> ParameterKind {
     ParameterKind::Pointer {
         noalias: known,
         readonly: known,
         pointee_align: if known { 4 } else { 1 },
         dereferenceable: 0,
         nonnull: known,
-        element,
     }
 }
 

@@ -1,6 +1,5 @@
 //! What stage 2 knows of a launch becomes part of the code.
 
-pub mod constant_buffer;
 pub mod dead_arguments;
 pub mod device_library;
 pub mod fast_math;

@@ -4,7 +4,7 @@ mod support;
 
 use schism_jit_abi::*;
 use support::kernel;
-use support::spirv::{self, Spirv, build, count};
+use support::spirv::{Spirv, build, count};
 
 /// What a kernel with local memory calls.
 const LOCAL: &str = "declare ptr @__schism_local_memory()
@@ -91,33 +91,6 @@ fn elements_are_chosen_where_work_items_wait() {
     assert_eq!(counts(&alone), [1, 1, 0], "{}", alone.text());
     let constant = build_with("call void @__schism_barrier()", "2");
     assert_eq!(counts(&constant)[2], 0, "{}", constant.text());
-}
-
-#[test]
-fn a_groups_memory_is_accessed_as_the_device_computes_groups() {
-    let source = || {
-        kernel(
-            LOCAL,
-            "%memory = call ptr @__schism_local_memory()
-             %id = call i64 @__schism_local_id_x()
-             %own = getelementptr inbounds i64, ptr %memory, i64 %id
-             %bits = trunc i64 %x to i32
-             store atomic i32 %bits, ptr %own monotonic, align 8
-             %old = atomicrmw add ptr %memory, i32 1 monotonic
-             call void @__schism_barrier()
-             store i32 %old, ptr %to, align 8",
-        )
-    };
-    /// `OpAtomicStore`, `OpAtomicIAdd`.
-    const ATOMIC_STORE: u16 = 228;
-    const ATOMIC_ADD: u16 = 234;
-    for (assumptions, stores) in [(0, 1), (ASSUME_GROUP_ON_THREAD, 0)] {
-        let code = spirv::source(source()).assumptions(assumptions).spirv();
-        let code = code.unwrap_or_else(|(code, text)| panic!("error {code}: {text}"));
-        code.check();
-        assert_eq!(count(&code, ATOMIC_STORE), stores, "{}", code.text());
-        assert_eq!(count(&code, ATOMIC_ADD), 1, "{}", code.text());
-    }
 }
 
 #[test]

@@ -5,12 +5,8 @@ mod support;
 
 use schism_jit_abi::*;
 use support::spirv::{self, Spirv, build, count, instructions};
-use support::{Source, kernel, param};
+use support::{Source, kernel};
 
-const EXT_INST: u16 = 12;
-/// Of OpenCL's instructions.
-const FMA: u32 = 26;
-const BRANCH_CONDITIONAL: u16 = 250;
 const EXECUTION_MODE: u16 = 16;
 const DECORATE: u16 = 71;
 const OR: u16 = 197;
@@ -34,75 +30,27 @@ fn offsets(code: &Spirv) -> usize {
     all.filter(|(_, operands)| operands[1..] == [11, 33]).count()
 }
 
-/// A function of the mathematics library of each element.
-fn map(function: &str) -> Source {
-    let params = vec![param(0, 8, PARAM_POINTER), param(8, 8, PARAM_POINTER)];
-    let text = format!(
-        "declare float @{function}(float)
-        define void @k(ptr align 4 %to, ptr noalias readonly align 4 %from) {{
-          %x = call i64 @__schism_global_id_x()
-          %at = getelementptr inbounds float, ptr %from, i64 %x
-          %value = load float, ptr %at, align 4
-          %result = call float @{function}(float %value)
-          %there = getelementptr inbounds float, ptr %to, i64 %x
-          store float %result, ptr %there, align 4
-          ret void
-        }}"
-    );
-    Source::new(&text, "k", params)
-}
-
 #[test]
-fn rare_code_is_a_loop_that_drivers_skip() {
-    let code = on_thread(map("expf"));
-    assert_eq!(offsets(&code), 1, "{}", code.text());
-    // Where each work-item computes for itself, it is a branch.
-    let code = build(map("expf"));
-    assert_eq!(offsets(&code), 0, "{}", code.text());
-}
-
-#[test]
-fn common_code_beside_rare_code_comes_before_the_branch() {
-    let sums_before = |code: &Spirv| {
-        let all = instructions(code);
-        // The first branch asks whether there is such a work-item.
-        let mut branches = all.split(|(op, _)| *op == BRANCH_CONDITIONAL).skip(1);
-        let before = branches.next().unwrap_or_else(|| panic!("{}", code.text()));
-        before.iter().filter(|(op, operands)| *op == EXT_INST && operands[3] == FMA).count()
-    };
-    let code = on_thread(map("logf"));
-    assert_eq!(sums_before(&code), 10, "{}", code.text());
-    let code = build(map("logf"));
-    assert_eq!(sums_before(&code), 0, "{}", code.text());
-}
-
-#[test]
-fn zeros_in_arrays_are_hidden() {
-    let source = || {
-        kernel(
-            "",
-            "%counts = alloca [16 x i8], align 4
-             store i32 0, ptr %counts, align 4
-             %second = getelementptr i8, ptr %counts, i64 4
-             store i32 0, ptr %second, align 4
-             %place = and i64 %x, 1
-             %one = getelementptr i32, ptr %counts, i64 %place
-             store i32 3, ptr %one, align 4
-             %at = lshr i64 %x, 63
-             %other = getelementptr i32, ptr %counts, i64 %at
-             %count = load i32, ptr %other, align 4
-             store i32 %count, ptr %to, align 8",
-        )
-    };
-    // Intel's driver loses fills, and does not interleave arrays with volatile accesses.
-    let volatile = |code: &Spirv| {
-        let stores = instructions(code).into_iter().filter(|(op, _)| *op == STORE);
-        stores.filter(|(_, operands)| operands.get(2).is_some_and(|it| it & 1 != 0)).count()
-    };
-    let code = on_thread(source());
-    assert_eq!(volatile(&code), 0, "{}", code.text());
-    let code = build(source());
-    assert_eq!(volatile(&code), 1, "{}", code.text());
+fn zeros_in_arrays_are_volatile() {
+    let code = build(kernel(
+        "",
+        "%counts = alloca [16 x i8], align 4
+         store i32 0, ptr %counts, align 4
+         %second = getelementptr i8, ptr %counts, i64 4
+         store i32 0, ptr %second, align 4
+         %place = and i64 %x, 1
+         %one = getelementptr i32, ptr %counts, i64 %place
+         store i32 3, ptr %one, align 4
+         %at = lshr i64 %x, 63
+         %other = getelementptr i32, ptr %counts, i64 %at
+         %count = load i32, ptr %other, align 4
+         store i32 %count, ptr %to, align 8",
+    ));
+    // Intel's driver loses fills.
+    let stores = instructions(&code).into_iter().filter(|(op, _)| *op == STORE);
+    let volatile =
+        stores.filter(|(_, operands)| operands.get(2).is_some_and(|it| it & 1 != 0)).count();
+    assert_eq!(volatile, 1, "{}", code.text());
 }
 
 #[test]
@@ -140,53 +88,6 @@ fn code_for_one_size_of_groups_says_so() {
 }
 
 #[test]
-fn loops_of_atomic_updates_ask_for_no_vectors() {
-    let hints = |update: &str| {
-        let code = on_thread(kernel(
-            "",
-            &format!(
-                "br label %loop
-               loop:
-                 %k = phi i64 [ %x, %0 ], [ %next, %loop ]
-                 %from.at = getelementptr inbounds i64, ptr %from, i64 %k
-                 %value = load i64, ptr %from.at, align 8
-                 %to.at = getelementptr inbounds i64, ptr %to, i64 %value
-                 {update}
-                 %next = add nuw nsw i64 %k, 1024
-                 %more = icmp ult i64 %next, %n
-                 br i1 %more, label %loop, label %end
-               end:"
-            ),
-        ));
-        let modes = instructions(&code).into_iter().filter(|(op, _)| *op == EXECUTION_MODE);
-        // `VecTypeHint`
-        modes.filter(|(_, operands)| operands[1] == 30).count()
-    };
-    assert_eq!(hints("%old = atomicrmw add ptr %to.at, i64 1 monotonic"), 1);
-    assert_eq!(hints("store i64 1, ptr %to.at, align 8"), 0);
-}
-
-#[test]
-fn a_groups_checks_are_decided_at_its_begin() {
-    let source = kernel(
-        "",
-        "%inside = icmp ult i64 %x, %n
-         br i1 %inside, label %there, label %panic
-       panic:
-         call void @__schism_panic(ptr null, i64 0, ptr null)
-         unreachable
-       there:
-         %at = getelementptr inbounds float, ptr %to, i64 %x
-         store float 1.0, ptr %at, align 4",
-    );
-    let code = build(source);
-    // Two copies, which a barrier of memory keeps apart, and what the message is stored by.
-    assert_eq!(count(&code, 225), 1, "{}", code.text());
-    let stores_of_message = count(&code, STORE) - 2;
-    assert!(stores_of_message > 0, "{}", code.text());
-}
-
-#[test]
 fn what_work_items_keep_for_themselves_is_not_hoisted() {
     /// `OpIMul`, by which an address becomes a work-item's own.
     const MULTIPLY: u16 = 132;
@@ -212,45 +113,6 @@ fn what_work_items_keep_for_themselves_is_not_hoisted() {
         let code = build_with(own);
         assert_eq!(count(&code, MULTIPLY), count_of, "{own}: {}", code.text());
     }
-}
-
-#[test]
-fn a_level_of_a_tree_over_parts_of_a_group_has_no_check() {
-    let needs = |lower: u32, group: [u32; 3]| {
-        let source = kernel(
-            "declare i64 @__schism_local_id_x()",
-            &format!(
-                "%place = call i64 @__schism_local_id_x()
-                 %lane = urem i64 %place, 32
-                 store volatile i64 %lane, ptr %to, align 8
-                 %is.less = icmp ult i64 %lane, 8
-                 %is.less.number = zext i1 %is.less to i64
-                 store volatile i64 %is.less.number, ptr %to, align 8
-                 %is.lower = icmp ult i64 %lane, {lower}
-                 br i1 %is.lower, label %add, label %done
-               add:
-                 %other = add i64 %place, 16
-                 %inside = icmp ult i64 %other, 256
-                 br i1 %inside, label %there, label %panic
-               panic:
-                 call void @__schism_panic(ptr null, i64 0, ptr null)
-                 unreachable
-               there:
-                 %at = getelementptr inbounds float, ptr %to, i64 %other
-                 store float 1.0, ptr %at, align 4
-                 br label %done
-               done:"
-            ),
-        );
-        let code = spirv::source(source).group(group).spirv();
-        let code = code.unwrap_or_else(|(code, text)| panic!("error {code}: {text}"));
-        code.check();
-        code.flags & GPU_MESSAGES != 0
-    };
-    assert!(!needs(16, [256, 1, 1]));
-    // One of the 17 may be the work-item 240.
-    assert!(needs(17, [256, 1, 1]));
-    assert!(needs(16, [0; 3]));
 }
 
 #[test]

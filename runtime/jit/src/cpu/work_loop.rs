@@ -7,7 +7,6 @@ use std::mem::offset_of;
 use schism_jit_abi::{CpuGroup, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, Param};
 
 use schism_passes::cpu::split_at_barriers::{GROUP_FIRST, GROUP_LOCAL_MEMORY, GROUP_SIZE};
-use schism_passes::spec::slices;
 use schism_passes::vectorize::MARK as WORK_ITEM_LOOP;
 
 use super::message::{INNER_FORMAT, INNER_TEXT, RAISE_FORMAT, RAISE_TEXT};
@@ -172,13 +171,7 @@ pub fn copy_parameter_attributes<'m>(kernel: Value<'m>, outer: Value<'m>, params
         }
         let place = index as u32 + 1;
         for attribute in kernel.attributes(place) {
-            let is_kept = match attribute.kind() {
-                Some(kind) => kept.contains(&kind),
-                None => {
-                    attribute.string_name().is_some_and(|it| slices::ATTRIBUTES.contains(&&*it))
-                }
-            };
-            if is_kept {
+            if attribute.kind().is_some_and(|kind| kept.contains(&kind)) {
                 outer.add_attribute(place, attribute);
             }
         }

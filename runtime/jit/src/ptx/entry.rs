@@ -307,7 +307,7 @@ const fn is_aligned(options: &PtxOptions, param: u32) -> bool {
 
 /// The type and the attributes of a narrow parameter where a launch sets each parameter, and a
 /// parameter of another size would be an error.
-const SMALL: &str = "i64 noundef range(i64 0, 2147483648) \"schism.narrow\"";
+const SMALL: &str = "i64 noundef range(i64 0, 2147483648)";
 const _: () = assert!(NARROW == 2_147_483_648);
 
 /// The type and the attributes of a narrow parameter.
@@ -386,9 +386,8 @@ fn builtin_bodies(
             let unit =
                 if groups { block("size", index) } else { "  %size = add i64 1, 0\n".into() };
             let limit = if small { NARROW } else { 1 << 62 };
-            let narrow = if small { " \"schism.narrow\"" } else { "" };
             format!(
-                "  %place = call range(i64 0, {limit}) i64 @{THREAD_ID}(i32 {index}){narrow}\n{}{unit}  %first = mul nuw nsw i64 %base, %size
+                "  %place = call range(i64 0, {limit}) i64 @{THREAD_ID}(i32 {index})\n{}{unit}  %first = mul nuw nsw i64 %base, %size
                    %id = add nuw nsw i64 %place, %first\n",
                 base("base", index)
             )

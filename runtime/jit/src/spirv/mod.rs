@@ -17,11 +17,8 @@
 mod atomics;
 mod calls;
 mod fills;
-mod group_memory;
-mod hidden_fills;
 mod long;
 mod lower;
-mod rare_blocks;
 mod sides;
 mod split_aggregates;
 mod wide;
@@ -136,21 +133,6 @@ impl Target for Spirv {
                 wide::expand(context, module)?;
             }
             "expand-atomics" => atomics::expand(context, module)?,
-            "plain-group-accesses" => {
-                if self.options.assumptions & ASSUME_GROUP_ON_THREAD != 0 {
-                    group_memory::make_accesses_plain(module);
-                }
-            }
-            "skip-rare-blocks" => {
-                if self.options.assumptions & ASSUME_GROUP_ON_THREAD != 0 {
-                    rare_blocks::skip(module, &state.entry()?.name);
-                }
-            }
-            "hide-fills" => {
-                if self.options.assumptions & ASSUME_GROUP_ON_THREAD != 0 {
-                    hidden_fills::hide(module, &state.entry()?.name);
-                }
-            }
             "separate-sides" => {
                 if self.options.assumptions & ASSUME_GROUP_ON_THREAD != 0 {
                     sides::separate(module, &state.entry()?.name);

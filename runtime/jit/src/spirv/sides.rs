@@ -43,9 +43,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use schism_llvm::{Block, Builder, IntPredicate, Opcode, Value};
+use schism_llvm::{Block, Builder, IntPredicate, Opcode, Value, intrinsic_id};
 
-use super::rare_blocks::hidden_zero;
 use crate::module::Module;
 
 /// Runs the step over a kernel's entry.
@@ -65,6 +64,16 @@ pub fn separate(module: &Module<'_>, entry: &str) {
         }
         graph = Graph::of(entry);
     }
+}
+
+/// Zero, of which no compiler knows that it is, at the function's begin.
+fn hidden_zero(entry: Value<'_>) -> Value<'_> {
+    let context = entry.context();
+    let (long, word) = (context.int_type(64), context.int_type(32));
+    let offset = entry.module().intrinsic(intrinsic_id("llvm.spv.global.offset"), &[long]);
+    let builder = Builder::before(entry.entry().begin());
+    let zero = builder.call_function(offset, &[word.const_int(0, false)]);
+    builder.trunc(zero, word)
 }
 
 /// Where blocks come from.

@@ -10,7 +10,7 @@ use schism_llvm::{Block, Opcode, TypeKind, Value, ValueKind};
 use schism_passes::check::recursion;
 use schism_passes::spec::builtins::DYNAMIC_ALIGN;
 
-use super::types::{held_in, is_whole};
+use super::types::held_in;
 use super::wide::is_wide;
 use super::{Lowered, Lowering, hoisted_loads, refuse, sums};
 
@@ -339,31 +339,15 @@ impl<'m> Lowering<'m> {
             return refuse("locals of a size that is not constant");
         };
         let allocated = local.allocated_type();
-        let mut is_array = false;
-        let contents = match allocated.kind() {
-            TypeKind::Array
-                if count == 1
-                    && allocated.array_length() > 0
-                    && is_whole(allocated.element_type()) =>
-            {
-                is_array = true;
-                let element = self.ty(allocated.element_type())?;
-                self.array(element, allocated.array_length())?
-            }
-            _ => {
-                let byte = self.int(8);
-                self.array(byte, self.layout.abi_size(allocated).saturating_mul(count).max(1))?
-            }
-        };
+        let size = self.layout.abi_size(allocated).saturating_mul(count).max(1);
+        let byte = self.int(8);
+        let contents = self.array(byte, size)?;
         let ty = self.pointer_to(StorageClass::Function, contents);
         let id = self.out.fresh();
         let class = vec![Operand::StorageClass(StorageClass::Function)];
         self.locals.push(Instruction::new(Op::Variable, Some(ty), Some(id), class));
         let align = vec![Operand::LiteralBit32(local.alignment())];
         self.out.decorate(id, Decoration::Alignment, align);
-        if is_array {
-            self.arrays.insert(local, id);
-        }
         let own = self.pointer(5)?;
         let address = self.emit_of(Op::Bitcast, own, &[id]);
         if local.ty().address_space() == 5 {

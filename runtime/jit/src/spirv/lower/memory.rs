@@ -4,7 +4,6 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{MemoryAccess, Op, Word};
 use schism_llvm::{Opcode, Type, TypeKind, Value, enum_kind};
 
-use super::super::hidden_fills::{may_be_private, repeats_a_byte};
 use super::instructions::is_bits;
 use super::types::{held_in, is_bit, is_whole, storage_class};
 use super::wide::is_wide;
@@ -96,26 +95,6 @@ impl<'m> Lowering<'m> {
             let typed = self.typed(base, space, element)?;
             let ty = self.pointer_to(storage_class(space)?, element);
             let at = self.emit_of(op, ty, &[typed, index]);
-            return Ok(self.pointer_to_bytes(at, ty, bytes));
-        }
-        // An element of an array that has its type (`type-locals`).
-        if element.kind() == TypeKind::Array
-            && is_whole(element.element_type())
-            && let (Some(first), 3) = (it.operand(1).as_unsigned(), it.num_operands())
-            && first == 0
-        {
-            let index = self.index(it.operand(2))?;
-            let part = self.ty(element.element_type())?;
-            let ty = self.pointer_to(storage_class(space)?, part);
-            let at = match self.arrays.get(&it.operand(0)) {
-                Some(&variable) => self.emit_of(Op::InBoundsAccessChain, ty, &[variable, index]),
-                None => {
-                    let zero = self.number(64, 0);
-                    let whole = self.array(part, element.array_length())?;
-                    let typed = self.typed(base, space, whole)?;
-                    self.emit_of(op, ty, &[typed, zero, index])
-                }
-            };
             return Ok(self.pointer_to_bytes(at, ty, bytes));
         }
         let long = self.int(64);
@@ -442,6 +421,34 @@ fn halves_of(ty: Type<'_>) -> Option<(Type<'_>, Type<'_>)> {
 fn number_for(ty: Type<'_>) -> Option<Type<'_>> {
     let has_bytes = is_bits(ty) && ty.vector_size().is_multiple_of(8);
     has_bytes.then(|| ty.context().int_type(ty.vector_size()))
+}
+
+/// Whether a work-item's own memory may have an address space.
+fn may_be_private(space: u32) -> bool {
+    matches!(space, 0 | 5)
+}
+
+/// Whether a constant has the same bytes everywhere. Drivers join stores of such values beside each
+/// other to one fill, and Intel's loses fills of a work-item's own memory where it computes several
+/// work-items in the lanes of vectors. What is volatile it does not join.
+fn repeats_a_byte(value: Value<'_>) -> bool {
+    let repeats =
+        |bits: u64, bytes: u32| (1..bytes).all(|byte| (bits >> (8 * byte)) as u8 == bits as u8);
+    if value.is_zero() {
+        return true;
+    }
+    let ty = value.ty();
+    match (ty.kind(), value.float_bits()) {
+        (TypeKind::Integer, _) if value.is_constant_int() && ty.int_width() <= 64 => {
+            repeats(value.zext_value(), ty.int_width() / 8)
+        }
+        (TypeKind::Half, Some(bits)) => repeats(bits, 2),
+        (TypeKind::Float, Some(bits)) => repeats(bits, 4),
+        (TypeKind::Double, Some(bits)) => repeats(bits, 8),
+        // Elements of aggregates become stores of their own.
+        (TypeKind::Vector | TypeKind::Array | TypeKind::Struct, _) => value.is_a_constant(),
+        _ => false,
+    }
 }
 
 /// Whether memory holds an integer as several numbers, or as one with bits that are 0.

@@ -70,8 +70,7 @@ use rspirv::spirv::{
     AddressingModel, BuiltIn, Capability, ExecutionMode, ExecutionModel, MemoryModel, Op,
     OpenclStd100Op as OpenCl, SourceLanguage, Word,
 };
-use schism_llvm::{AsModule, Block, DataLayout, FUNCTION_INDEX, ModuleRef, Value};
-use schism_passes::spec::target::SCALAR;
+use schism_llvm::{AsModule, Block, DataLayout, ModuleRef, Value};
 
 use crate::ptx::PtxOptions;
 use assembler::Assembler;
@@ -177,8 +176,6 @@ struct Lowering<'m> {
     /// Loads that a driver hoists to the kernel's begin.
     hoisted_loads: HashSet<Value<'m>>,
     locals: Vec<Instruction>,
-    /// Locals that are arrays of elements: their variables.
-    arrays: HashMap<Value<'m>, Word>,
     code: Vec<Instruction>,
 }
 
@@ -208,7 +205,6 @@ impl<'m> Lowering<'m> {
             hidden_false: None,
             hoisted_loads: HashSet::new(),
             locals: Vec::new(),
-            arrays: HashMap::new(),
             code: Vec::new(),
         }
     }
@@ -254,17 +250,14 @@ impl<'m> Lowering<'m> {
     }
 
     /// Says of some kernels that they have vectors of their own. Drivers for processors then compute
-    /// one work-item after the other. These are the kernels that lose by vectors, as `hint-scalar`
-    /// has found, and those that call code which is not to be optimised, such as that which copies
-    /// the values of messages: drivers make all of that for all lanes of a vector, which takes some
-    /// 9 seconds for each kernel. Sub-groups are the lanes of vectors.
+    /// one work-item after the other. These are the kernels that call code which is not to be
+    /// optimised, such as that which copies the values of messages: drivers make all of that for
+    /// all lanes of a vector, which takes some 9 seconds for each kernel.
     fn hint_scalar(&mut self, kernel: Word) {
         /// Vectors of 4 integers of 32 bits.
         const HINT: u32 = 4 << 16 | 2;
-        let loses =
-            !self.sub_groups && self.entry.string_attribute(FUNCTION_INDEX, SCALAR).is_some();
         let mut functions = self.functions.keys();
-        if loses || functions.any(|function| function.has_function_attribute("optnone")) {
+        if functions.any(|function| function.has_function_attribute("optnone")) {
             let mode = vec![
                 Operand::IdRef(kernel),
                 Operand::ExecutionMode(ExecutionMode::VecTypeHint),

@@ -1,0 +1,49 @@
+//! Decides, by the target, which loops are unrolled completely and which not at all. Runs in stage 2
+//! before index checks are moved out of loops.
+//!
+//! - Where LLVM generates code, loops over private arrays are unrolled (`private_arrays.rs`), on
+//!   GPUs up to larger sizes than on processors.
+//! - In SPIR-V, nests of loops with barriers are kept (`barrier_nests.rs`).
+//!
+//! Before:
+//! ```llvm
+//!   %words = alloca [2 x i64]
+//! loop:
+//!   %k = phi i64 [ 0, %begin ], [ %next, %loop ]
+//!   %word = getelementptr i64, ptr %words, i64 %k
+//!   …
+//!   br i1 %more, label %loop, label %done
+//! ```
+//! After, the words are in registers:
+//! ```llvm
+//!   …                                    ; of the word 0
+//!   …                                    ; of the word 1
+//! ```
+//! How often loops with a trip count of their own are unrolled is decided later, when their checks
+//! are gone ([`unroll_hints`](super::unroll_hints)).
+
+mod barrier_nests;
+mod private_arrays;
+
+use inkwell::module::Module;
+use schism_llvm::AsModule;
+
+use crate::spec::target::{AddressSpaces, SPIRV_TRIPLE};
+use private_arrays::{GPU, PROCESSOR};
+
+/// Runs the pass over a module for a target.
+///
+/// # Errors
+/// LLVM's message.
+pub fn run(module: &Module<'_>, target: &str) -> Result<(), String> {
+    let functions = module.handle().functions().into_iter().filter(|it| !it.is_declaration());
+    for function in functions {
+        if target == SPIRV_TRIPLE {
+            barrier_nests::keep(function);
+            continue;
+        }
+        let is_gpu = AddressSpaces::of_triple(target).is_some();
+        private_arrays::unroll(function, if is_gpu { GPU } else { PROCESSOR })?;
+    }
+    Ok(())
+}
