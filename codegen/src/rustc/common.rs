@@ -7,7 +7,7 @@
 /// `impl CodegenBackend`: all is the LLVM backend's, but for what the release's own methods say.
 macro_rules! codegen_backend {
     ($($differing:tt)*) => {
-        impl ::rustc_codegen_ssa::traits::CodegenBackend for $crate::glue::SchismBackend {
+        impl ::rustc_codegen_ssa::traits::CodegenBackend for $crate::backend::SchismBackend {
             /// The name of the backend that generates the host's code: crates can see it.
             fn name(&self) -> &'static str {
                 self.0.name()
@@ -66,7 +66,7 @@ macro_rules! codegen_backend {
 
             fn provide(&self, providers: &mut ::rustc_middle::util::Providers) {
                 self.0.provide(providers);
-                $crate::glue::provide(providers);
+                $crate::backend::provide(providers);
             }
 
             $($differing)*
@@ -77,15 +77,15 @@ macro_rules! codegen_backend {
 /// `impl ExtraBackendMethods`: modules come from the LLVM backend, by way of the plugin.
 macro_rules! extra_backend_methods {
     ($($differing:tt)*) => {
-        impl ::rustc_codegen_ssa::traits::ExtraBackendMethods for $crate::glue::SchismBackend {
+        impl ::rustc_codegen_ssa::traits::ExtraBackendMethods for $crate::backend::SchismBackend {
             fn codegen_allocator<'tcx>(
                 &self,
                 tcx: ::rustc_middle::ty::TyCtxt<'tcx>,
                 module_name: &str,
                 methods: &[::rustc_ast::expand::allocator::AllocatorMethod],
-            ) -> $crate::glue::LlvmModule {
+            ) -> $crate::backend::LlvmModule {
                 let mut module = self.0.codegen_allocator(tcx, module_name, methods);
-                $crate::stdpar::heap::put_behind_allocator(tcx, &mut module);
+                $crate::host::heap::put_behind_allocator(tcx, &mut module);
                 module
             }
 
@@ -93,8 +93,8 @@ macro_rules! extra_backend_methods {
                 &self,
                 tcx: ::rustc_middle::ty::TyCtxt<'_>,
                 cgu_name: ::rustc_span::Symbol,
-            ) -> (::rustc_codegen_ssa::ModuleCodegen<$crate::glue::LlvmModule>, u64) {
-                $crate::glue::compile_codegen_unit(tcx, cgu_name)
+            ) -> (::rustc_codegen_ssa::ModuleCodegen<$crate::backend::LlvmModule>, u64) {
+                $crate::backend::compile_codegen_unit(tcx, cgu_name)
             }
 
             $($differing)*
@@ -128,38 +128,38 @@ macro_rules! supports_parallel {
 /// `impl WriteBackendMethods`: optimisation and code are the LLVM backend's.
 macro_rules! write_backend_methods {
     ($($differing:tt)*) => {
-        impl ::rustc_codegen_ssa::traits::WriteBackendMethods for $crate::glue::SchismBackend {
-            type Module = $crate::glue::LlvmModule;
-            type TargetMachine = <$crate::glue::Llvm as ::rustc_codegen_ssa::traits::WriteBackendMethods>::TargetMachine;
-            type ModuleBuffer = $crate::glue::LlvmBuffer;
+        impl ::rustc_codegen_ssa::traits::WriteBackendMethods for $crate::backend::SchismBackend {
+            type Module = $crate::backend::LlvmModule;
+            type TargetMachine = <$crate::backend::Llvm as ::rustc_codegen_ssa::traits::WriteBackendMethods>::TargetMachine;
+            type ModuleBuffer = $crate::backend::LlvmBuffer;
             /// The LLVM backend's own shared data; the outer copy only carries names and sizes.
-            type ThinData = ::std::sync::Arc<::rustc_codegen_ssa::back::lto::ThinShared<$crate::glue::Llvm>>;
+            type ThinData = ::std::sync::Arc<::rustc_codegen_ssa::back::lto::ThinShared<$crate::backend::Llvm>>;
 
             fn optimize(
                 cgcx: &::rustc_codegen_ssa::back::write::CodegenContext,
                 prof: &::rustc_data_structures::profiling::SelfProfilerRef,
                 shared_emitter: &::rustc_codegen_ssa::back::write::SharedEmitter,
-                module: &mut ::rustc_codegen_ssa::ModuleCodegen<$crate::glue::LlvmModule>,
+                module: &mut ::rustc_codegen_ssa::ModuleCodegen<$crate::backend::LlvmModule>,
                 config: &::rustc_codegen_ssa::back::write::ModuleConfig,
             ) {
-                $crate::glue::Llvm::optimize(cgcx, prof, shared_emitter, module, config);
+                $crate::backend::Llvm::optimize(cgcx, prof, shared_emitter, module, config);
             }
 
             fn codegen(
                 cgcx: &::rustc_codegen_ssa::back::write::CodegenContext,
                 prof: &::rustc_data_structures::profiling::SelfProfilerRef,
                 shared_emitter: &::rustc_codegen_ssa::back::write::SharedEmitter,
-                module: ::rustc_codegen_ssa::ModuleCodegen<$crate::glue::LlvmModule>,
+                module: ::rustc_codegen_ssa::ModuleCodegen<$crate::backend::LlvmModule>,
                 config: &::rustc_codegen_ssa::back::write::ModuleConfig,
             ) -> ::rustc_codegen_ssa::CompiledModule {
-                $crate::glue::Llvm::codegen(cgcx, prof, shared_emitter, module, config)
+                $crate::backend::Llvm::codegen(cgcx, prof, shared_emitter, module, config)
             }
 
             fn serialize_module(
-                module: $crate::glue::LlvmModule,
+                module: $crate::backend::LlvmModule,
                 is_thin: bool,
-            ) -> $crate::glue::LlvmBuffer {
-                $crate::glue::Llvm::serialize_module(module, is_thin)
+            ) -> $crate::backend::LlvmBuffer {
+                $crate::backend::Llvm::serialize_module(module, is_thin)
             }
 
             $($differing)*

@@ -10,7 +10,7 @@ pub(crate) use rustc_middle::mono;
 use rustc_session::Session;
 use rustc_span::Symbol;
 
-use crate::glue::{Llvm, SchismBackend};
+use crate::backend::{Llvm, SchismBackend};
 
 /// The modules of a thin link as rustc sees them.
 pub(crate) fn outer_thin_modules(modules: Vec<ThinModule<Llvm>>) -> Vec<ThinModule<SchismBackend>> {

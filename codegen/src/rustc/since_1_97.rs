@@ -21,11 +21,11 @@ use rustc_session::Session;
 use rustc_session::config::OutputFilenames;
 
 use super::{WorkProducts, more_of_codegen_backend, more_of_write_backend};
-use crate::glue::{self, Llvm, SchismBackend};
+use crate::backend::{self, Llvm, SchismBackend};
+use crate::device::lto;
 use crate::rustc::common::{
     codegen_backend, fat_lto_inputs, target_machine_factory, write_backend_methods,
 };
-use crate::stdpar::lto;
 
 #[path = "since_1_96.rs"]
 mod since_1_96;
@@ -45,7 +45,7 @@ codegen_backend! {
 
     fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
         let ongoing = rustc_codegen_ssa::base::codegen_crate(self.clone(), tcx);
-        glue::make_device_half(tcx);
+        backend::make_device_half(tcx);
         Box::new(ongoing)
     }
 
@@ -59,9 +59,9 @@ codegen_backend! {
         let ongoing = ongoing_codegen
             .downcast::<OngoingCodegen<SchismBackend>>()
             .expect("codegen_crate of this backend returned it");
-        let half = glue::take_device_half(sess);
+        let half = backend::take_device_half(sess);
         let (mut compiled, mut work_products) = ongoing.join(sess, crate_info);
-        let (module, product) = glue::write_device_half(sess, outputs, half);
+        let (module, product) = backend::write_device_half(sess, outputs, half);
         work_products.extend(product);
         compiled.modules.extend(module);
         sess.dcx().abort_if_errors();
@@ -88,7 +88,7 @@ codegen_backend! {
         metadata: EncodedMetadata,
         outputs: &OutputFilenames,
     ) {
-        let exporters = glue::take_exporters();
+        let exporters = backend::take_exporters();
         for symbols in crate_info.linked_symbols.values_mut() {
             symbols.extend(exporters.iter().cloned());
         }

@@ -28,8 +28,8 @@ use super::common::{
     codegen_backend, extra_backend_methods, fat_lto_inputs, supports_parallel,
     target_machine_factory, write_backend_methods,
 };
-use crate::glue::{self, Llvm, LlvmBuffer, LlvmModule, SchismBackend};
-use crate::stdpar::lto;
+use crate::backend::{self, Llvm, LlvmBuffer, LlvmModule, SchismBackend};
+use crate::device::lto;
 
 #[path = "until_1_96.rs"]
 mod until_1_96;
@@ -40,7 +40,7 @@ codegen_backend! {
     fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
         let ongoing =
             rustc_codegen_ssa::base::codegen_crate(self.clone(), tcx, target_cpu(tcx.sess));
-        glue::make_device_half(tcx);
+        backend::make_device_half(tcx);
         Box::new(ongoing)
     }
 
@@ -53,13 +53,13 @@ codegen_backend! {
         let ongoing = ongoing_codegen
             .downcast::<OngoingCodegen<SchismBackend>>()
             .expect("codegen_crate of this backend returned it");
-        let half = glue::take_device_half(sess);
+        let half = backend::take_device_half(sess);
         let (mut results, mut work_products) = ongoing.join(sess);
-        let exporters = glue::take_exporters();
+        let exporters = backend::take_exporters();
         for symbols in results.crate_info.linked_symbols.values_mut() {
             symbols.extend(exporters.iter().cloned());
         }
-        let (module, product) = glue::write_device_half(sess, outputs, half);
+        let (module, product) = backend::write_device_half(sess, outputs, half);
         work_products.extend(product);
         results.modules.extend(module);
         sess.dcx().abort_if_errors();

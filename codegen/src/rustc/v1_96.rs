@@ -24,8 +24,8 @@ use super::common::{
     codegen_backend, extra_backend_methods, fat_lto_inputs, supports_parallel,
     target_machine_factory, write_backend_methods,
 };
-use crate::glue::{self, Llvm, SchismBackend};
-use crate::stdpar::lto;
+use crate::backend::{self, Llvm, SchismBackend};
+use crate::device::lto;
 
 #[path = "since_1_96.rs"]
 mod since_1_96;
@@ -43,7 +43,7 @@ codegen_backend! {
 
     fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>, crate_info: &CrateInfo) -> Box<dyn Any> {
         let ongoing = rustc_codegen_ssa::base::codegen_crate(self.clone(), tcx, crate_info);
-        glue::make_device_half(tcx);
+        backend::make_device_half(tcx);
         Box::new(ongoing)
     }
 
@@ -56,9 +56,9 @@ codegen_backend! {
         let ongoing = ongoing_codegen
             .downcast::<OngoingCodegen<SchismBackend>>()
             .expect("codegen_crate of this backend returned it");
-        let half = glue::take_device_half(sess);
+        let half = backend::take_device_half(sess);
         let (mut compiled, mut work_products) = ongoing.join(sess);
-        let (module, product) = glue::write_device_half(sess, outputs, half);
+        let (module, product) = backend::write_device_half(sess, outputs, half);
         work_products.extend(product);
         compiled.modules.extend(module);
         sess.dcx().abort_if_errors();
@@ -81,7 +81,7 @@ codegen_backend! {
         metadata: EncodedMetadata,
         outputs: &OutputFilenames,
     ) {
-        let exporters = glue::take_exporters();
+        let exporters = backend::take_exporters();
         for symbols in crate_info.linked_symbols.values_mut() {
             symbols.extend(exporters.iter().cloned());
         }

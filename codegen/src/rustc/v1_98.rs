@@ -13,7 +13,7 @@ use rustc_middle::ty::{
 use rustc_session::Session;
 
 use super::common::{compiled_module, extra_backend_methods, shims};
-use crate::glue::LlvmModule;
+use crate::backend::LlvmModule;
 
 #[path = "since_1_97.rs"]
 mod since_1_97;

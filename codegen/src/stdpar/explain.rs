@@ -9,12 +9,12 @@ use rustc_span::Span;
 use rustc_span::def_id::{DefId, LOCAL_CRATE};
 use rustc_target::spec::PanicStrategy;
 
-use crate::collect;
+use crate::collect::walk as collect;
 use crate::kernels;
-use crate::runtime_items::RuntimeItems;
+use crate::kernels::runtime_items::RuntimeItems;
+use crate::rayon;
+use crate::rayon::{CRATE, RAYON, inject, sorts};
 use crate::rustc::MonoItem;
-use crate::stdpar;
-use crate::stdpar::{CRATE, RAYON, inject, sorts};
 
 /// Of a type in a note, as many characters.
 const LONGEST: usize = 200;
@@ -50,7 +50,7 @@ impl Place {
         let kernel = entry.args.type_at(0);
         Self {
             closure: closure_place(tcx, || kernel.walk()),
-            producer: stdpar::pipeline_of(tcx, kernel)
+            producer: rayon::pipeline_of(tcx, kernel)
                 .map_or_else(String::new, |args| in_words(args.type_at(0))),
             is_sort: sorts::is_kernel(tcx, kernel),
         }
@@ -144,8 +144,8 @@ pub(crate) fn tell_types(tcx: TyCtxt<'_>, runtime: &[RuntimeItems]) {
     };
     let units = tcx.collect_and_partition_mono_items(()).codegen_units;
     for (marker, _) in units.iter().flat_map(|unit| kernels::markers_of(unit, runtime)) {
-        let is_told = !stdpar::is_secondary(tcx, marker.args.type_at(0));
-        if is_told && !stdpar::may_be_kernel(tcx, marker) {
+        let is_told = !rayon::is_secondary(tcx, marker.args.type_at(0));
+        if is_told && !rayon::may_be_kernel(tcx, marker) {
             tell(&Place::of(tcx, marker));
         }
     }

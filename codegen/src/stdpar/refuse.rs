@@ -10,13 +10,14 @@ use rustc_session::Session;
 use schism_passes::spec::image::{Capability, KernelImage};
 use schism_passes::spec::report::{Report, Use, ViolationKind};
 
-use crate::call_paths;
-use crate::collect::{self, Place, Reached};
-use crate::device::Stage1Failure;
-use crate::diagnostic_text;
+use crate::collect::walk::{self as collect, Place, Reached};
+use crate::device::compose::Stage1Failure;
 use crate::kernels::{Kernel, KernelInfo};
-use crate::stdpar;
-use crate::stdpar::{explain, nested};
+use crate::rayon;
+use crate::rayon::nested;
+use crate::report::call_paths;
+use crate::report::text as diagnostic_text;
+use crate::stdpar::explain;
 
 /// Why a kernel is taken out by [`Pipelines::unfit`].
 const DEEP: &str =
@@ -42,10 +43,10 @@ pub(crate) struct Pipelines {
 impl Pipelines {
     /// The pipelines among a crate's kernels.
     pub(crate) fn among<'tcx>(tcx: TyCtxt<'tcx>, kernels: &[Kernel<'tcx>]) -> Self {
-        let pipelines = kernels.iter().filter(|kernel| stdpar::is_pipeline(tcx, kernel.entry));
+        let pipelines = kernels.iter().filter(|kernel| rayon::is_pipeline(tcx, kernel.entry));
         // Of the kernels of a pipeline, one is told of.
         let is_told = |kernel: &Kernel<'tcx>| {
-            explain::is_asked() && !stdpar::is_secondary(tcx, kernel.entry.args.type_at(0))
+            explain::is_asked() && !rayon::is_secondary(tcx, kernel.entry.args.type_at(0))
         };
         let place = |kernel: &Kernel<'tcx>| {
             (
@@ -212,7 +213,7 @@ pub(crate) fn for_all<'tcx>(
 ) -> Vec<(String, &'static str)> {
     let without_symbol = nested::without_symbol(tcx, nested);
     let why = |kernel: &Kernel<'tcx>| {
-        if stdpar::is_search_in_order(tcx, kernel.entry.args.type_at(0)) {
+        if rayon::is_search_in_order(tcx, kernel.entry.args.type_at(0)) {
             return Some(
                 "it looks for the first or the last item, and rayon splits it until that is found",
             );
@@ -235,7 +236,7 @@ pub(crate) fn for_devices<'tcx>(
     all: &Reached<'tcx>,
 ) -> Vec<(String, &'static str)> {
     let why = |kernel: &Kernel<'tcx>| {
-        if !stdpar::may_be_for_devices(tcx, kernel.entry.args.type_at(0)) {
+        if !rayon::may_be_for_devices(tcx, kernel.entry.args.type_at(0)) {
             return Some("its values may hold functions, and those of a device are not the host's");
         }
         if !all.formats && all.nested.is_empty() {
@@ -261,7 +262,7 @@ fn refused<'tcx>(
     kernels: &[Kernel<'tcx>],
     why: impl Fn(&Kernel<'tcx>) -> Option<&'static str>,
 ) -> Vec<(String, &'static str)> {
-    let pipelines = kernels.iter().filter(|kernel| stdpar::is_pipeline(tcx, kernel.entry));
+    let pipelines = kernels.iter().filter(|kernel| rayon::is_pipeline(tcx, kernel.entry));
     pipelines.filter_map(|kernel| Some((kernel.info.name.clone(), why(kernel)?))).collect()
 }
 

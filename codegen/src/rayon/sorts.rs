@@ -1,0 +1,141 @@
+//! rayon's methods that sort slices.
+//!
+//! They run on `rayon::join`, not on pipelines. So calls of the methods themselves resolve to
+//! functions of `schism-stdpar` with the same generics, for slices: another type that implements
+//! the trait may have methods of its own.
+
+use rustc_hir::def::DefKind;
+use rustc_infer::infer::TyCtxtInferExt;
+use rustc_middle::ty::{self, GenericArgsRef, Instance, Ty, TyCtxt};
+use rustc_span::def_id::{CrateNum, DefId};
+use rustc_trait_selection::infer::InferCtxtExt;
+
+use crate::rayon::{HOST, ORIGINALS, child, is_in_module, known};
+
+/// The trait with the methods.
+const TRAIT: &str = "ParallelSliceMut";
+
+/// The module with the functions that stand in for them, which have the same names.
+const REPLACEMENTS: &str = "sorts";
+
+/// What all of them call, on the host only.
+const HOST_SORT: &str = "sort_slice";
+
+/// The module with the kernels, and the one among them that explanations are about.
+const KERNELS: &str = "sort";
+const FIRST_KERNEL: &str = "Blocks";
+
+/// rayon's modules with its sorts, in `slice`.
+const ORIGINAL_SORTS: [&str; 3] = ["mergesort", "quicksort", "sort"];
+
+const METHODS: [&str; 6] = [
+    "par_sort",
+    "par_sort_by",
+    "par_sort_by_key",
+    "par_sort_unstable",
+    "par_sort_unstable_by",
+    "par_sort_unstable_by_key",
+];
+
+/// The items of one crate for one of the methods.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Items {
+    original: DefId,
+    replacement: DefId,
+    pub(crate) host_sort: DefId,
+}
+
+/// The items of a crate, for each method.
+pub(crate) fn find(tcx: TyCtxt<'_>, krate: CrateNum) -> Vec<Items> {
+    let root = krate.as_def_id();
+    let modules = || {
+        let slices = child(tcx, child(tcx, root, ORIGINALS)?, TRAIT)?;
+        let host_sort = child(tcx, child(tcx, root, HOST)?, HOST_SORT)?;
+        Some((slices, child(tcx, root, REPLACEMENTS)?, host_sort))
+    };
+    let Some((slices, replacements, host_sort)) = modules() else { return Vec::new() };
+    let methods = tcx.associated_item_def_ids(slices).iter();
+    let items = methods.filter_map(|&original| {
+        let name = tcx.opt_item_name(original)?;
+        let replacement = child(tcx, replacements, name.as_str())?;
+        let count = |function| tcx.generics_of(function).count();
+        // A method with other generics is none that is known.
+        (METHODS.contains(&name.as_str()) && count(original) == count(replacement))
+            .then_some(Items { original, replacement, host_sort })
+    });
+    items.collect()
+}
+
+/// What stands in for a method that is called.
+pub(crate) fn replacement<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    method: DefId,
+    args: GenericArgsRef<'tcx>,
+) -> Option<DefId> {
+    if method.is_local()
+        || tcx.def_kind(method) != DefKind::AssocFn
+        || !METHODS.contains(&tcx.opt_item_name(method)?.as_str())
+        || !matches!(args.types().next()?.kind(), ty::Slice(_))
+    {
+        return None;
+    }
+    known(tcx, |known| {
+        known.sorts.iter().find(|items| items.original == method).map(|items| items.replacement)
+    })
+}
+
+/// Whether a kernel that is made of a pipeline is made of a sort.
+pub(crate) fn is_kernel<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    is_in_module(tcx, kernel, KERNELS)
+}
+
+/// Whether a kernel is one of a sort's, and not the first one.
+pub(crate) fn is_secondary<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    is_kernel(tcx, kernel)
+        && kernel.ty_adt_def().is_some_and(|adt| {
+            tcx.opt_item_name(adt.did()).is_none_or(|name| name.as_str() != FIRST_KERNEL)
+        })
+}
+
+/// Whether a pipeline belongs to one of rayon's own sorts, which use some inside: a closure of a
+/// function there takes part.
+pub(crate) fn is_inside<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    let is_of_sort = |closure: DefId| {
+        let mut parents = std::iter::successors(Some(closure), |&id| tcx.opt_parent(id));
+        parents.any(|id| {
+            tcx.def_kind(id) == DefKind::Mod
+                && tcx.opt_item_name(id).is_some_and(|name| ORIGINAL_SORTS.contains(&name.as_str()))
+        })
+    };
+    known(tcx, |known| {
+        kernel.walk().any(|argument| match argument.as_type().map(|ty| *ty.kind()) {
+            Some(ty::Closure(id, _)) => {
+                known.sorts.iter().any(|items| items.original.krate == id.krate) && is_of_sort(id)
+            }
+            _ => false,
+        })
+    })
+}
+
+/// Whether a function is the one that sorts on the host, for elements that no kernel can sort. Then
+/// there is no kernel to tell of.
+pub(crate) fn is_of_host_only<'tcx>(tcx: TyCtxt<'tcx>, function: Instance<'tcx>) -> bool {
+    known(tcx, |known| known.sorts.iter().any(|items| items.host_sort == function.def_id()))
+        && !may_be_copied(tcx, function.args)
+}
+
+/// Whether the elements of a sort drop nothing, and do not change while they are compared, so that
+/// they may be moved as bytes, and copies of them stay what they are; and whether several threads may
+/// look at one at the same time, which rayon's sorts do not ask of them.
+pub(crate) fn may_be_copied<'tcx>(tcx: TyCtxt<'tcx>, args: GenericArgsRef<'tcx>) -> bool {
+    let (element, env) = (args.type_at(0), ty::TypingEnv::fully_monomorphized());
+    element.is_freeze(tcx, env) && !element.needs_drop(tcx, env) && is_sync(tcx, element)
+}
+
+/// Whether a type is `Sync`. Lifetimes are not known here: a type that is for some of them only does
+/// not count.
+fn is_sync<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>) -> bool {
+    let Some(sync) = tcx.lang_items().sync_trait() else { return false };
+    let (infcx, env) = tcx.infer_ctxt().build_with_typing_env(ty::TypingEnv::fully_monomorphized());
+    infcx.type_implements_trait(sync, [ty], env).must_apply_considering_regions()
+}
