@@ -13,10 +13,9 @@ use rustc_session::EarlyDiagCtxt;
 use rustc_session::config::{CrateType, ErrorOutputType, ExternLocation, Options};
 
 use crate::artifacts;
-use crate::collect::check;
-use crate::kernels::runtime_items::RUNTIME;
-use crate::rayon;
-use crate::stdpar;
+use crate::device::check;
+use crate::session::RUNTIME;
+use crate::{backend, rayon, stdpar};
 
 /// Runs the compiler with the process's arguments and returns its exit status.
 ///
@@ -77,7 +76,7 @@ impl rustc_driver::Callbacks for Driver {
         if carries_bodies(&config.opts) {
             config.opts.unstable_opts.always_encode_mir = true;
         }
-        crate::rustc::use_backend(config, crate::backend::backend);
+        crate::rustc::use_backend(config, backend::backend);
     }
 
     fn after_analysis<'tcx>(&mut self, _: &Compiler, tcx: TyCtxt<'tcx>) -> Compilation {

@@ -61,6 +61,7 @@ mod llvm_symbols;
 mod rayon;
 mod report;
 mod rustc;
+mod session;
 mod stdpar;
 
 use rustc_codegen_ssa::traits::CodegenBackend;

@@ -24,6 +24,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 use rustc_ast::{InlineAsmOptions, InlineAsmTemplatePiece};
 use rustc_data_structures::steal::Steal;
@@ -31,16 +32,29 @@ use rustc_middle::mir::{
     BasicBlock, BasicBlockData, Body, InlineAsmMacro, Terminator, TerminatorKind, UnwindAction,
 };
 use rustc_middle::ty::{self, Ty, TyCtxt};
+use rustc_middle::util::Providers;
 use rustc_span::def_id::{DefId, LocalDefId};
-use rustc_span::sym;
 use schism_passes::frontend::{lower_unroll_markers, mark_convergent};
 use schism_passes::spec::builtins;
 
-use crate::kernels::runtime_items;
+use crate::kernels::{names, runtime_items};
 use crate::rustc::{as_written, terminator};
 
+/// rustc's properties of a function's MIR before optimisation.
+type Provider = for<'tcx> fn(TyCtxt<'tcx>, LocalDefId) -> &'tcx Steal<Body<'tcx>>;
+
+/// rustc's own provider of `mir_drops_elaborated_and_const_checked`, behind ours.
+static MIR: OnceLock<Provider> = OnceLock::new();
+
+/// Installs the provider of this module.
+pub(crate) fn provide(providers: &mut Providers) {
+    MIR.get_or_init(|| providers.queries.mir_drops_elaborated_and_const_checked);
+    providers.queries.mir_drops_elaborated_and_const_checked =
+        |tcx, def_id| insert(tcx, def_id, (MIR.get().expect("set when ours was"))(tcx, def_id));
+}
+
 /// Inserts markers after the calls of a function that may reach a barrier.
-pub(crate) fn insert<'tcx>(
+fn insert<'tcx>(
     tcx: TyCtxt<'tcx>,
     def_id: LocalDefId,
     body: &'tcx Steal<Body<'tcx>>,
@@ -169,6 +183,6 @@ impl<'tcx> Search<'_, 'tcx> {
     }
 
     fn is_std(&self, def_id: DefId) -> bool {
-        matches!(self.tcx.crate_name(def_id.krate), sym::core | sym::alloc | sym::std)
+        names::is_std(self.tcx.crate_name(def_id.krate))
     }
 }

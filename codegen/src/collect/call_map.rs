@@ -15,6 +15,9 @@ use rustc_middle::ty::TyCtxt;
 use rustc_span::def_id::{CrateNum, DefId};
 use rustc_span::{Span, Symbol};
 
+use crate::kernels::names;
+use crate::session::RUNTIME;
+
 /// An index into [`CallMap::items`].
 pub(crate) type ItemIndex = u32;
 
@@ -163,7 +166,7 @@ impl CallMap {
             let source = || tcx.used_crate_source(def_id.krate);
             if def_id.is_local() {
                 Origin::Own
-            } else if tcx.crate_name(def_id.krate) == Symbol::intern("schism") {
+            } else if tcx.crate_name(def_id.krate) == Symbol::intern(RUNTIME) {
                 Origin::Runtime
             } else if source().paths().any(|path| path.starts_with(tcx.sess.opts.sysroot.path())) {
                 // The standard library and its dependencies.
@@ -181,7 +184,7 @@ impl CallMap {
         }
         let origin = self.origin(tcx, def_id);
         let index = self.names.len() as u32;
-        self.names.push((crate::kernels::path_of(tcx, def_id), origin));
+        self.names.push((names::path_of(tcx, def_id), origin));
         self.names_of.insert(def_id, index);
         index
     }

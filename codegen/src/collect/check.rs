@@ -1,8 +1,5 @@
-//! `cargo check`: reports what a build would report about kernels.
-//!
-//! rustc generates no code then, and does not call the backend. The driver makes the device half
-//! anyway, after rustc's own analysis, up to the passes; it reports what they refuse and writes
-//! nothing.
+//! What rustc answers differently in a session that generates no code (`cargo check`), so that its
+//! kernels can be collected all the same.
 //!
 //! Two things are missing in such a session. No function counts as exported, neither of the crate
 //! nor of dependencies that were only checked, too: rustc's collector would have no roots, and walk
@@ -11,20 +8,17 @@
 //! nevertheless, because another compiler has checked the crate, kernels behind it are not found,
 //! which is reported.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use rustc_hir::attrs::InlineAttr;
 use rustc_hir::def::DefKind;
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_middle::util::Providers;
-use rustc_session::Session;
 use rustc_session::config::CrateType;
-use rustc_span::def_id::LocalDefId;
+use rustc_span::def_id::{LOCAL_CRATE, LocalDefId, StableCrateId};
 
-use crate::backend as glue;
 use crate::collect::encoded_mir;
-use crate::kernels::runtime_items;
+use crate::session::is_check;
 
 type Provider = for<'tcx> fn(TyCtxt<'tcx>, Instance<'tcx>) -> bool;
 
@@ -34,12 +28,13 @@ static BELONGS: OnceLock<Provider> = OnceLock::new();
 /// rustc's own provider for whether a function of the crate is exported, behind ours.
 static EXPORTED: OnceLock<for<'tcx> fn(TyCtxt<'tcx>, LocalDefId) -> bool> = OnceLock::new();
 
-/// Whether the body of a function was missing.
-static LACKS_BODIES: AtomicBool = AtomicBool::new(false);
+/// The crate for which the body of a function was missing: providers have no other place for it.
+static LACKS_BODIES: Mutex<Option<StableCrateId>> = Mutex::new(None);
 
-/// Whether a session emits metadata and no code.
-pub(crate) fn is_check(sess: &Session) -> bool {
-    !sess.opts.output_types.should_codegen()
+/// Whether the body of a function was missing when the crate was collected.
+pub(crate) fn lacks_bodies(tcx: TyCtxt<'_>) -> bool {
+    *LACKS_BODIES.lock().expect("nothing panics under the lock")
+        == Some(tcx.stable_crate_id(LOCAL_CRATE))
 }
 
 /// Installs the providers of this module.
@@ -108,25 +103,8 @@ fn belongs_here<'tcx>(tcx: TyCtxt<'tcx>, instance: Instance<'tcx>) -> bool {
     }
     let carried = encoded_mir::carried(tcx, def_id);
     if !carried {
-        LACKS_BODIES.store(true, Ordering::Relaxed);
+        let id = tcx.stable_crate_id(LOCAL_CRATE);
+        *LACKS_BODIES.lock().expect("nothing panics under the lock") = Some(id);
     }
     carried
-}
-
-/// Reports what a build would report about the crate's kernels. Called after rustc's own analysis.
-pub(crate) fn kernels(tcx: TyCtxt<'_>) {
-    if !is_check(tcx.sess)
-        || tcx.dcx().has_errors_or_delayed_bugs().is_some()
-        || !runtime_items::is_visible(tcx)
-    {
-        return;
-    }
-    LACKS_BODIES.store(false, Ordering::Relaxed);
-    glue::check_device_half(tcx);
-    if LACKS_BODIES.load(Ordering::Relaxed) {
-        let mut warning = tcx.dcx().struct_warn("not all kernels of this crate could be checked");
-        warning.note("a dependency was checked by another compiler, so the bodies of its generic functions are missing");
-        warning.help("build the crate, or check it and its dependencies with `cargo schism check`");
-        warning.emit();
-    }
 }

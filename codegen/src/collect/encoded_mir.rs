@@ -11,7 +11,7 @@ use rustc_middle::ty::TyCtxt;
 use rustc_middle::util::Providers;
 use rustc_span::def_id::DefId;
 
-use crate::collect::check;
+use crate::session;
 
 type Provider = for<'tcx> fn(TyCtxt<'tcx>, DefId) -> bool;
 
@@ -41,5 +41,5 @@ fn is_only_for_kernels(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
         && !tcx.generics_of(def_id).requires_monomorphization(tcx)
         && !tcx.cross_crate_inlinable(def_id)
         // A dependency that was only checked does not mark functions as linkable.
-        && (tcx.is_reachable_non_generic(def_id) || check::is_check(tcx.sess))
+        && (tcx.is_reachable_non_generic(def_id) || session::is_check(tcx.sess))
 }

@@ -16,10 +16,25 @@ use rustc_span::sym;
 use schism_passes::{Kind, Trait, TypeDescription, TypePart};
 
 use crate::kernels::addresses;
+use crate::kernels::names::own_path_of;
 use crate::rustc::{as_written, reified, to_normalize};
 
 /// The maximum number of descriptions: types may contain ever larger ones.
 const MOST: usize = 4096;
+
+/// The function that formats messages.
+pub(crate) const WRITER: &str = "core::fmt::write";
+
+/// Whether a function passes values to be formatted.
+pub(crate) fn makes_formatters(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    tcx.crate_name(def_id.krate) == sym::core
+        && matches!(
+            own_path_of(tcx, def_id).as_str(),
+            WRITER
+                | "core::fmt::Formatter::<'a>::new"
+                | "core::fmt::FormattingOptions::create_formatter"
+        )
+}
 
 /// Describes types, each once for each trait.
 pub(crate) struct Formatters<'tcx> {
@@ -179,7 +194,7 @@ impl<'tcx> Formatters<'tcx> {
         if ty.is_box_global(tcx) {
             return Some((Kind::Reference, no_name, vec![self.part(0, args.type_at(0), by)]));
         }
-        match crate::kernels::own_path_of(tcx, adt.did()).as_str() {
+        match own_path_of(tcx, adt.did()).as_str() {
             "core::num::wrapping::Wrapping"
             | "core::num::saturating::Saturating"
             | "core::num::nonzero::NonZero" => {

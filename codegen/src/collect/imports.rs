@@ -25,10 +25,8 @@ use rustc_span::Span;
 use rustc_span::def_id::{CrateNum, DefId, LOCAL_CRATE};
 use schism_passes::spec::builtins;
 
-use crate::device::object;
-use crate::kernels::layout;
 use crate::kernels::runtime_items::{self, RuntimeItems};
-use crate::kernels::{self, KernelInfo};
+use crate::kernels::{KernelInfo, layout, names};
 use crate::rustc::{as_written, to_normalize};
 
 /// A function of this crate that kernels of others may call.
@@ -54,7 +52,7 @@ pub(crate) fn exports<'tcx>(tcx: TyCtxt<'tcx>, runtime: &[RuntimeItems]) -> Vec<
     let traits = runtime.iter().filter_map(|items| items.export_to_device);
     for listed in traits.flat_map(|of| local_lists(tcx, of)).flat_map(|list| entries(tcx, list)) {
         let Listed { def_id, args, span } = listed;
-        let path = kernels::path_of(tcx, def_id);
+        let path = names::path_of(tcx, def_id);
         let refuse = |why: &str, help: &str| {
             let mut error = tcx
                 .dcx()
@@ -193,8 +191,7 @@ pub(crate) fn exporters(tcx: TyCtxt<'_>) -> Vec<String> {
     };
     let crates = tcx.crates(()).iter().filter(|krate| !traits.is_empty() && exports(krate));
     let begin = |krate: &CrateNum| {
-        let id = format!("{:016x}", tcx.stable_crate_id(*krate).as_u64());
-        let symbol = object::begin_symbol(&id);
+        let symbol = names::container_begin(&names::crate_id(tcx, *krate));
         // A library made by plain rustc has no container.
         let contents = std::fs::read(tcx.used_crate_source(*krate).rlib.as_ref()?).ok()?;
         let text = symbol.as_bytes();

@@ -8,7 +8,9 @@ use rustc_target::callconv::PassMode;
 use schism_passes::frontend::message_template;
 use schism_passes::{Kind, PanicFunction, PanicMessage, PanicValue, Trait};
 
+use crate::collect::encoded_mir;
 use crate::collect::formatters::Formatters;
+use crate::kernels::names::own_path_of;
 use crate::rustc::as_written;
 
 /// Messages that functions make of their arguments: path, message, and another one for when the
@@ -149,7 +151,7 @@ fn message<'tcx>(
         return None;
     }
     let name = tcx.item_name(def_id);
-    let path = crate::kernels::own_path_of(tcx, def_id);
+    let path = own_path_of(tcx, def_id);
     if matches!(name.as_str(), "unreachable_unchecked" | "exit" | "abort")
         || path.starts_with("std::process")
         || path.contains("::sys::")
@@ -210,7 +212,7 @@ fn message<'tcx>(
             Some(PanicMessage::Arguments)
         }
         // Its own body makes the message.
-        _ if crate::collect::encoded_mir::carried(tcx, def_id) => None,
+        _ if encoded_mir::carried(tcx, def_id) => None,
         _ => Some(PanicMessage::Static(name.as_str().replace('_', " "))),
     }
 }

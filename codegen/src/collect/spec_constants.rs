@@ -9,14 +9,14 @@
 //! kernels can index an array of constants dynamically.
 
 use rustc_abi::{FieldsShape, Size, TyAbiInterface, Variants};
+use rustc_hir::def::DefKind;
 use rustc_middle::mir::interpret::{ConstAllocation, GlobalAlloc};
 use rustc_middle::ty::layout::{HasTyCtxt, LayoutCx, TyAndLayout};
 use rustc_middle::ty::{self, Instance, Ty, TyCtxt};
 use rustc_span::def_id::DefId;
 use schism_hcf::SpecPart;
 
-use crate::collect::walk as collect;
-use crate::kernels;
+use crate::kernels::names;
 use crate::kernels::runtime_items::RuntimeItems;
 use crate::rustc::as_written;
 
@@ -48,7 +48,7 @@ pub(crate) fn of_static(
     runtime: &[RuntimeItems],
 ) -> Option<SpecConstant> {
     // Such a static has neither a type of its own nor a declaration.
-    if collect::is_nested_static(tcx, def_id) {
+    if is_nested_static(tcx, def_id) {
         return None;
     }
     let ty = as_written(tcx.type_of(def_id).instantiate_identity());
@@ -104,6 +104,21 @@ pub(crate) fn of_static(
         default,
         parts,
     })
+}
+
+/// The static in the source that a static belongs to: usually itself. Mutable memory that the value
+/// of a static refers to, as in `static A: &AtomicU32 = &AtomicU32::new(0)`, is a static of the
+/// compiler's own below it, which has neither a type nor a location.
+pub(crate) fn declared_static(tcx: TyCtxt<'_>, mut def_id: DefId) -> DefId {
+    while is_nested_static(tcx, def_id) {
+        def_id = tcx.parent(def_id);
+    }
+    def_id
+}
+
+/// Whether the compiler made a static for memory that another static refers to.
+fn is_nested_static(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    matches!(tcx.def_kind(def_id), DefKind::Static { nested: true, .. })
 }
 
 /// Whether values of a type contain constants at any depth.
@@ -186,7 +201,7 @@ impl<'tcx> Finder<'_, 'tcx> {
 }
 
 fn full_path(tcx: TyCtxt<'_>, def_id: DefId) -> String {
-    let path = kernels::path_of(tcx, def_id);
+    let path = names::path_of(tcx, def_id);
     if def_id.is_local() { format!("{}::{path}", tcx.crate_name(def_id.krate)) } else { path }
 }
 

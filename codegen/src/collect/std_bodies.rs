@@ -13,14 +13,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustc_middle::ty::TyCtxt;
+use rustc_hir::def::DefKind;
+use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::Symbol;
-use schism_passes::StdBodies;
+use rustc_span::def_id::{DefId, DefIndex};
 use schism_passes::frontend::std_bodies::{build_index, rlib};
-use schism_passes::spec::std_bodies::index::HEADER;
+use schism_passes::spec::std_bodies::index::{HEADER, SpecialFunctions};
+use schism_passes::{Formatter, StdBodies};
 use schism_trust::Home;
 
-use crate::collect::walk as collect;
+use crate::collect::formatters::{Formatters, WRITER};
+use crate::collect::panics::Panics;
+use crate::kernels::names::{is_std, own_path_of};
 
 /// The crates of the standard library with code that kernels may use; each uses those after it.
 const CRATES: [&str; 3] = ["std", "alloc", "core"];
@@ -44,9 +48,8 @@ pub(crate) fn load(tcx: TyCtxt<'_>) -> Option<Arc<StdBodies>> {
         return Some(Arc::new(bodies));
     }
     let modules: Result<Vec<_>, _> = rlibs.iter().map(|path| rlib::modules(path)).collect();
-    let build = |modules: Vec<Vec<_>>| {
-        build_index::build(modules.concat(), collect::special_functions_of_std(tcx))
-    };
+    let build =
+        |modules: Vec<Vec<_>>| build_index::build(modules.concat(), special_functions_of_std(tcx));
     match modules.and_then(build) {
         Ok(bodies) => {
             if let Some(place) = place {
@@ -60,6 +63,40 @@ pub(crate) fn load(tcx: TyCtxt<'_>) -> Option<Arc<StdBodies>> {
             None
         }
     }
+}
+
+/// The non-generic panic functions and formatting functions of the standard library, in the order
+/// of their symbols: also those that no available MIR calls.
+fn special_functions_of_std(tcx: TyCtxt<'_>) -> SpecialFunctions {
+    let (mut panics, mut formatters) = (Panics::default(), Formatters::new(tcx));
+    let mut special = SpecialFunctions::default();
+    let store = rustc_metadata::creader::CStore::from_tcx(tcx);
+    for &krate in tcx.crates(()) {
+        if !is_std(tcx.crate_name(krate)) {
+            continue;
+        }
+        for index in 0..store.num_def_ids_untracked(krate) {
+            let def_id = DefId { krate, index: DefIndex::from_usize(index) };
+            if matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn)
+                && !tcx.generics_of(def_id).requires_monomorphization(tcx)
+            {
+                let instance = Instance::mono(tcx, def_id);
+                panics.note(tcx, &mut formatters, instance);
+                if let Some((ty, by)) = formatters.formatter(instance) {
+                    let symbol = tcx.symbol_name(instance).name.to_owned();
+                    let ty = formatters.describe(ty, by);
+                    special.formatters.push(Formatter { symbol, ty });
+                }
+                if own_path_of(tcx, def_id) == WRITER {
+                    special.writer = tcx.symbol_name(instance).name.to_owned();
+                }
+            }
+        }
+    }
+    special.panics = panics.sorted();
+    special.formatters.sort_by(|a, b| a.symbol.cmp(&b.symbol));
+    special.types = formatters.types;
+    special
 }
 
 /// The rlibs of [`CRATES`]. A crate that is not linked here may be known by another of its files,

@@ -20,7 +20,7 @@ use rustc_middle::mir::{Body, SourceInfo};
 use rustc_middle::ty::{self, Instance, Ty, TyCtxt};
 use rustc_span::def_id::{CrateNum, DefId};
 
-use crate::collect::walk::is_std;
+use crate::kernels::names::{is_std, own_path_of};
 use crate::kernels::runtime_items;
 use crate::rustc::{MonoItem, as_written, called_pointer};
 
@@ -33,8 +33,7 @@ const THREADS: &str = "std::thread::";
 
 /// Whether a function is of that module.
 fn is_of_threads(tcx: TyCtxt<'_>, function: DefId) -> bool {
-    is_std(tcx.crate_name(function.krate))
-        && crate::kernels::own_path_of(tcx, function).starts_with(THREADS)
+    is_std(tcx.crate_name(function.krate)) && own_path_of(tcx, function).starts_with(THREADS)
 }
 
 /// The results, function by function and static by static.
@@ -182,7 +181,6 @@ impl<'tcx> ThreadLocals<'tcx> {
         let ty::Adt(adt, _) = *as_written(tcx.type_of(of).instantiate_identity()).kind() else {
             return false;
         };
-        is_std(tcx.crate_name(adt.did().krate))
-            && crate::kernels::own_path_of(tcx, adt.did()) == LOCAL_KEY
+        is_std(tcx.crate_name(adt.did().krate)) && own_path_of(tcx, adt.did()) == LOCAL_KEY
     }
 }

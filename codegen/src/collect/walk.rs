@@ -13,7 +13,6 @@
 
 use rustc_data_structures::fx::{FxHashMap, FxHashSet, FxIndexMap, FxIndexSet};
 use rustc_hir::LangItem;
-use rustc_hir::attrs::Linkage;
 use rustc_hir::def::DefKind;
 use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags;
 use rustc_middle::mir::interpret::{AllocId, GlobalAlloc, Scalar};
@@ -25,23 +24,20 @@ use rustc_middle::mir::{
 use rustc_middle::ty::adjustment::PointerCoercion;
 use rustc_middle::ty::print::with_no_trimmed_paths;
 use rustc_middle::ty::{self, Instance, InstanceKind, Ty, TyCtxt, TypeFoldable};
-use rustc_span::def_id::{DefId, DefIndex};
-use rustc_span::{Symbol, sym};
-use schism_passes::spec::std_bodies::index::SpecialFunctions;
+use rustc_span::def_id::DefId;
+use rustc_span::sym;
 use schism_passes::{Formatter, PanicFunction, TypeDescription};
 
 use crate::collect::barrier_markers;
 use crate::collect::call_map::{CallMap, Edges, How, Item, ItemIndex, ItemKind};
 use crate::collect::encoded_mir;
-use crate::collect::formatters::Formatters;
+use crate::collect::formatters::{self, Formatters};
 use crate::collect::panics::Panics;
-use crate::collect::spec_constants;
+use crate::collect::spec_constants::{self, declared_static};
 use crate::collect::threads::ThreadLocals;
-use crate::kernels::runtime_items;
-use crate::rayon;
-use crate::rustc::{
-    CodegenUnit, CollectionMode, MonoItem, MonoItemData, Visibility, as_written, dropped, generic,
-};
+use crate::kernels::{names, runtime_items};
+use crate::rayon::functions::is_for_host_only;
+use crate::rustc::{CollectionMode, MonoItem, as_written, drop_glue, dropped, generic};
 
 /// What the kernels of a crate reach.
 pub(crate) struct Reached<'tcx> {
@@ -73,40 +69,6 @@ pub(crate) enum Place {
     Device,
     /// In the program's process.
     Process,
-}
-
-/// The non-generic panic functions and formatting functions of the standard library, in the order
-/// of their symbols: also those that no available MIR calls.
-pub(crate) fn special_functions_of_std(tcx: TyCtxt<'_>) -> SpecialFunctions {
-    let (mut panics, mut formatters) = (Panics::default(), Formatters::new(tcx));
-    let mut special = SpecialFunctions::default();
-    let store = rustc_metadata::creader::CStore::from_tcx(tcx);
-    for &krate in tcx.crates(()) {
-        if !is_std(tcx.crate_name(krate)) {
-            continue;
-        }
-        for index in 0..store.num_def_ids_untracked(krate) {
-            let def_id = DefId { krate, index: DefIndex::from_usize(index) };
-            if matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn)
-                && !tcx.generics_of(def_id).requires_monomorphization(tcx)
-            {
-                let instance = Instance::mono(tcx, def_id);
-                panics.note(tcx, &mut formatters, instance);
-                if let Some((ty, by)) = formatters.formatter(instance) {
-                    let symbol = tcx.symbol_name(instance).name.to_owned();
-                    let ty = formatters.describe(ty, by);
-                    special.formatters.push(Formatter { symbol, ty });
-                }
-                if crate::kernels::own_path_of(tcx, def_id) == WRITER {
-                    special.writer = tcx.symbol_name(instance).name.to_owned();
-                }
-            }
-        }
-    }
-    special.panics = panics.sorted();
-    special.formatters.sort_by(|a, b| a.symbol.cmp(&b.symbol));
-    special.types = formatters.types;
-    special
 }
 
 /// Walks from the entry functions of the kernels.
@@ -194,51 +156,6 @@ fn walk<'tcx>(
     walk
 }
 
-/// The codegen unit of everything reached.
-pub(crate) fn unit<'tcx>(name: Symbol, items: &FxIndexSet<MonoItem<'tcx>>) -> CodegenUnit<'tcx> {
-    let mut unit = CodegenUnit::new(name);
-    for &item in items {
-        let data = MonoItemData {
-            inlined: false,
-            linkage: Linkage::External,
-            visibility: Visibility::Default,
-            size_estimate: 1,
-        };
-        unit.items_mut().insert(item, data);
-    }
-    unit.compute_size_estimate();
-    unit
-}
-
-/// The static in the source that a static belongs to: usually itself. Mutable memory that the value
-/// of a static refers to, as in `static A: &AtomicU32 = &AtomicU32::new(0)`, is a static of the
-/// compiler's own below it, which has neither a type nor a location.
-fn declared_static(tcx: TyCtxt<'_>, mut def_id: DefId) -> DefId {
-    while is_nested_static(tcx, def_id) {
-        def_id = tcx.parent(def_id);
-    }
-    def_id
-}
-
-/// Whether the compiler made a static for memory that another static refers to.
-pub(crate) fn is_nested_static(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
-    matches!(tcx.def_kind(def_id), DefKind::Static { nested: true, .. })
-}
-
-/// The function that formats messages.
-const WRITER: &str = "core::fmt::write";
-
-/// Whether a function passes values to be formatted.
-fn makes_formatters(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
-    tcx.crate_name(def_id.krate) == sym::core
-        && matches!(
-            crate::kernels::own_path_of(tcx, def_id).as_str(),
-            WRITER
-                | "core::fmt::Formatter::<'a>::new"
-                | "core::fmt::FormattingOptions::create_formatter"
-        )
-}
-
 struct Walk<'tcx> {
     tcx: TyCtxt<'tcx>,
     place: Place,
@@ -300,7 +217,7 @@ impl<'tcx> Walk<'tcx> {
         } else if !has_body {
             self.threads.unseen(instance);
         }
-        self.formats |= makes_formatters(tcx, instance.def_id())
+        self.formats |= formatters::makes_formatters(tcx, instance.def_id())
             || (!has_body && !is_formatter && self.formatters.takes_messages(instance.def_id()));
         if !self.formats && is_formatter && self.place == Place::Device {
             self.deferred.insert(instance);
@@ -315,7 +232,7 @@ impl<'tcx> Walk<'tcx> {
     /// The pipelines that have been reached: what the host does with one is left out.
     fn nested(&self) -> Vec<Instance<'tcx>> {
         let functions = self.without_body.iter().copied();
-        functions.filter(|function| rayon::is_for_host_only(self.tcx, function.def_id())).collect()
+        functions.filter(|function| is_for_host_only(self.tcx, function.def_id())).collect()
     }
 
     fn has_body(&self, instance: Instance<'tcx>) -> bool {
@@ -325,7 +242,7 @@ impl<'tcx> Walk<'tcx> {
             return true;
         };
         !tcx.is_foreign_item(def_id)
-            && !rayon::is_for_host_only(tcx, def_id)
+            && !is_for_host_only(tcx, def_id)
             && (def_id.is_local()
                 || encoded_mir::carried(tcx, def_id)
                 || matches!(tcx.def_kind(def_id), DefKind::Ctor(..)))
@@ -336,7 +253,7 @@ impl<'tcx> Walk<'tcx> {
         self.map.add(|map| {
             let path = match dropped(instance) {
                 Some(Some(ty)) => with_no_trimmed_paths!(format!("drop of `{ty}`")),
-                _ => crate::kernels::path_of(tcx, def_id),
+                _ => names::path_of(tcx, def_id),
             };
             let foreign = tcx.is_foreign_item(def_id);
             let kind = match foreign {
@@ -358,7 +275,7 @@ impl<'tcx> Walk<'tcx> {
         let (tcx, def_id) = (self.tcx, instance.def_id());
         let index = self.map.add(|map| {
             let item = Item {
-                path: crate::kernels::path_of(tcx, def_id),
+                path: names::path_of(tcx, def_id),
                 span: tcx.def_span(def_id),
                 origin: map.origin(tcx, def_id),
                 kind: ItemKind::Function,
@@ -378,7 +295,7 @@ impl<'tcx> Walk<'tcx> {
             let declared = declared_static(tcx, def_id);
             let ty = as_written(tcx.type_of(declared).instantiate_identity());
             let item = Item {
-                path: crate::kernels::path_of(tcx, declared),
+                path: names::path_of(tcx, declared),
                 span: tcx.def_span(declared),
                 origin: map.origin(tcx, declared),
                 kind: ItemKind::Static {
@@ -640,7 +557,7 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
             }
             TerminatorKind::Drop { place, .. } => {
                 let ty = self.resolve(place.ty(self.body, tcx).ty);
-                let glue = crate::rustc::drop_glue(tcx, ty);
+                let glue = drop_glue(tcx, ty);
                 if ty.is_trait() {
                     self.walk.threads.unknown_call();
                 }
@@ -681,8 +598,4 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
 fn is_naked(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
     matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn)
         && tcx.codegen_fn_attrs(def_id).flags.contains(CodegenFnAttrFlags::NAKED)
-}
-
-pub(crate) fn is_std(krate: Symbol) -> bool {
-    matches!(krate, sym::core | sym::alloc | sym::std)
 }

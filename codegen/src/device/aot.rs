@@ -34,11 +34,8 @@ use schism_jit_abi::{
 };
 use schism_passes::pipeline::DISABLE_PASSES;
 
-use crate::device::track;
-use crate::rayon;
-
-/// The environment variable with the targets.
-pub(crate) const TARGETS: &str = "SCHISM_TARGETS";
+use crate::rayon::functions::is_in_sight;
+use crate::session::{self, TARGETS};
 
 /// The environment variable that names stage 2.
 const STAGE2: &str = "SCHISM_JIT";
@@ -77,7 +74,7 @@ fn needs_ptxas(list: &str) -> bool {
 /// Adds the inputs to the crate's dependency information, so that cargo builds it again when they
 /// change.
 pub(crate) fn track(sess: &Session) {
-    let note = |variable| track::variable(sess, variable).filter(|value| !value.is_empty());
+    let note = |variable| session::variable(sess, variable).filter(|value| !value.is_empty());
     if let Some(targets) = note(TARGETS)
         && let Some(library) = note(STAGE2)
     {
@@ -136,7 +133,7 @@ pub(crate) fn plan(tcx: TyCtxt<'_>) -> Plan {
         targets,
         ptxas,
         stage2: stage2.map(PathBuf::from).unwrap_or_default(),
-        host_mathematics: rayon::is_in_sight(tcx),
+        host_mathematics: is_in_sight(tcx),
     }
 }
 
@@ -188,7 +185,7 @@ impl Plan {
                 let forms = forms(kernel, target, image, self.host_mathematics).into_iter();
                 let ptxas = self.ptxas.as_ref();
                 let job =
-                    |form| PassContext { kernel, image: image.data, index, target, form, ptxas };
+                    |form| KernelJob { kernel, image: image.data, index, target, form, ptxas };
                 jobs.extend(forms.map(job));
             }
         }
@@ -204,7 +201,7 @@ impl Plan {
                     code: UNSUPPORTED | UNRESOLVED_SYMBOLS | BACKEND_FAILED,
                     reason,
                 }) => {
-                    let PassContext { kernel, target, .. } = job;
+                    let KernelJob { kernel, target, .. } = job;
                     let text = format!(
                         "kernel `{}` has no code for {target}: {reason}",
                         kernel.display_name
@@ -216,7 +213,7 @@ impl Plan {
                     }
                 }
                 Err(Refused { code, reason }) => {
-                    let PassContext { kernel, target, .. } = job;
+                    let KernelJob { kernel, target, .. } = job;
                     return Err(format!(
                         "kernel `{}` cannot be compiled for {target} (code {code}): {reason}",
                         kernel.display_name
@@ -230,7 +227,7 @@ impl Plan {
 
 /// One of the variants of a kernel's code for a target.
 #[derive(Clone, Debug)]
-struct Form {
+struct CodeVariant {
     name: String,
     flags: u32,
     assumptions: LaunchAssumptions,
@@ -255,7 +252,7 @@ fn forms(
     target: Target,
     image: &ImageRef<'_>,
     host_mathematics: bool,
-) -> Vec<Form> {
+) -> Vec<CodeVariant> {
     let in_process = if image.variant == IN_PROCESS { FLAG_IN_PROCESS } else { 0 };
     let constants = if kernel.spec_constants.is_empty() { 0 } else { FLAG_OPEN_CONSTANTS };
     let nothing = LaunchAssumptions::default();
@@ -273,7 +270,7 @@ fn forms(
     };
     let form = |name: &str, flags, assumptions| {
         let name = name.to_owned();
-        Form { name, flags: flags | always | in_process, assumptions }
+        CodeVariant { name, flags: flags | always | in_process, assumptions }
     };
     let mut forms = vec![form("plain", 0, plain)];
     if general != 0 {
@@ -340,17 +337,17 @@ fn params(kernel: &KernelRef<'_>, kind: ParameterKind) -> u64 {
 }
 
 /// A compilation of one kernel.
-struct PassContext<'a> {
+struct KernelJob<'a> {
     kernel: &'a KernelRef<'a>,
     image: &'a [u8],
     /// The kernel's index in the container.
     index: usize,
     target: Target,
-    form: Form,
+    form: CodeVariant,
     ptxas: Option<&'a Ptxas>,
 }
 
-impl PassContext<'_> {
+impl KernelJob<'_> {
     fn run(&self, stage2: Stage2) -> Result<CompiledKernel, Refused> {
         let wanted = CompileRequest {
             image: self.image,
@@ -379,7 +376,7 @@ impl PassContext<'_> {
     }
 
     fn image(&self, made: CompiledKernel) -> Image {
-        let Form { name: form, flags, assumptions } = &self.form;
+        let CodeVariant { name: form, flags, assumptions } = &self.form;
         let target = self.target.to_string().replacen(':', ".", 1);
         Image {
             name: format!("{target}.{}.{form}", self.kernel.name),

@@ -8,13 +8,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use rustc_session::config::Lto;
 use schism_hcf::{IN_PROCESS, records, sections_of_file};
 use schism_passes::frontend::import_host_symbols::THREAD_LOCAL;
 
-use crate::device::compose::DeviceHalf;
+use crate::device::half::DeviceHalf;
 
-/// What the crate's own kernels need, once that is known.
+/// What the crate's own kernels need, once that is known. rustc's functions for link-time
+/// optimisation have no value that could bring it along.
 static OWN: Mutex<Option<Vec<String>>> = Mutex::new(None);
 static IS_KNOWN: Condvar = Condvar::new();
 
@@ -58,15 +58,6 @@ pub(crate) fn kept(exported: &[String], libraries: &[PathBuf]) -> Vec<String> {
     all.sort();
     all.dedup();
     all
-}
-
-/// The same for a link of thin modules, which may be those of the crate alone: then the compiler keeps
-/// what other objects may name.
-pub(crate) fn kept_by(lto: &Lto, exported: &[String], libraries: &[PathBuf]) -> Vec<String> {
-    match lto {
-        Lto::ThinLocal => exported.to_vec(),
-        _ => kept(exported, libraries),
-    }
 }
 
 /// What the kernels in a library or an object need. A file that cannot be read has none.

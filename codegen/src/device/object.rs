@@ -23,8 +23,9 @@ use rustc_session::Session;
 use rustc_session::config::OutputFilenames;
 use schism_passes::frontend::import_host_symbols::THREAD_LOCAL;
 
-use crate::device::compose::Record;
+use crate::device::half::Record;
 use crate::device::work_products::SavedObject;
+use crate::kernels::names::{container_begin, container_end};
 use crate::rustc;
 
 /// The section of containers.
@@ -32,16 +33,6 @@ const SECTION: &CStr = c"hcf";
 
 /// Alignment of a record in bytes.
 const ALIGNMENT: u32 = 16;
-
-/// The symbol of the first byte of a crate's record.
-pub(crate) fn begin_symbol(crate_id: &str) -> String {
-    format!("__schism_hcf_{crate_id}")
-}
-
-/// The symbol after the last byte of a crate's record.
-pub(crate) fn end_symbol(crate_id: &str) -> String {
-    format!("__schism_hcf_{crate_id}_end")
-}
 
 /// Writes the object; reports through the session and returns `None` if that fails.
 pub(crate) fn write(
@@ -117,7 +108,7 @@ unsafe fn define(module: LLVMModuleRef, record: &Record) {
         let context = LLVMGetModuleContext(module);
         let pointer = LLVMPointerTypeInContext(context, 0);
         let void = LLVMVoidTypeInContext(context);
-        let (begin, end) = (begin_symbol(&record.crate_id), end_symbol(&record.crate_id));
+        let (begin, end) = (container_begin(&record.crate_id), container_end(&record.crate_id));
 
         let bytes =
             LLVMConstStringInContext2(context, record.bytes.as_ptr().cast(), record.bytes.len(), 1);

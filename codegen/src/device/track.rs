@@ -10,14 +10,11 @@
 use std::sync::OnceLock;
 
 use rustc_middle::util::Providers;
-use rustc_session::Session;
-use rustc_span::Symbol;
 
 use crate::device::aot;
-use crate::device::compose as device;
 use crate::kernels::runtime_items;
-use crate::rayon;
-use crate::rustc;
+use crate::session::{self, LINES, SPLIT, WARN};
+use crate::{rayon, rustc};
 
 /// rustc's own provider of `resolver_for_lowering_raw`, behind ours.
 static RESOLVER: OnceLock<rustc::ResolverProvider> = OnceLock::new();
@@ -28,20 +25,12 @@ pub(crate) fn provide(providers: &mut Providers) {
     providers.queries.resolver_for_lowering_raw = |tcx, ()| {
         let resolved = (RESOLVER.get().expect("set when ours was"))(tcx, ());
         if runtime_items::is_visible(tcx) {
-            for name in [device::SPLIT, device::WARN, device::LINES] {
-                variable(tcx.sess, name);
+            for name in [SPLIT, WARN, LINES] {
+                session::variable(tcx.sess, name);
             }
             aot::track(tcx.sess);
         }
         rayon::track(tcx);
         resolved
     };
-}
-
-/// Records that the crate depends on a variable of the environment, and returns its value.
-pub(crate) fn variable(sess: &Session, name: &str) -> Option<String> {
-    let value = std::env::var(name).ok();
-    let symbol = value.as_deref().map(Symbol::intern);
-    rustc::variables(sess).borrow_mut().insert((Symbol::intern(name), symbol));
-    value
 }

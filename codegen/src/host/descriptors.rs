@@ -5,13 +5,12 @@
 
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::Symbol;
+use rustc_span::def_id::LOCAL_CRATE;
 use schism_llvm::{Linkage, ModuleRef, Value, Visibility};
 
-use crate::device::compose as device;
-use crate::device::object;
-use crate::kernels;
+use crate::kernels::names::{container_begin, container_end, crate_id};
 use crate::kernels::runtime_items::{self, IS_DEVICE};
-use crate::rayon;
+use crate::{kernels, rayon, rustc};
 
 /// The version of the descriptor's layout, shared with the runtime.
 const DESCRIPTOR_ABI: u64 = 1;
@@ -40,9 +39,10 @@ pub(crate) fn patch<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
         })
         .collect();
 
-    let module = live_module_or_end(tcx, module);
-    let begin = object::begin_symbol(&device::crate_id(tcx));
-    let end = object::end_symbol(&device::crate_id(tcx));
+    let module = rustc::live_module(tcx, module);
+    let crate_id = crate_id(tcx, LOCAL_CRATE);
+    let begin = container_begin(&crate_id);
+    let end = container_end(&crate_id);
     for (symbol, kernel, dimensions) in &launches {
         give_descriptor(module, symbol, kernel, *dimensions, &begin, &end);
     }
@@ -52,47 +52,6 @@ pub(crate) fn patch<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
     if let Err(message) = folded {
         tcx.dcx().fatal(format!("schism: folding IR constants failed: {message}"));
     }
-}
-
-/// Tags calls in the device half's module with their ordinal among the calls of the same function.
-pub(crate) fn keep_order_of_calls<M>(tcx: TyCtxt<'_>, module: &mut M) {
-    let module = live_module_or_end(tcx, module);
-    schism_passes::analysis::call_sites::tag(module);
-}
-
-pub(crate) fn live_module_or_end<'m, M>(tcx: TyCtxt<'_>, module: &'m mut M) -> ModuleRef<'m> {
-    live_module(module).unwrap_or_else(|| {
-        tcx.dcx().fatal(
-            "schism: the LLVM module of a codegen unit is not where this rustc keeps it; \
-             this plugin belongs to another compiler",
-        )
-    })
-}
-
-/// The LLVM module behind rustc's `ModuleLlvm`, whose fields are private: three words, of which
-/// one is the context, one the module, one the target machine, in an order that rustc chooses.
-/// The module is the word that LLVM itself says belongs to the context.
-fn live_module<M>(module: &mut M) -> Option<ModuleRef<'_>> {
-    const WORDS: usize = 3;
-    if size_of::<M>() != WORDS * size_of::<usize>() || align_of::<M>() != align_of::<usize>() {
-        return None;
-    }
-    // SAFETY: `M` has the size and alignment of three words, all initialised: pointers, as read in
-    // the pinned compiler's source.
-    let words: [*mut (); WORDS] =
-        unsafe { std::ptr::from_mut(module).cast::<[*mut (); WORDS]>().read() };
-    if words.iter().any(|word| word.is_null()) {
-        return None;
-    }
-    words.iter().copied().find_map(|candidate| {
-        // SAFETY: each word points at an LLVM object of more than one word; an LLVM module starts
-        // with a reference to its context, so the first word of the right one is another word.
-        let first = unsafe { candidate.cast::<*mut ()>().read() };
-        let is_module = words.iter().any(|&other| other != candidate && other == first);
-        // SAFETY: it is the module, which lives as long as what has it, and this thread alone has
-        // that.
-        is_module.then(|| unsafe { ModuleRef::from_raw(candidate.cast()) })
-    })
 }
 
 /// Makes the marker function `symbol` return the descriptor of `kernel`.

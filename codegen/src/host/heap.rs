@@ -22,8 +22,8 @@
 
 use rustc_middle::ty::TyCtxt;
 
-use crate::host::descriptors as host;
-use crate::rayon;
+use crate::rayon::functions::is_in_sight;
+use crate::rustc;
 
 /// The functions of the standard library, by the ends of their symbols, and those of the runtime.
 const FUNCTIONS: [(&str, &str); 4] = [
@@ -35,10 +35,10 @@ const FUNCTIONS: [(&str, &str); 4] = [
 
 /// Has the allocator's functions call those of the runtime.
 pub(crate) fn put_behind_allocator<M>(tcx: TyCtxt<'_>, module: &mut M) {
-    if rayon::items(tcx).is_empty() {
+    if !is_in_sight(tcx) {
         return;
     }
-    let module = host::live_module_or_end(tcx, module);
+    let module = rustc::live_module(tcx, module);
     for function in module.functions() {
         let symbol = function.name();
         let runtimes = FUNCTIONS.iter().find(|(end, _)| symbol.ends_with(end));

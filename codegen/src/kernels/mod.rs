@@ -6,17 +6,18 @@
 
 pub(crate) mod addresses;
 pub(crate) mod layout;
+pub(crate) mod names;
 pub(crate) mod runtime_items;
 
 use rustc_data_structures::fx::FxIndexMap;
-use rustc_hir::def::DefKind;
-use rustc_middle::ty::print::{with_no_trimmed_paths, with_no_visible_paths};
-use rustc_middle::ty::{self, GenericArg, GenericArgsRef, Instance, Ty, TyCtxt, TypeVisitableExt};
+use rustc_middle::ty::print::with_no_trimmed_paths;
+use rustc_middle::ty::{self, GenericArgsRef, Instance, Ty, TyCtxt, TypeVisitableExt};
+use rustc_span::Span;
 use rustc_span::def_id::DefId;
-use rustc_span::{RemapPathScopeComponents, Span};
 
 use schism_passes::KernelSpec;
 
+use crate::kernels::names::{location_of, module_of, path_of, path_with_args};
 use crate::kernels::runtime_items::RuntimeItems;
 use crate::rayon;
 use crate::rustc::{CodegenUnit, MonoItem};
@@ -116,16 +117,6 @@ pub(crate) fn name_of<'tcx>(
     kernel_name(&path, symbol)
 }
 
-/// The full path of an item: rustc's short paths are only for errors that will be emitted.
-pub(crate) fn path_of(tcx: TyCtxt<'_>, def_id: DefId) -> String {
-    with_no_trimmed_paths!(tcx.def_path_str(def_id))
-}
-
-/// The path of an item where it is defined, whatever shorter ones there are.
-pub(crate) fn own_path_of(tcx: TyCtxt<'_>, def_id: DefId) -> String {
-    with_no_trimmed_paths!(with_no_visible_paths!(tcx.def_path_str(def_id)))
-}
-
 fn describe<'tcx>(
     tcx: TyCtxt<'tcx>,
     marker: Instance<'tcx>,
@@ -156,18 +147,6 @@ fn describe<'tcx>(
     })
 }
 
-/// File and line of a span, as `core::panic::Location` has them: of what a macro makes, where the
-/// user calls it; the file as `--remap-path-prefix` names it in programs.
-fn location_of(tcx: TyCtxt<'_>, span: Span) -> Option<String> {
-    if span.is_dummy() {
-        return None;
-    }
-    let topmost = span.ctxt().outer_expn().expansion_cause().unwrap_or(span);
-    let place = tcx.sess.source_map().lookup_char_pos(topmost.lo());
-    let file = place.file.name.display(RemapPathScopeComponents::MACRO);
-    Some(format!("{}:{}", file.to_string_lossy(), place.line))
-}
-
 /// The user's closure (or function item) in a kernel type: the type itself, or one inside the
 /// runtime's adaptors.
 fn closure_of(kernel_type: Ty<'_>) -> Option<DefId> {
@@ -179,58 +158,6 @@ fn closure_in(kernel_type: Ty<'_>) -> Option<(DefId, GenericArgsRef<'_>)> {
         ty::Closure(def_id, args) | ty::FnDef(def_id, args) => Some((def_id, args)),
         _ => None,
     })
-}
-
-/// Of a type in a name, as many characters.
-const LONGEST_TYPE: usize = 48;
-
-/// The path of a closure, or of a function, with the types that the generic function around it has
-/// in this instance: `twice::<f32>::{closure#0}`. Those tell instances with one place apart.
-pub(crate) fn path_with_args<'tcx>(
-    tcx: TyCtxt<'tcx>,
-    def_id: DefId,
-    args: GenericArgsRef<'tcx>,
-) -> String {
-    let path = path_of(tcx, def_id);
-    let function = tcx.typeck_root_def_id(def_id);
-    let count = tcx.generics_of(function).count();
-    let shown: Vec<String> = args
-        .iter()
-        .take(count)
-        .filter(|argument| argument.as_region().is_none())
-        .map(|argument| argument_in_words(tcx, argument))
-        .collect();
-    let around = path_of(tcx, function);
-    match path.strip_prefix(&around) {
-        Some(inside) if !shown.is_empty() => format!("{around}::<{}>{inside}", shown.join(", ")),
-        _ => path,
-    }
-}
-
-/// A type or a constant, or as much of it as fits: of a closure the end of its place, of others the
-/// beginning.
-fn argument_in_words<'tcx>(tcx: TyCtxt<'tcx>, argument: GenericArg<'tcx>) -> String {
-    if let Some(ty) = argument.as_type()
-        && let ty::Closure(def_id, _) = *ty.kind()
-        && let Some(place) = location_of(tcx, tcx.def_span(def_id))
-    {
-        let left_out = place.chars().count().saturating_sub(LONGEST_TYPE);
-        let dots = if left_out > 0 { "..." } else { "" };
-        return format!("{{closure@{dots}{}}}", place.chars().skip(left_out).collect::<String>());
-    }
-    let text = with_no_trimmed_paths!(argument.to_string());
-    if text.chars().count() <= LONGEST_TYPE {
-        return text;
-    }
-    text.chars().take(LONGEST_TYPE).chain("...".chars()).collect()
-}
-
-/// The path of the module that an item stands in.
-fn module_of(tcx: TyCtxt<'_>, mut def_id: DefId) -> String {
-    while tcx.def_kind(def_id) != DefKind::Mod {
-        def_id = tcx.parent(def_id);
-    }
-    path_of(tcx, def_id)
 }
 
 /// An identifier that every target accepts: letters, digits and underscores, starting with a

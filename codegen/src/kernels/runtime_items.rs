@@ -7,8 +7,7 @@ use rustc_middle::ty::TyCtxt;
 use rustc_span::Symbol;
 use rustc_span::def_id::{CrateNum, DefId, LOCAL_CRATE, StableCrateId};
 
-/// The name of the runtime crate.
-pub(crate) const RUNTIME: &str = "schism";
+use crate::session::RUNTIME;
 
 /// The symbol of the IR constant that tells the device half from the host half.
 pub(crate) const IS_DEVICE: &str = "__schism_is_device";

@@ -8,16 +8,10 @@
 use rustc_abi::{FieldsShape, Size, TyAbiInterface, Variants};
 use rustc_middle::ty::layout::{HasTyCtxt, LayoutCx, TyAndLayout};
 use rustc_middle::ty::{self, GenericArg, GenericArgsRef, Ty, TyCtxt, TypeVisitableExt};
-use rustc_span::def_id::{CrateNum, DefId};
+use rustc_span::def_id::DefId;
 
-use crate::rayon::{child, known};
+use crate::rayon::functions::{CAPTURE_FUNCTIONS, known};
 use crate::rustc;
-
-/// The module with the functions.
-const MODULE: &str = "captures";
-
-/// Those that ask, and those that answer.
-const FUNCTIONS: [(&str, &str); 2] = [("references", "encoded"), ("rebind", "rebind_encoded")];
 
 /// References that have a number.
 const MOST: usize = 8;
@@ -32,30 +26,13 @@ const PRODUCER: usize = 0;
 const CONSUMER: usize = 1;
 const FIRST_VALUE: usize = 2;
 
-/// A function of one crate that asks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Items {
-    original: DefId,
-    replacement: DefId,
-}
-
-/// Those of a crate.
-pub(crate) fn find(tcx: TyCtxt<'_>, krate: CrateNum) -> Vec<Items> {
-    let Some(module) = child(tcx, krate.as_def_id(), MODULE) else { return Vec::new() };
-    let items = FUNCTIONS.iter().filter_map(|(original, replacement)| {
-        let original = child(tcx, module, original)?;
-        Some(Items { original, replacement: child(tcx, module, replacement)? })
-    });
-    items.collect()
-}
-
 /// What stands in for a function that is called, with its parameters.
 pub(crate) fn replacement<'tcx>(
     tcx: TyCtxt<'tcx>,
     function: DefId,
     args: GenericArgsRef<'tcx>,
 ) -> Option<(DefId, GenericArgsRef<'tcx>)> {
-    let is_name = |name: &str| FUNCTIONS.iter().any(|(original, _)| *original == name);
+    let is_name = |name: &str| CAPTURE_FUNCTIONS.iter().any(|(original, _)| *original == name);
     if function.is_local() || !is_name(tcx.opt_item_name(function)?.as_str()) {
         return None;
     }

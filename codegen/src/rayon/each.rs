@@ -12,7 +12,7 @@
 use rustc_middle::ty::{self, GenericArgsRef, Ty, TyCtxt};
 use rustc_span::Symbol;
 
-use crate::rayon::{RAYON, is_in_module, own_args};
+use crate::rayon::types::{RAYON, is_in_module, own_args};
 
 /// The module with the kernels.
 const MODULE: &str = "each";

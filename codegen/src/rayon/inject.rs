@@ -29,8 +29,8 @@ use rustc_session::search_paths::{PathKind, SearchPath};
 use rustc_session::utils::CanonicalizedPath;
 use rustc_target::spec::PanicStrategy;
 
-use crate::kernels::runtime_items::RUNTIME;
-use crate::rayon::{CRATE, RAYON};
+use crate::rayon::types::{CRATE, RAYON};
+use crate::session::RUNTIME;
 
 /// The environment variable that asks for it, and what it says for notes on each pipeline.
 pub(crate) const MODE: &str = "SCHISM_STDPAR_BUILD";

@@ -17,7 +17,7 @@ use rustc_middle::query::LocalCrate;
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_middle::util::Providers;
 
-use crate::rayon;
+use crate::rayon::functions::{is_for_host_only, is_in_sight};
 
 type Partitions = for<'tcx> fn(TyCtxt<'tcx>, ()) -> MonoItemPartitions<'tcx>;
 type Exported =
@@ -44,7 +44,7 @@ pub(crate) fn provide(providers: &mut Providers) {
     EXPORTED.get_or_init(|| providers.queries.exported_generic_symbols);
     providers.queries.exported_generic_symbols = |tcx, local| {
         let exported = (EXPORTED.get().expect("set when ours was"))(tcx, local);
-        if !rayon::is_in_sight(tcx) || !tcx.sess.opts.output_types.should_codegen() {
+        if !is_in_sight(tcx) || !tcx.sess.opts.output_types.should_codegen() {
             return exported;
         }
         let known: FxHashSet<_> = exported
@@ -125,9 +125,7 @@ fn runs_pipelines<'tcx>(tcx: TyCtxt<'tcx>, unit: &CodegenUnit<'tcx>) -> bool {
 /// The function that an item is, if it runs a pipeline.
 fn runs_pipeline<'tcx>(tcx: TyCtxt<'tcx>, item: &MonoItem<'tcx>) -> Option<Instance<'tcx>> {
     match item {
-        MonoItem::Fn(instance) if rayon::is_for_host_only(tcx, instance.def_id()) => {
-            Some(*instance)
-        }
+        MonoItem::Fn(instance) if is_for_host_only(tcx, instance.def_id()) => Some(*instance),
         _ => None,
     }
 }

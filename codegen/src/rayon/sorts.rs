@@ -7,19 +7,11 @@
 use rustc_hir::def::DefKind;
 use rustc_infer::infer::TyCtxtInferExt;
 use rustc_middle::ty::{self, GenericArgsRef, Instance, Ty, TyCtxt};
-use rustc_span::def_id::{CrateNum, DefId};
+use rustc_span::def_id::DefId;
 use rustc_trait_selection::infer::InferCtxtExt;
 
-use crate::rayon::{HOST, ORIGINALS, child, is_in_module, known};
-
-/// The trait with the methods.
-const TRAIT: &str = "ParallelSliceMut";
-
-/// The module with the functions that stand in for them, which have the same names.
-const REPLACEMENTS: &str = "sorts";
-
-/// What all of them call, on the host only.
-const HOST_SORT: &str = "sort_slice";
+use crate::rayon::functions::{SORT_METHODS, known};
+use crate::rayon::types::is_in_module;
 
 /// The module with the kernels, and the one among them that explanations are about.
 const KERNELS: &str = "sort";
@@ -27,44 +19,6 @@ const FIRST_KERNEL: &str = "Blocks";
 
 /// rayon's modules with its sorts, in `slice`.
 const ORIGINAL_SORTS: [&str; 3] = ["mergesort", "quicksort", "sort"];
-
-const METHODS: [&str; 6] = [
-    "par_sort",
-    "par_sort_by",
-    "par_sort_by_key",
-    "par_sort_unstable",
-    "par_sort_unstable_by",
-    "par_sort_unstable_by_key",
-];
-
-/// The items of one crate for one of the methods.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Items {
-    original: DefId,
-    replacement: DefId,
-    pub(crate) host_sort: DefId,
-}
-
-/// The items of a crate, for each method.
-pub(crate) fn find(tcx: TyCtxt<'_>, krate: CrateNum) -> Vec<Items> {
-    let root = krate.as_def_id();
-    let modules = || {
-        let slices = child(tcx, child(tcx, root, ORIGINALS)?, TRAIT)?;
-        let host_sort = child(tcx, child(tcx, root, HOST)?, HOST_SORT)?;
-        Some((slices, child(tcx, root, REPLACEMENTS)?, host_sort))
-    };
-    let Some((slices, replacements, host_sort)) = modules() else { return Vec::new() };
-    let methods = tcx.associated_item_def_ids(slices).iter();
-    let items = methods.filter_map(|&original| {
-        let name = tcx.opt_item_name(original)?;
-        let replacement = child(tcx, replacements, name.as_str())?;
-        let count = |function| tcx.generics_of(function).count();
-        // A method with other generics is none that is known.
-        (METHODS.contains(&name.as_str()) && count(original) == count(replacement))
-            .then_some(Items { original, replacement, host_sort })
-    });
-    items.collect()
-}
 
 /// What stands in for a method that is called.
 pub(crate) fn replacement<'tcx>(
@@ -74,7 +28,7 @@ pub(crate) fn replacement<'tcx>(
 ) -> Option<DefId> {
     if method.is_local()
         || tcx.def_kind(method) != DefKind::AssocFn
-        || !METHODS.contains(&tcx.opt_item_name(method)?.as_str())
+        || !SORT_METHODS.contains(&tcx.opt_item_name(method)?.as_str())
         || !matches!(args.types().next()?.kind(), ty::Slice(_))
     {
         return None;

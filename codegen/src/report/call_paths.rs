@@ -15,6 +15,7 @@ use schism_passes::spec::report::{CallSite, SiteKind, SourceLocation, Use};
 
 use crate::collect::call_map::{CallMap, Origin, Step, What};
 use crate::kernels::KernelInfo;
+use crate::kernels::names::readable;
 
 /// A location in the crate's own source from which a finding is reached.
 #[derive(Clone, Debug)]
@@ -222,11 +223,6 @@ fn is_of_thread_local(mut span: Span) -> bool {
         span = expansion.call_site;
     }
     false
-}
-
-/// A symbol as a readable path.
-pub(crate) fn readable(symbol: &str) -> String {
-    format!("{:#}", rustc_demangle::demangle(symbol))
 }
 
 /// Finds a recorded location among the files that this session has read.

@@ -10,11 +10,11 @@ use rustc_span::{BytePos, Span};
 use schism_passes::spec::report::Report;
 
 use crate::collect::call_map::{CallMap, ItemKind, Origin, Step};
-use crate::device::aot;
-use crate::device::compose::{self as device, Failure, Slow, Stage1Failure};
-use crate::kernels::KernelInfo;
+use crate::kernels::{KernelInfo, names};
 use crate::report::call_paths::{self, CallPaths, ReportLocation};
-use crate::report::text::{self as diagnostic_text, DiagnosticText};
+use crate::report::failure::{Failure, PerformanceLints, Stage1Failure};
+use crate::report::text::{self, DiagnosticText};
+use crate::session;
 
 /// How many kernels one error lists.
 const KERNELS_LISTED: usize = 4;
@@ -43,7 +43,7 @@ fn ahead_of_time(sess: &Session, message: &str) {
     ));
     error.help(format!(
         "leave a target out of `--targets` ({}) to have its code made when a kernel is first launched",
-        aot::TARGETS
+        session::TARGETS
     ));
     error.emit();
 }
@@ -84,7 +84,7 @@ fn refuse(sess: &Session, failure: &Failure, report: &Report) {
         let first = group
             .into_iter()
             .map(|place| {
-                let text = diagnostic_text::of(&violations[place.found].what, &place, map);
+                let text = text::of(&violations[place.found].what, &place, map);
                 (place, text)
             })
             .min_by_key(|(place, text)| (text.rank, place.inner.len(), place.found));
@@ -120,8 +120,8 @@ fn refuse(sess: &Session, failure: &Failure, report: &Report) {
 }
 
 /// Warns of what makes kernels slow: once for each cause at each location in the user's source.
-pub(crate) fn warn(sess: &Session, slow: &Slow) {
-    let Slow { lints, kernels, map } = slow;
+pub(crate) fn warn(sess: &Session, slow: &PerformanceLints) {
+    let PerformanceLints { lints, kernels, map } = slow;
     let paths = CallPaths { sess, uses: &lints.uses, sites: &lints.sites, map, kernels };
     let findings = &lints.findings;
     let found = findings.iter().map(|found| (found.what.symbol(), found.uses.as_slice()));
@@ -137,12 +137,12 @@ pub(crate) fn warn(sess: &Session, slow: &Slow) {
             group = others;
             let place = ReportLocation { kernels: kernels_of(&same), ..place };
             let what = what(&place);
-            let text = diagnostic_text::of_lint(what, &place);
+            let text = text::of_lint(what, &place);
             let mut warning = sess.dcx().struct_span_warn(place.span, text.message);
             warning.span_label(place.span, text.label);
             explain(&mut warning, what.symbol(), &place, map, kernels);
             warning.help(text.help);
-            warning.note(format!("`{}=off` silences schism's warnings", device::WARN));
+            warning.note(format!("`{}=off` silences schism's warnings", session::WARN));
             warning.emit();
         }
     }
@@ -166,12 +166,11 @@ fn explain(
     let item = symbol.and_then(|symbol| map.item(symbol));
     // Below: locations in dependencies, whose source the user may have, then the call path in text.
     for step in place.inner.iter().filter(|step| step.origin == Origin::Dependency) {
-        error.span_note(step.span, format!("in `{}`", diagnostic_text::plain(&step.path)));
+        error.span_note(step.span, format!("in `{}`", text::plain(&step.path)));
     }
-    let mut names: Vec<String> =
-        place.inner.iter().map(|step| diagnostic_text::plain(&step.path)).collect();
+    let mut names: Vec<String> = place.inner.iter().map(|step| text::plain(&step.path)).collect();
     names.extend(symbol.map(|symbol| {
-        item.map_or_else(|| call_paths::readable(symbol), |item| diagnostic_text::plain(&item.path))
+        item.map_or_else(|| names::readable(symbol), |item| text::plain(&item.path))
     }));
     names.dedup();
     if names.len() > 1 {
@@ -204,7 +203,7 @@ fn explain(
 }
 
 fn called_from(step: &Step) -> String {
-    format!("called here, in `{}`", diagnostic_text::plain(&step.path))
+    format!("called here, in `{}`", text::plain(&step.path))
 }
 
 /// A call path in text; the middle of a long one is omitted.

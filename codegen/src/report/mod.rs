@@ -2,4 +2,5 @@
 
 pub(crate) mod call_paths;
 pub(crate) mod diagnostics;
+pub(crate) mod failure;
 pub(crate) mod text;

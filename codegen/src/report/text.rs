@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use schism_passes::spec::report::{LintKind, ViolationKind};
 
 use crate::collect::call_map::{CallMap, ItemKind, Origin};
-use crate::report::call_paths::{self, ReportLocation};
+use crate::kernels::names::{is_allocator, readable};
+use crate::report::call_paths::ReportLocation;
 
 /// The text for one location.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,9 +151,8 @@ impl DiagnosticText {
 
 /// The text for a violation at a location.
 pub(crate) fn of(what: &ViolationKind, place: &ReportLocation, map: &CallMap) -> DiagnosticText {
-    let path = |symbol: &str| {
-        map.item(symbol).map_or_else(|| call_paths::readable(symbol), |item| item.path.clone())
-    };
+    let path =
+        |symbol: &str| map.item(symbol).map_or_else(|| readable(symbol), |item| item.path.clone());
     // The function of the standard library that the user, or a dependency, calls.
     let api = place.inner.iter().find(|step| step.origin == Origin::Std).map(|step| &*step.path);
     let terminal = what.symbol().map(path);
@@ -386,11 +386,6 @@ fn holds_spec_constants(map: &CallMap, symbol: &str) -> bool {
         map.item(symbol).map(|item| &item.kind),
         Some(ItemKind::Static { mutable: false, spec_constants: true, .. })
     )
-}
-
-/// Whether a symbol is an allocation function.
-pub(crate) fn is_allocator(symbol: &str) -> bool {
-    ["__rust_alloc", "__rust_realloc"].iter().any(|name| symbol.contains(name))
 }
 
 /// Label and help for a static whose value can change, and whether it is a lock or similar: then
