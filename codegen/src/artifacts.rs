@@ -30,7 +30,7 @@ use std::time::SystemTime;
 use rustc_middle::ty::TyCtxt;
 use rustc_span::def_id::LOCAL_CRATE;
 
-use crate::stdpar::inject;
+use crate::rayon::inject;
 
 /// The folder of all records.
 const RECORDS: &str = ".schism";

@@ -12,8 +12,10 @@ use rustc_middle::ty::TyCtxt;
 use rustc_session::EarlyDiagCtxt;
 use rustc_session::config::{CrateType, ErrorOutputType, ExternLocation, Options};
 
-use crate::runtime_items::RUNTIME;
-use crate::{artifacts, check, stdpar};
+use crate::artifacts;
+use crate::device::check;
+use crate::session::RUNTIME;
+use crate::{backend, rayon, stdpar};
 
 /// Runs the compiler with the process's arguments and returns its exit status.
 ///
@@ -70,11 +72,11 @@ impl rustc_driver::Callbacks for Driver {
             config.opts.unstable_features = rustc_feature::UnstableFeatures::Cheat;
             config.crate_cfg.push("schism_driver".to_owned());
         }
-        stdpar::inject::change(&mut config.opts);
+        rayon::inject::change(&mut config.opts);
         if carries_bodies(&config.opts) {
             config.opts.unstable_opts.always_encode_mir = true;
         }
-        crate::rustc::use_backend(config, crate::glue::backend);
+        crate::rustc::use_backend(config, backend::backend);
     }
 
     fn after_analysis<'tcx>(&mut self, _: &Compiler, tcx: TyCtxt<'tcx>) -> Compilation {

@@ -7,20 +7,13 @@
 //!    instance of the runtime's marker function for each kernel.
 //! 2. **Cut the device half.** [`collect`] gathers everything that the kernels reach into a codegen
 //!    unit of its own, which rustc's LLVM backend lowers like any other; [`device`] takes the
-//!    unoptimised module, runs the passes of `schism-passes` over it, and makes the container.
-//!    [`object`] puts that in one more object file of the crate.
+//!    unoptimised module, runs the passes of `schism-passes` over it, makes the container, adds AOT
+//!    code for the targets that a build requests, and puts it in one more object file of the crate.
 //! 3. **Patch the host half.** [`host`] gives every launch site the descriptor of its kernel and
 //!    folds the IR constants.
 //!
-//! [`aot`] adds AOT code for the targets that a build requests. [`work_products`] decides what
-//! incremental compilation can reuse, and [`encoded_mir`] which functions of dependencies only
-//! kernels see. [`track`] tells cargo what a crate with kernels depends on besides its sources, and
-//! [`check`] examines the kernels of crates that are only checked. [`std_bodies`] finds the
-//! standard library's own compiled code, for functions without MIR.
-//!
-//! [`imports`] handles functions that one crate's device code uses from another's. [`stdpar`]
-//! makes kernels of rayon's pipelines where a build requests it.
-//!
+//! [`stdpar`] makes kernels of rayon's pipelines where a build requests it; [`rayon`] knows their
+//! functions and types. [`report`] shows what the passes refuse as rustc's own errors.
 //! [`artifacts`] removes what earlier plugins have left in a target folder.
 //!
 //! A crate without kernels takes none of these steps, and its objects are byte for byte those of
@@ -31,8 +24,8 @@
 //! it has the same items whatever the number of codegen units, so the same input gives the same
 //! container; and functions of other crates whose MIR is available are lowered into it, too.
 //!
-//! [`rustc`] has all that differs between releases of rustc: a port to another one is a module there.
-//! [`glue`] is what its implementations of the backend traits share. [`diagnostics`] reports what the passes refuse as rustc's own errors.
+//! [`rustc`] has all that differs between releases of rustc: a port to another one is a module
+//! there. [`backend`] is what its implementations of the backend traits share.
 
 #![feature(rustc_private)]
 
@@ -57,42 +50,24 @@ extern crate rustc_span;
 extern crate rustc_target;
 extern crate rustc_trait_selection;
 
-mod addresses;
-mod aot;
 mod artifacts;
-mod barrier_markers;
-mod call_map;
-mod call_paths;
-mod check;
+mod backend;
 mod collect;
 mod device;
-mod diagnostic_text;
-mod diagnostics;
 mod driver;
-mod encoded_mir;
-mod formatters;
-mod glue;
 mod host;
-mod imports;
 mod kernels;
-mod layout;
 mod llvm_symbols;
-mod object;
-mod panics;
-mod runtime_items;
+mod rayon;
+mod report;
 mod rustc;
-mod spec_constants;
-mod std_bodies;
+mod session;
 mod stdpar;
-mod threads;
-mod times;
-mod track;
-mod work_products;
 
 use rustc_codegen_ssa::traits::CodegenBackend;
 
 /// The entry point that rustc looks up in a backend that it loads by path.
 #[unsafe(no_mangle)]
 pub fn __rustc_codegen_backend() -> Box<dyn CodegenBackend> {
-    glue::backend()
+    backend::backend()
 }

@@ -7,14 +7,14 @@
 /// `impl CodegenBackend`: all is the LLVM backend's, but for what the release's own methods say.
 macro_rules! codegen_backend {
     ($($differing:tt)*) => {
-        impl ::rustc_codegen_ssa::traits::CodegenBackend for $crate::glue::SchismBackend {
+        impl<P: $crate::rustc::plugin::Plugin> ::rustc_codegen_ssa::traits::CodegenBackend for $crate::rustc::plugin::Backend<P> {
             /// The name of the backend that generates the host's code: crates can see it.
             fn name(&self) -> &'static str {
-                self.0.name()
+                self.llvm.name()
             }
 
             fn init(&self, sess: &::rustc_session::Session) {
-                self.0.init(sess);
+                self.llvm.init(sess);
             }
 
             fn print(
@@ -23,50 +23,50 @@ macro_rules! codegen_backend {
                 out: &mut String,
                 sess: &::rustc_session::Session,
             ) {
-                self.0.print(request, out, sess);
+                self.llvm.print(request, out, sess);
             }
 
             fn target_config(
                 &self,
                 sess: &::rustc_session::Session,
             ) -> ::rustc_codegen_ssa::TargetConfig {
-                self.0.target_config(sess)
+                self.llvm.target_config(sess)
             }
 
             fn supported_crate_types(
                 &self,
                 sess: &::rustc_session::Session,
             ) -> Vec<::rustc_session::config::CrateType> {
-                self.0.supported_crate_types(sess)
+                self.llvm.supported_crate_types(sess)
             }
 
             fn print_passes(&self) {
-                self.0.print_passes();
+                self.llvm.print_passes();
             }
 
             fn print_version(&self) {
-                self.0.print_version();
+                self.llvm.print_version();
             }
 
             fn replaced_intrinsics(&self) -> Vec<::rustc_span::Symbol> {
-                self.0.replaced_intrinsics()
+                self.llvm.replaced_intrinsics()
             }
 
             fn thin_lto_supported(&self) -> bool {
-                self.0.thin_lto_supported()
+                self.llvm.thin_lto_supported()
             }
 
             fn has_zstd(&self) -> bool {
-                self.0.has_zstd()
+                self.llvm.has_zstd()
             }
 
             fn metadata_loader(&self) -> Box<::rustc_metadata::creader::MetadataLoaderDyn> {
-                self.0.metadata_loader()
+                self.llvm.metadata_loader()
             }
 
             fn provide(&self, providers: &mut ::rustc_middle::util::Providers) {
-                self.0.provide(providers);
-                $crate::glue::provide(providers);
+                self.llvm.provide(providers);
+                P::provide(providers);
             }
 
             $($differing)*
@@ -77,15 +77,15 @@ macro_rules! codegen_backend {
 /// `impl ExtraBackendMethods`: modules come from the LLVM backend, by way of the plugin.
 macro_rules! extra_backend_methods {
     ($($differing:tt)*) => {
-        impl ::rustc_codegen_ssa::traits::ExtraBackendMethods for $crate::glue::SchismBackend {
+        impl<P: $crate::rustc::plugin::Plugin> ::rustc_codegen_ssa::traits::ExtraBackendMethods for $crate::rustc::plugin::Backend<P> {
             fn codegen_allocator<'tcx>(
                 &self,
                 tcx: ::rustc_middle::ty::TyCtxt<'tcx>,
                 module_name: &str,
                 methods: &[::rustc_ast::expand::allocator::AllocatorMethod],
-            ) -> $crate::glue::LlvmModule {
-                let mut module = self.0.codegen_allocator(tcx, module_name, methods);
-                $crate::stdpar::heap::put_behind_allocator(tcx, &mut module);
+            ) -> $crate::rustc::plugin::LlvmModule {
+                let mut module = self.llvm.codegen_allocator(tcx, module_name, methods);
+                P::patch_allocator(tcx, &mut module);
                 module
             }
 
@@ -93,8 +93,8 @@ macro_rules! extra_backend_methods {
                 &self,
                 tcx: ::rustc_middle::ty::TyCtxt<'_>,
                 cgu_name: ::rustc_span::Symbol,
-            ) -> (::rustc_codegen_ssa::ModuleCodegen<$crate::glue::LlvmModule>, u64) {
-                $crate::glue::compile_codegen_unit(tcx, cgu_name)
+            ) -> (::rustc_codegen_ssa::ModuleCodegen<$crate::rustc::plugin::LlvmModule>, u64) {
+                self.compile_unit(tcx, cgu_name)
             }
 
             $($differing)*
@@ -111,7 +111,7 @@ macro_rules! target_machine_factory {
             opt_level: ::rustc_session::config::OptLevel,
             target_features: &[String],
         ) -> ::rustc_codegen_ssa::back::write::TargetMachineFactoryFn<Self> {
-            self.0.target_machine_factory(sess, opt_level, target_features)
+            self.llvm.target_machine_factory(sess, opt_level, target_features)
         }
     };
 }
@@ -120,7 +120,7 @@ macro_rules! target_machine_factory {
 macro_rules! supports_parallel {
     () => {
         fn supports_parallel(&self) -> bool {
-            self.0.supports_parallel()
+            self.llvm.supports_parallel()
         }
     };
 }
@@ -128,38 +128,38 @@ macro_rules! supports_parallel {
 /// `impl WriteBackendMethods`: optimisation and code are the LLVM backend's.
 macro_rules! write_backend_methods {
     ($($differing:tt)*) => {
-        impl ::rustc_codegen_ssa::traits::WriteBackendMethods for $crate::glue::SchismBackend {
-            type Module = $crate::glue::LlvmModule;
-            type TargetMachine = <$crate::glue::Llvm as ::rustc_codegen_ssa::traits::WriteBackendMethods>::TargetMachine;
-            type ModuleBuffer = $crate::glue::LlvmBuffer;
+        impl<P: $crate::rustc::plugin::Plugin> ::rustc_codegen_ssa::traits::WriteBackendMethods for $crate::rustc::plugin::Backend<P> {
+            type Module = $crate::rustc::plugin::LlvmModule;
+            type TargetMachine = <$crate::rustc::plugin::Llvm as ::rustc_codegen_ssa::traits::WriteBackendMethods>::TargetMachine;
+            type ModuleBuffer = $crate::rustc::plugin::LlvmBuffer;
             /// The LLVM backend's own shared data; the outer copy only carries names and sizes.
-            type ThinData = ::std::sync::Arc<::rustc_codegen_ssa::back::lto::ThinShared<$crate::glue::Llvm>>;
+            type ThinData = ::std::sync::Arc<::rustc_codegen_ssa::back::lto::ThinShared<$crate::rustc::plugin::Llvm>>;
 
             fn optimize(
                 cgcx: &::rustc_codegen_ssa::back::write::CodegenContext,
                 prof: &::rustc_data_structures::profiling::SelfProfilerRef,
                 shared_emitter: &::rustc_codegen_ssa::back::write::SharedEmitter,
-                module: &mut ::rustc_codegen_ssa::ModuleCodegen<$crate::glue::LlvmModule>,
+                module: &mut ::rustc_codegen_ssa::ModuleCodegen<$crate::rustc::plugin::LlvmModule>,
                 config: &::rustc_codegen_ssa::back::write::ModuleConfig,
             ) {
-                $crate::glue::Llvm::optimize(cgcx, prof, shared_emitter, module, config);
+                $crate::rustc::plugin::Llvm::optimize(cgcx, prof, shared_emitter, module, config);
             }
 
             fn codegen(
                 cgcx: &::rustc_codegen_ssa::back::write::CodegenContext,
                 prof: &::rustc_data_structures::profiling::SelfProfilerRef,
                 shared_emitter: &::rustc_codegen_ssa::back::write::SharedEmitter,
-                module: ::rustc_codegen_ssa::ModuleCodegen<$crate::glue::LlvmModule>,
+                module: ::rustc_codegen_ssa::ModuleCodegen<$crate::rustc::plugin::LlvmModule>,
                 config: &::rustc_codegen_ssa::back::write::ModuleConfig,
             ) -> ::rustc_codegen_ssa::CompiledModule {
-                $crate::glue::Llvm::codegen(cgcx, prof, shared_emitter, module, config)
+                $crate::rustc::plugin::Llvm::codegen(cgcx, prof, shared_emitter, module, config)
             }
 
             fn serialize_module(
-                module: $crate::glue::LlvmModule,
+                module: $crate::rustc::plugin::LlvmModule,
                 is_thin: bool,
-            ) -> $crate::glue::LlvmBuffer {
-                $crate::glue::Llvm::serialize_module(module, is_thin)
+            ) -> $crate::rustc::plugin::LlvmBuffer {
+                $crate::rustc::plugin::Llvm::serialize_module(module, is_thin)
             }
 
             $($differing)*

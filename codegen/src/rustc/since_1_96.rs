@@ -10,10 +10,12 @@ pub(crate) use rustc_middle::mono;
 use rustc_session::Session;
 use rustc_span::Symbol;
 
-use crate::glue::{Llvm, SchismBackend};
+use crate::rustc::plugin::{Backend, Llvm, Plugin};
 
 /// The modules of a thin link as rustc sees them.
-pub(crate) fn outer_thin_modules(modules: Vec<ThinModule<Llvm>>) -> Vec<ThinModule<SchismBackend>> {
+pub(crate) fn outer_thin_modules<P: Plugin>(
+    modules: Vec<ThinModule<Llvm>>,
+) -> Vec<ThinModule<Backend<P>>> {
     let Some(first) = modules.first() else { return Vec::new() };
     let inner = Arc::clone(&first.shared);
     // rustc asks the outer modules for their names, and for the length of their bitcode as an

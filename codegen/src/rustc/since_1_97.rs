@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use rustc_codegen_ssa::back::lto::ThinModule;
 use rustc_codegen_ssa::back::write::{
-    CodegenContext, FatLtoInput, OngoingCodegen, SharedEmitter, TargetMachineFactoryFn,
-    ThinLtoInput,
+    CodegenContext, FatLtoInput, SharedEmitter, TargetMachineFactoryFn, ThinLtoInput,
 };
 use rustc_codegen_ssa::{CompiledModule, CompiledModules, CrateInfo};
 use rustc_data_structures::profiling::SelfProfilerRef;
@@ -21,11 +20,10 @@ use rustc_session::Session;
 use rustc_session::config::OutputFilenames;
 
 use super::{WorkProducts, more_of_codegen_backend, more_of_write_backend};
-use crate::glue::{self, Llvm, SchismBackend};
 use crate::rustc::common::{
     codegen_backend, fat_lto_inputs, target_machine_factory, write_backend_methods,
 };
-use crate::stdpar::lto;
+use crate::rustc::plugin::{Llvm, Ongoing, kept_by_thin_lto};
 
 #[path = "since_1_96.rs"]
 mod since_1_96;
@@ -36,17 +34,16 @@ codegen_backend! {
     more_of_codegen_backend!();
 
     fn has_mnemonic(&self, sess: &Session, mnemonic: &str) -> bool {
-        self.0.has_mnemonic(sess, mnemonic)
+        self.llvm.has_mnemonic(sess, mnemonic)
     }
 
     fn target_cpu(&self, sess: &Session) -> String {
-        self.0.target_cpu(sess)
+        self.llvm.target_cpu(sess)
     }
 
     fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
-        let ongoing = rustc_codegen_ssa::base::codegen_crate(self.clone(), tcx);
-        glue::make_device_half(tcx);
-        Box::new(ongoing)
+        let host = rustc_codegen_ssa::base::codegen_crate(self.clone(), tcx);
+        Box::new(Ongoing::<P> { host, plugin: P::begin(tcx) })
     }
 
     fn join_codegen(
@@ -57,11 +54,13 @@ codegen_backend! {
         crate_info: &CrateInfo,
     ) -> (CompiledModules, WorkProducts) {
         let ongoing = ongoing_codegen
-            .downcast::<OngoingCodegen<SchismBackend>>()
+            .downcast::<Ongoing<P>>()
             .expect("codegen_crate of this backend returned it");
-        let half = glue::take_device_half(sess);
-        let (mut compiled, mut work_products) = ongoing.join(sess, crate_info);
-        let (module, product) = glue::write_device_half(sess, outputs, half);
+        let Ongoing { host, plugin } = *ongoing;
+        P::report(&plugin, sess);
+        self.keep_linked_symbols(&plugin);
+        let (mut compiled, mut work_products) = host.join(sess, crate_info);
+        let (module, product) = P::finish(plugin, sess, outputs);
         work_products.extend(product);
         compiled.modules.extend(module);
         sess.dcx().abort_if_errors();
@@ -69,15 +68,15 @@ codegen_backend! {
     }
 
     fn print_pass_timings(&self) {
-        self.0.print_pass_timings();
+        self.llvm.print_pass_timings();
     }
 
     fn print_statistics(&self) {
-        self.0.print_statistics();
+        self.llvm.print_statistics();
     }
 
     fn print_statistics_json(&self) -> String {
-        self.0.print_statistics_json()
+        self.llvm.print_statistics_json()
     }
 
     fn link(
@@ -88,11 +87,8 @@ codegen_backend! {
         metadata: EncodedMetadata,
         outputs: &OutputFilenames,
     ) {
-        let exporters = glue::take_exporters();
-        for symbols in crate_info.linked_symbols.values_mut() {
-            symbols.extend(exporters.iter().cloned());
-        }
-        self.0.link(sess, compiled, crate_info, metadata, outputs);
+        self.add_linked_symbols(crate_info.linked_symbols.values_mut());
+        self.llvm.link(sess, compiled, crate_info, metadata, outputs);
     }
 }
 
@@ -120,7 +116,7 @@ write_backend_methods! {
             cgcx,
             shared_emitter,
             tm_factory,
-            &lto::kept(exported_symbols_for_lto, each_linked_rlib_for_lto),
+            &P::kept_by_lto(exported_symbols_for_lto, each_linked_rlib_for_lto),
             each_linked_rlib_for_lto,
             modules,
         )
@@ -147,7 +143,7 @@ write_backend_methods! {
             cgcx,
             prof,
             dcx,
-            &lto::kept_by(&cgcx.lto, exported_symbols_for_lto, each_linked_rlib_for_lto),
+            &kept_by_thin_lto::<P>(&cgcx.lto, exported_symbols_for_lto, each_linked_rlib_for_lto),
             each_linked_rlib_for_lto,
             modules,
         );

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustc_codegen_ssa::back::lto::{SerializedModule, ThinModule, ThinShared};
 use rustc_codegen_ssa::back::write::{
-    CodegenContext, FatLtoInput, OngoingCodegen, SharedEmitter, TargetMachineFactoryFn,
+    CodegenContext, FatLtoInput, SharedEmitter, TargetMachineFactoryFn,
 };
 use rustc_codegen_ssa::traits::{CodegenBackend, ModuleBufferMethods};
 use rustc_codegen_ssa::{CodegenResults, ModuleCodegen};
@@ -28,8 +28,7 @@ use super::common::{
     codegen_backend, extra_backend_methods, fat_lto_inputs, supports_parallel,
     target_machine_factory, write_backend_methods,
 };
-use crate::glue::{self, Llvm, LlvmBuffer, LlvmModule, SchismBackend};
-use crate::stdpar::lto;
+use super::plugin::{Llvm, LlvmBuffer, LlvmModule, Ongoing, kept_by_thin_lto};
 
 #[path = "until_1_96.rs"]
 mod until_1_96;
@@ -38,10 +37,9 @@ pub(crate) use until_1_96::*;
 
 codegen_backend! {
     fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
-        let ongoing =
+        let host =
             rustc_codegen_ssa::base::codegen_crate(self.clone(), tcx, target_cpu(tcx.sess));
-        glue::make_device_half(tcx);
-        Box::new(ongoing)
+        Box::new(Ongoing::<P> { host, plugin: P::begin(tcx) })
     }
 
     fn join_codegen(
@@ -51,15 +49,14 @@ codegen_backend! {
         outputs: &OutputFilenames,
     ) -> (CodegenResults, FxIndexMap<WorkProductId, WorkProduct>) {
         let ongoing = ongoing_codegen
-            .downcast::<OngoingCodegen<SchismBackend>>()
+            .downcast::<Ongoing<P>>()
             .expect("codegen_crate of this backend returned it");
-        let half = glue::take_device_half(sess);
-        let (mut results, mut work_products) = ongoing.join(sess);
-        let exporters = glue::take_exporters();
-        for symbols in results.crate_info.linked_symbols.values_mut() {
-            symbols.extend(exporters.iter().cloned());
-        }
-        let (module, product) = glue::write_device_half(sess, outputs, half);
+        let Ongoing { host, plugin } = *ongoing;
+        P::report(&plugin, sess);
+        self.keep_linked_symbols(&plugin);
+        let (mut results, mut work_products) = host.join(sess);
+        self.add_linked_symbols(results.crate_info.linked_symbols.values_mut());
+        let (module, product) = P::finish(plugin, sess, outputs);
         work_products.extend(product);
         results.modules.extend(module);
         sess.dcx().abort_if_errors();
@@ -73,7 +70,7 @@ codegen_backend! {
         metadata: EncodedMetadata,
         outputs: &OutputFilenames,
     ) {
-        self.0.link(sess, results, metadata, outputs);
+        self.llvm.link(sess, results, metadata, outputs);
     }
 }
 
@@ -112,7 +109,7 @@ write_backend_methods! {
             prof,
             shared_emitter,
             tm_factory,
-            &lto::kept(exported_symbols_for_lto, each_linked_rlib_for_lto),
+            &P::kept_by_lto(exported_symbols_for_lto, each_linked_rlib_for_lto),
             each_linked_rlib_for_lto,
             modules,
         )
@@ -131,7 +128,7 @@ write_backend_methods! {
             cgcx,
             prof,
             dcx,
-            &lto::kept_by(&cgcx.lto, exported_symbols_for_lto, each_linked_rlib_for_lto),
+            &kept_by_thin_lto::<P>(&cgcx.lto, exported_symbols_for_lto, each_linked_rlib_for_lto),
             each_linked_rlib_for_lto,
             modules,
             cached_modules,
@@ -161,11 +158,11 @@ write_backend_methods! {
     }
 
     fn print_pass_timings(&self) {
-        self.0.print_pass_timings();
+        self.llvm.print_pass_timings();
     }
 
     fn print_statistics(&self) {
-        self.0.print_statistics();
+        self.llvm.print_statistics();
     }
 
     fn optimize_thin(

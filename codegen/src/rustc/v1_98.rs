@@ -13,7 +13,7 @@ use rustc_middle::ty::{
 use rustc_session::Session;
 
 use super::common::{compiled_module, extra_backend_methods, shims};
-use crate::glue::LlvmModule;
+use super::plugin::LlvmModule;
 
 #[path = "since_1_97.rs"]
 mod since_1_97;
@@ -80,7 +80,7 @@ pub(crate) type ResolverProvider = for<'tcx> fn(
 macro_rules! more_of_codegen_backend {
     () => {
         fn fallback_intrinsics(&self) -> Vec<::rustc_span::Symbol> {
-            self.0.fallback_intrinsics()
+            self.llvm.fallback_intrinsics()
         }
     };
 }

@@ -9,12 +9,11 @@ use rustc_span::Span;
 use rustc_span::def_id::{DefId, LOCAL_CRATE};
 use rustc_target::spec::PanicStrategy;
 
-use crate::collect;
-use crate::kernels;
-use crate::runtime_items::RuntimeItems;
+use crate::kernels::runtime_items::RuntimeItems;
+use crate::kernels::{self, names};
+use crate::rayon::types::{CRATE, RAYON, pipeline_of};
+use crate::rayon::{self, inject, sorts};
 use crate::rustc::MonoItem;
-use crate::stdpar;
-use crate::stdpar::{CRATE, RAYON, inject, sorts};
 
 /// Of a type in a note, as many characters.
 const LONGEST: usize = 200;
@@ -50,7 +49,7 @@ impl Place {
         let kernel = entry.args.type_at(0);
         Self {
             closure: closure_place(tcx, || kernel.walk()),
-            producer: stdpar::pipeline_of(tcx, kernel)
+            producer: pipeline_of(tcx, kernel)
                 .map_or_else(String::new, |args| in_words(args.type_at(0))),
             is_sort: sorts::is_kernel(tcx, kernel),
         }
@@ -82,14 +81,14 @@ fn closure_place<'tcx, P: Iterator<Item = ty::GenericArg<'tcx>>>(
     };
     let is_of_user = |def_id: DefId| {
         let name = tcx.crate_name(def_id.krate);
-        !collect::is_std(name) && !name.as_str().starts_with("rayon") && name.as_str() != CRATE
+        !names::is_std(name) && !name.as_str().starts_with("rayon") && name.as_str() != CRATE
     };
     let (part, def_id, args) = first(&|def_id| def_id.is_local()).or_else(|| first(&is_of_user))?;
-    let path = kernels::path_with_args(tcx, def_id, args);
+    let path = names::path_with_args(tcx, def_id, args);
     Some(ClosurePlace {
         span: tcx.def_span(def_id),
         of: tcx.type_id_hash(part.as_type()?).as_u128(),
-        instance: (path != kernels::path_of(tcx, def_id)).then_some(path),
+        instance: (path != names::path_of(tcx, def_id)).then_some(path),
     })
 }
 
@@ -144,8 +143,8 @@ pub(crate) fn tell_types(tcx: TyCtxt<'_>, runtime: &[RuntimeItems]) {
     };
     let units = tcx.collect_and_partition_mono_items(()).codegen_units;
     for (marker, _) in units.iter().flat_map(|unit| kernels::markers_of(unit, runtime)) {
-        let is_told = !stdpar::is_secondary(tcx, marker.args.type_at(0));
-        if is_told && !stdpar::may_be_kernel(tcx, marker) {
+        let is_told = !rayon::is_secondary(tcx, marker.args.type_at(0));
+        if is_told && !rayon::may_be_kernel(tcx, marker) {
             tell(&Place::of(tcx, marker));
         }
     }

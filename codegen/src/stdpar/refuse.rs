@@ -10,13 +10,11 @@ use rustc_session::Session;
 use schism_passes::spec::image::{Capability, KernelImage};
 use schism_passes::spec::report::{Report, Use, ViolationKind};
 
-use crate::call_paths;
-use crate::collect::{self, Place, Reached};
-use crate::device::Stage1Failure;
-use crate::diagnostic_text;
-use crate::kernels::{Kernel, KernelInfo};
-use crate::stdpar;
-use crate::stdpar::{explain, nested};
+use crate::collect::walk::{self, Place, Reached};
+use crate::kernels::{Kernel, KernelInfo, names};
+use crate::rayon::types::{is_pipeline, is_search_in_order, may_be_for_devices};
+use crate::rayon::{self, nested};
+use crate::stdpar::explain;
 
 /// Why a kernel is taken out by [`Pipelines::unfit`].
 const DEEP: &str =
@@ -42,10 +40,10 @@ pub(crate) struct Pipelines {
 impl Pipelines {
     /// The pipelines among a crate's kernels.
     pub(crate) fn among<'tcx>(tcx: TyCtxt<'tcx>, kernels: &[Kernel<'tcx>]) -> Self {
-        let pipelines = kernels.iter().filter(|kernel| stdpar::is_pipeline(tcx, kernel.entry));
+        let pipelines = kernels.iter().filter(|kernel| is_pipeline(tcx, kernel.entry));
         // Of the kernels of a pipeline, one is told of.
         let is_told = |kernel: &Kernel<'tcx>| {
-            explain::is_asked() && !stdpar::is_secondary(tcx, kernel.entry.args.type_at(0))
+            explain::is_asked() && !rayon::is_secondary(tcx, kernel.entry.args.type_at(0))
         };
         let place = |kernel: &Kernel<'tcx>| {
             (
@@ -82,23 +80,21 @@ impl Pipelines {
         self.allocating.iter().cloned().collect()
     }
 
-    /// Which kernels, by their indices, are to be taken out after a failure. Those that do nothing
+    /// Which kernels, by their indices, are to be taken out after a failure: those that passes have
+    /// found unfit, or those that a report of the device check names. Those that do nothing
     /// but allocate that no device can are [to allocate](Self::allocating), and stay for once. If
     /// there are neither, none of them is to blame: the failure is one of the program's own
     /// kernels.
     pub(crate) fn blame(
         &mut self,
-        cause: &Stage1Failure,
+        report: Option<&Report>,
+        unfit: &[(usize, &'static str)],
         kernels: &[KernelInfo],
     ) -> BTreeSet<usize> {
         let mut blamed = BTreeSet::new();
         if self.pipelines.is_empty() {
             return blamed;
         }
-        let report = match cause {
-            Stage1Failure::Passes(error) => error.report(),
-            _ => None,
-        };
         let of_name: HashMap<&str, usize> = kernels
             .iter()
             .enumerate()
@@ -129,7 +125,7 @@ impl Pipelines {
         }
         allocate.retain(|index| !blamed.contains(index));
         self.allocating.extend(allocate.iter().map(|&index| kernels[index].name.clone()));
-        if let Stage1Failure::Pipelines(unfit) = cause {
+        if !unfit.is_empty() {
             blamed.extend(unfit.iter().map(|(index, _)| index));
             reasons.extend(unfit.iter().map(|(index, why)| (*index, (*why).to_owned())));
             return self.take_out(blamed, reasons, kernels);
@@ -212,7 +208,7 @@ pub(crate) fn for_all<'tcx>(
 ) -> Vec<(String, &'static str)> {
     let without_symbol = nested::without_symbol(tcx, nested);
     let why = |kernel: &Kernel<'tcx>| {
-        if stdpar::is_search_in_order(tcx, kernel.entry.args.type_at(0)) {
+        if is_search_in_order(tcx, kernel.entry.args.type_at(0)) {
             return Some(
                 "it looks for the first or the last item, and rayon splits it until that is found",
             );
@@ -235,7 +231,7 @@ pub(crate) fn for_devices<'tcx>(
     all: &Reached<'tcx>,
 ) -> Vec<(String, &'static str)> {
     let why = |kernel: &Kernel<'tcx>| {
-        if !stdpar::may_be_for_devices(tcx, kernel.entry.args.type_at(0)) {
+        if !may_be_for_devices(tcx, kernel.entry.args.type_at(0)) {
             return Some("its values may hold functions, and those of a device are not the host's");
         }
         if !all.formats && all.nested.is_empty() {
@@ -252,7 +248,7 @@ pub(crate) fn for_devices<'tcx>(
 
 /// What a kernel reaches by itself.
 fn reached_by<'tcx>(tcx: TyCtxt<'tcx>, kernel: &Kernel<'tcx>) -> Reached<'tcx> {
-    collect::reach(tcx, Place::Device, std::iter::once(kernel.entry))
+    walk::reach(tcx, Place::Device, std::iter::once(kernel.entry))
 }
 
 /// Kernels of pipelines that are taken out for a reason.
@@ -261,7 +257,7 @@ fn refused<'tcx>(
     kernels: &[Kernel<'tcx>],
     why: impl Fn(&Kernel<'tcx>) -> Option<&'static str>,
 ) -> Vec<(String, &'static str)> {
-    let pipelines = kernels.iter().filter(|kernel| stdpar::is_pipeline(tcx, kernel.entry));
+    let pipelines = kernels.iter().filter(|kernel| is_pipeline(tcx, kernel.entry));
     pipelines.filter_map(|kernel| Some((kernel.info.name.clone(), why(kernel)?))).collect()
 }
 
@@ -286,12 +282,12 @@ fn reached_from<'r>(report: &'r Report, uses: &'r [Use]) -> Vec<&'r str> {
 /// Whether a function is the allocator's.
 fn is_allocator(symbol: &str) -> bool {
     let others = ["__rust_dealloc", "__rust_no_alloc_shim_is_unstable"];
-    diagnostic_text::is_allocator(symbol) || others.iter().any(|name| symbol.contains(name))
+    names::is_allocator(symbol) || others.iter().any(|name| symbol.contains(name))
 }
 
 /// Why a pipeline is no kernel, in a few words.
 fn reason(what: &ViolationKind) -> String {
-    let quoted = |symbol: &str| format!("`{}`", call_paths::readable(symbol));
+    let quoted = |symbol: &str| format!("`{}`", names::readable(symbol));
     match what {
         ViolationKind::ExternalFunction(symbol) if is_allocator(symbol) => {
             "it allocates or frees memory".to_owned()

@@ -1,0 +1,228 @@
+//! Puts the crate `schism-stdpar` in sight of crates that are given rayon.
+//!
+//! The crate is compiled against the very rayon that cargo has built, once for each, into a folder
+//! beside it:
+//!
+//! ```text
+//! target/release/deps/librayon-<hash>.rlib
+//! target/release/deps/schism-stdpar-<library>/
+//!     librayon-<hash>.stamp            the rayon that it was compiled against
+//!     libschism_stdpar-<hash>.rlib
+//!     libschism-<hash>.rlib ...        the runtime, of `cargo schism`
+//! ```
+//!
+//! So what a target folder needs of it lies in that folder, and goes with it. `cargo schism` has
+//! the source and the runtime ready in the folder that [`LIBRARY`] names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::UNIX_EPOCH;
+
+use rustc_session::config::{CrateType, ExternEntry, ExternLocation, Externs, Options};
+use rustc_session::search_paths::{PathKind, SearchPath};
+use rustc_session::utils::CanonicalizedPath;
+use rustc_target::spec::PanicStrategy;
+
+use crate::rayon::types::{CRATE, RAYON};
+use crate::session::RUNTIME;
+
+/// The environment variable that asks for it, and what it says for notes on each pipeline.
+pub(crate) const MODE: &str = "SCHISM_STDPAR_BUILD";
+pub(crate) const EXPLAIN: &str = "explain";
+
+/// The environment variable that names the folder with the source, and with the runtime's
+/// libraries. `cargo schism` sets it.
+pub(crate) const LIBRARY: &str = "SCHISM_STDPAR_LIBRARY";
+
+/// The backend's name in such a session. It is part of every crate's hash: what a crate exports
+/// depends on the mode ([`super::statics`]), and incremental compilation must see that.
+const BACKEND: &str = "schism-stdpar";
+
+/// In that folder: the libraries, and the source.
+const LIBRARIES: &str = "lib";
+const SOURCE: &str = "src/lib.rs";
+
+/// Changes the options of a session, if they are those of a crate whose parallel iterators may
+/// become kernels.
+pub(crate) fn change(options: &mut Options) {
+    let Some(library) = library() else { return };
+    options.unstable_opts.codegen_backend = Some(BACKEND.to_owned());
+    let beside = |folder: &Path| folder.join(folder_beside_rayon(&library));
+    // For crates that see it through others: build scripts and macros, too, which may use crates
+    // that the program uses.
+    let folders: Vec<PathBuf> = options
+        .search_paths
+        .iter()
+        .filter(|path| matches!(path.kind, PathKind::Dependency | PathKind::All))
+        .map(|path| beside(&path.dir))
+        .collect();
+    if is_for(options)
+        && let Some(rayon) = rayon_of(options)
+        && let Some(folder) = rayon.parent().map(&beside)
+    {
+        match compiled(&library, &folder, &rayon, &options.target_triple.to_string()) {
+            Ok(rlib) => see(options, &rlib),
+            Err(error) => eprintln!(
+                "warning: parallel iterators stay with rayon: the crate that makes kernels of them \
+                 cannot be compiled for {}: {error}",
+                rayon.display()
+            ),
+        }
+    }
+    for folder in folders.into_iter().filter(|folder| folder.is_dir()) {
+        options.search_paths.push(SearchPath::new(PathKind::Dependency, folder));
+    }
+}
+
+/// The folder that [`LIBRARY`] names, if parallel iterators may become kernels.
+pub(crate) fn library() -> Option<PathBuf> {
+    std::env::var_os(LIBRARY).filter(|library| !library.is_empty()).map(PathBuf::from)
+}
+
+/// The name of the folder beside rayon.
+pub(crate) fn folder_beside_rayon(library: &Path) -> String {
+    let name = library.file_name().unwrap_or(OsStr::new("library")).to_string_lossy();
+    format!("schism-stdpar-{name}")
+}
+
+/// Whether a crate runs in the end. Build scripts and macros run when something is built.
+pub(crate) fn is_worth_a_kernel(name: &str, types: &[CrateType]) -> bool {
+    !types.contains(&CrateType::ProcMacro) && !name.starts_with("build_script_")
+}
+
+/// Whether a session makes code that may have kernels.
+fn is_for(options: &Options) -> bool {
+    let name = options.crate_name.as_deref().unwrap_or_default();
+    options.output_types.should_codegen()
+        && is_worth_a_kernel(name, &options.crate_types)
+        // The runtime unwinds.
+        && matches!(options.cg.panic, None | Some(PanicStrategy::Unwind))
+        && ![CRATE, RUNTIME, RAYON, "rayon_core"].contains(&name)
+        && options.target_triple.tuple() == rustc_session::config::host_tuple()
+}
+
+/// The file of the rayon that a session is given, under whatever name.
+fn rayon_of(options: &Options) -> Option<PathBuf> {
+    let is_rayon = |file: &Path| {
+        let stem = file.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+        let extension = file.extension().and_then(OsStr::to_str).unwrap_or_default();
+        stem.strip_prefix("lib").and_then(|name| name.split('-').next()) == Some(RAYON)
+            && ["rlib", "rmeta"].contains(&extension)
+    };
+    options.externs.iter().find_map(|(_, entry)| match &entry.location {
+        ExternLocation::FoundInLibrarySearchDirectories => None,
+        ExternLocation::ExactPaths(files) => {
+            let mut files = files.iter().map(|file| file.original().clone());
+            files.find(|file| is_rayon(file))
+        }
+    })
+}
+
+/// Has the crate loaded, although nobody names it.
+fn see(options: &mut Options, rlib: &Path) {
+    let mut externs: BTreeMap<String, ExternEntry> =
+        options.externs.iter().map(|(name, entry)| (name.clone(), entry.clone())).collect();
+    let files = BTreeSet::from([CanonicalizedPath::new(rlib.to_owned())]);
+    let entry = ExternEntry {
+        location: ExternLocation::ExactPaths(files),
+        is_private_dep: false,
+        add_prelude: false,
+        nounused_dep: true,
+        force: true,
+    };
+    externs.insert(CRATE.to_owned(), entry);
+    options.externs = Externs::new(externs);
+    let folder = rlib.parent().unwrap_or(Path::new(".")).to_owned();
+    options.search_paths.push(SearchPath::new(PathKind::Dependency, folder));
+}
+
+/// The crate's rlib for a rayon, compiled by whoever comes first.
+fn compiled(library: &Path, folder: &Path, rayon: &Path, target: &str) -> io::Result<PathBuf> {
+    let stem = rayon.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+    // What cargo adds to names of files makes them unique among all that lies beside.
+    let hash = stem.split_once('-').map_or(RAYON, |(_, hash)| hash);
+    let rlib = folder.join(format!("lib{CRATE}-{hash}.rlib"));
+    let stamp = folder.join(format!("{stem}.stamp"));
+    let expected = stamp_of(rayon)?;
+    let is_current =
+        || rlib.is_file() && fs::read_to_string(&stamp).is_ok_and(|written| written == expected);
+    if is_current() {
+        return Ok(rlib);
+    }
+    fs::create_dir_all(folder)?;
+    let lock = File::create(folder.join("lock"))?;
+    lock.lock()?;
+    // Somebody else may have made it, or failed.
+    if is_current() {
+        return Ok(rlib);
+    }
+    let failed = format!("{expected}failed\n");
+    if fs::read_to_string(&stamp).is_ok_and(|written| written == failed) {
+        return Err(io::Error::other("it is of a version that schism does not know"));
+    }
+    let mut runtime = None;
+    for entry in fs::read_dir(library.join(LIBRARIES))? {
+        let entry = entry?;
+        let (from, name) = (entry.path(), entry.file_name());
+        let to = folder.join(&name);
+        if !to.is_file() && fs::hard_link(&from, &to).is_err() {
+            fs::copy(&from, &to)?;
+        }
+        let prefix = format!("lib{RUNTIME}-");
+        if name.to_str().is_some_and(|name| name.starts_with(&prefix)) {
+            runtime = Some(to);
+        }
+    }
+    let Some(runtime) = runtime else {
+        let missing = format!("{} has no runtime", library.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, missing));
+    };
+    let mut hasher = DefaultHasher::new();
+    (library, hash).hash(&mut hasher);
+    let with = |prefix: &str, path: &Path| {
+        let mut argument = std::ffi::OsString::from(prefix);
+        argument.push(path);
+        argument
+    };
+    let mut rustc = Command::new(std::env::current_exe()?);
+    rustc
+        .args(["--crate-name", CRATE, "--crate-type", "rlib", "--edition", "2024"])
+        .args(["-Copt-level=3", "-Cembed-bitcode=yes", "--cap-lints", "allow", "--target", target])
+        .arg(format!("-Cmetadata={:016x}", hasher.finish()))
+        .arg(format!("-Cextra-filename=-{hash}"))
+        .arg(with("--extern=rayon=", rayon))
+        .arg(with("--extern=schism=", &runtime))
+        .arg(with("-Ldependency=", rayon.parent().unwrap_or(Path::new("."))))
+        .arg(with("-Ldependency=", folder))
+        .arg("--out-dir")
+        .arg(folder)
+        .arg(library.join(SOURCE))
+        .env_remove(MODE)
+        .env_remove(LIBRARY);
+    let output = rustc.output()?;
+    if !output.status.success() {
+        fs::write(&stamp, &failed)?;
+        let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
+        text.insert(0, '\n');
+        return Err(io::Error::other(text));
+    }
+    fs::write(&stamp, &expected)?;
+    Ok(rlib)
+}
+
+/// What tells this rayon from an earlier one of the same name. Its metadata is there before its
+/// code is.
+fn stamp_of(rayon: &Path) -> io::Result<String> {
+    let metadata = rayon.with_extension("rmeta");
+    let about = metadata.metadata().or_else(|_| rayon.metadata())?;
+    let changed = about.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut stamp = String::new();
+    let _ = writeln!(stamp, "{} {}", about.len(), changed.as_nanos());
+    Ok(stamp)
+}

@@ -1,0 +1,157 @@
+//! What the types of a pipeline tell.
+
+use rustc_data_structures::fx::FxHashSet;
+use rustc_middle::ty::{self, GenericArgsRef, Instance, Ty, TyCtxt};
+
+use crate::rustc::{as_written, to_normalize};
+
+/// The crate with the replacements.
+pub(crate) const CRATE: &str = "schism_stdpar";
+
+/// The crate whose pipelines these are.
+pub(crate) const RAYON: &str = "rayon";
+
+/// The module of rayon's with what `find_first` and `find_last` are made of.
+const SEARCHES_IN_ORDER: &str = "find_first_last";
+
+/// The types of the pipeline that a kernel is made of, if it is made of one: the producer's and the
+/// consumer's. They are the kernel's, or those of its pieces.
+pub(crate) fn pipeline_of<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    kernel: Ty<'tcx>,
+) -> Option<GenericArgsRef<'tcx>> {
+    let args = own_args(tcx, kernel)?;
+    Some(args.types().next().and_then(|piece| own_args(tcx, piece)).unwrap_or(args))
+}
+
+/// The parameters of a type of the crate with the replacements.
+pub(crate) fn own_args<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>) -> Option<GenericArgsRef<'tcx>> {
+    match *ty.kind() {
+        ty::Adt(adt, args) if tcx.crate_name(adt.did().krate).as_str() == CRATE => Some(args),
+        _ => None,
+    }
+}
+
+/// Whether a kernel is made of a pipeline. `entry` is its entry function, or its marker.
+pub(crate) fn is_pipeline<'tcx>(tcx: TyCtxt<'tcx>, entry: Instance<'tcx>) -> bool {
+    pipeline_of(tcx, entry.args.type_at(0)).is_some()
+}
+
+/// Whether a kernel runs in the program's own process, on the device `cpu`: one of a pipeline that is
+/// cut into pieces on the host.
+pub(crate) fn is_in_process<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    pipeline_of(tcx, kernel).is_some() && !is_copied(tcx, kernel)
+}
+
+/// Whether a kernel can be one for devices with code of their own, as far as types tell. A pipeline
+/// cannot whose values may hold functions, alone or in a table of methods: those of a device are not
+/// the host's.
+pub(crate) fn may_be_for_devices<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    let Some(args) = pipeline_of(tcx, kernel) else { return true };
+    let mut types = Types { tcx, seen: FxHashSet::default(), left: MOST_TYPES };
+    args.types().all(|ty| types.are_data(ty))
+}
+
+/// The module with the kernels whose work-items get copies of the producer and the consumer.
+const GRID: &str = "grid";
+
+/// Whether each work-item of a kernel gets a copy of the producer and the consumer.
+pub(crate) fn is_copied<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    is_in_module(tcx, kernel, GRID)
+}
+
+/// Whether a type of a pipeline is of a certain module.
+pub(crate) fn is_in_module<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, module: &str) -> bool {
+    ty.ty_adt_def().is_some_and(|adt| {
+        tcx.opt_parent(adt.did())
+            .and_then(|parent| tcx.opt_item_name(parent))
+            .is_some_and(|name| name.as_str() == module)
+    })
+}
+
+/// Whether a pipeline looks for the first or the last item of some. Rayon splits it again and again
+/// while it runs, so that it ends soon however long it is. Pieces that are made before do not.
+pub(crate) fn is_search_in_order<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    kernel.walk().filter_map(|part| part.as_type()).any(|ty| {
+        ty.ty_adt_def().is_some_and(|adt| tcx.crate_name(adt.did().krate).as_str() == RAYON)
+            && is_in_module(tcx, ty, SEARCHES_IN_ORDER)
+    })
+}
+
+/// Types with more parts than this are not looked through.
+const MOST_TYPES: usize = 10_000;
+
+struct Types<'tcx> {
+    tcx: TyCtxt<'tcx>,
+    seen: FxHashSet<Ty<'tcx>>,
+    left: usize,
+}
+
+impl<'tcx> Types<'tcx> {
+    /// Whether values of a type, and what they refer to, hold no functions.
+    fn are_data(&mut self, root: Ty<'tcx>) -> bool {
+        let env = ty::TypingEnv::fully_monomorphized();
+        let mut stack = vec![root];
+        while let Some(ty) = stack.pop() {
+            if !self.seen.insert(ty) {
+                continue;
+            }
+            match self.left.checked_sub(1) {
+                Some(left) => self.left = left,
+                None => return false,
+            }
+            match *ty.kind() {
+                ty::FnPtr(..) | ty::Dynamic(..) => return false,
+                ty::Adt(adt, _) if adt.is_phantom_data() => {}
+                ty::Adt(adt, args) => {
+                    // What a closure returns, or an iterator gives, is among the parameters of a
+                    // type or below them.
+                    stack.extend(args.types());
+                    for field in adt.all_fields() {
+                        let field = field.ty(self.tcx, args);
+                        match self.tcx.try_normalize_erasing_regions(env, field) {
+                            Ok(field) => stack.push(field),
+                            Err(_) => return false,
+                        }
+                    }
+                }
+                ty::Closure(_, args) => {
+                    let closure = args.as_closure();
+                    stack.extend(closure.upvar_tys());
+                    let signature = closure.sig();
+                    let signature = self.tcx.instantiate_bound_regions_with_erased(signature);
+                    stack.extend(signature.inputs_and_output);
+                }
+                ty::FnDef(function, args) => {
+                    let signature =
+                        as_written(self.tcx.fn_sig(function).instantiate(self.tcx, args));
+                    let signature = self.tcx.instantiate_bound_regions_with_erased(signature);
+                    for ty in signature.inputs_and_output {
+                        match self.tcx.try_normalize_erasing_regions(env, to_normalize(ty)) {
+                            Ok(ty) => stack.push(ty),
+                            Err(_) => return false,
+                        }
+                    }
+                }
+                ty::Ref(_, ty, _)
+                | ty::RawPtr(ty, _)
+                | ty::Array(ty, _)
+                | ty::Slice(ty)
+                | ty::Pat(ty, _) => {
+                    stack.push(ty);
+                }
+                ty::Tuple(types) => stack.extend(types),
+                ty::Bool
+                | ty::Char
+                | ty::Int(_)
+                | ty::Uint(_)
+                | ty::Float(_)
+                | ty::Str
+                | ty::Never => {}
+                // Coroutines, foreign types: nothing is known of them.
+                _ => return false,
+            }
+        }
+        true
+    }
+}

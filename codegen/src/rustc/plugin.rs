@@ -1,0 +1,148 @@
+//! A backend for rustc around its LLVM backend: every method is forwarded, and a [`Plugin`] adds to
+//! some.
+//!
+//! This module has what is the same for every release of rustc; the implementations of the backend
+//! traits are in the releases' modules. The types of the LLVM backend are private to rustc; they are
+//! named by projection from its public traits, so its values pass through unchanged.
+
+use std::marker::PhantomData;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use rustc_codegen_llvm::LlvmCodegenBackend;
+use rustc_codegen_ssa::back::write::OngoingCodegen;
+use rustc_codegen_ssa::traits::{
+    CodegenBackend, ExtraBackendMethods, ModuleBufferMethods, WriteBackendMethods,
+};
+use rustc_codegen_ssa::{CompiledModule, ModuleCodegen};
+use rustc_middle::dep_graph::{WorkProduct, WorkProductId};
+use rustc_middle::middle::exported_symbols::SymbolExportKind;
+use rustc_middle::ty::TyCtxt;
+use rustc_middle::util::Providers;
+use rustc_session::Session;
+use rustc_session::config::{Lto, OutputFilenames};
+use rustc_span::Symbol;
+
+/// rustc's LLVM backend.
+pub(crate) type Llvm = LlvmCodegenBackend;
+/// An LLVM module with what belongs to it.
+pub(crate) type LlvmModule = <Llvm as WriteBackendMethods>::Module;
+/// Bitcode.
+pub(crate) type LlvmBuffer = <Llvm as WriteBackendMethods>::ModuleBuffer;
+
+/// What a plugin adds to the LLVM backend.
+pub(crate) trait Plugin: Clone + Send + Sync + 'static {
+    /// What it makes of a crate from `codegen_crate` to `join_codegen`.
+    type Ongoing: 'static;
+
+    /// Puts its queries in front of rustc's own.
+    fn provide(providers: &mut Providers);
+
+    /// Changes the module of a codegen unit before it is optimised.
+    fn patch_unit(tcx: TyCtxt<'_>, unit: Symbol, module: &mut ModuleCodegen<LlvmModule>);
+
+    /// Changes the module with the allocator's functions.
+    fn patch_allocator(tcx: TyCtxt<'_>, module: &mut LlvmModule);
+
+    /// Begins its own work. All codegen units are lowered, and other threads optimise them
+    /// meanwhile.
+    fn begin(tcx: TyCtxt<'_>) -> Self::Ongoing;
+
+    /// Reports what is to be told of the work.
+    fn report(ongoing: &Self::Ongoing, sess: &Session);
+
+    /// The symbols that a program of the crate must link besides rustc's.
+    fn linked_symbols(ongoing: &Self::Ongoing) -> Vec<String>;
+
+    /// Finishes the work: an object of the crate, and what is kept for the next session.
+    fn finish(
+        ongoing: Self::Ongoing,
+        sess: &Session,
+        outputs: &OutputFilenames,
+    ) -> (Option<CompiledModule>, Option<(WorkProductId, WorkProduct)>);
+
+    /// What link-time optimisation must keep of a whole program, of which these are the libraries:
+    /// the symbols that rustc keeps, and more.
+    fn kept_by_lto(exported: &[String], libraries: &[PathBuf]) -> Vec<String>;
+}
+
+/// The LLVM backend with a plugin.
+#[derive(Clone)]
+pub(crate) struct Backend<P: Plugin> {
+    pub(super) llvm: Llvm,
+    /// The symbols that a program must link: from `join_codegen`, or from there to `link`.
+    linked: Arc<OnceLock<Vec<(String, SymbolExportKind)>>>,
+    plugin: PhantomData<fn() -> P>,
+}
+
+/// The value from `codegen_crate` to `join_codegen`.
+pub(super) struct Ongoing<P: Plugin> {
+    pub(super) host: OngoingCodegen<Backend<P>>,
+    pub(super) plugin: P::Ongoing,
+}
+
+/// The LLVM backend with a plugin, for rustc.
+pub(crate) fn backend<P: Plugin>() -> Box<dyn CodegenBackend> {
+    Box::new(Backend::<P> { llvm: llvm(), linked: Arc::default(), plugin: PhantomData })
+}
+
+impl<P: Plugin> Backend<P> {
+    /// Lowers a codegen unit of the host.
+    pub(super) fn compile_unit(
+        &self,
+        tcx: TyCtxt<'_>,
+        unit: Symbol,
+    ) -> (ModuleCodegen<LlvmModule>, u64) {
+        let (mut module, cost) = self.llvm.compile_codegen_unit(tcx, unit);
+        P::patch_unit(tcx, unit, &mut module);
+        (module, cost)
+    }
+
+    /// Keeps the plugin's symbols for [`Self::add_linked_symbols`].
+    pub(super) fn keep_linked_symbols(&self, ongoing: &P::Ongoing) {
+        let symbols = P::linked_symbols(ongoing).into_iter();
+        // Set once: a backend compiles one crate.
+        let _ = self.linked.set(symbols.map(|name| (name, SymbolExportKind::Data)).collect());
+    }
+
+    /// Adds the plugin's symbols to those of each kind of output.
+    pub(super) fn add_linked_symbols<'s>(
+        &self,
+        outputs: impl Iterator<Item = &'s mut Vec<(String, SymbolExportKind)>>,
+    ) {
+        for symbols in outputs {
+            symbols.extend(self.linked.get().into_iter().flatten().cloned());
+        }
+    }
+}
+
+/// What a link of thin modules keeps. They may be those of the crate alone: then rustc keeps what
+/// other objects may name.
+pub(super) fn kept_by_thin_lto<P: Plugin>(
+    lto: &Lto,
+    exported: &[String],
+    libraries: &[PathBuf],
+) -> Vec<String> {
+    match lto {
+        Lto::ThinLocal => exported.to_vec(),
+        _ => P::kept_by_lto(exported, libraries),
+    }
+}
+
+/// A codegen unit, lowered and not optimised.
+pub(crate) fn lower(tcx: TyCtxt<'_>, unit: Symbol) -> LlvmModule {
+    llvm().compile_codegen_unit(tcx, unit).0.module_llvm
+}
+
+/// The bitcode of a module.
+pub(crate) fn bitcode(module: LlvmModule) -> Vec<u8> {
+    Llvm::serialize_module(module, false).data().to_vec()
+}
+
+/// A value of the LLVM backend, whose type has no public constructor.
+fn llvm() -> Llvm {
+    const { assert!(size_of::<Llvm>() == 0) };
+    let boxed: *mut dyn CodegenBackend = Box::into_raw(Llvm::new());
+    // SAFETY: `Llvm::new` returns a boxed `Llvm` as a trait object; this names its type again.
+    *unsafe { Box::from_raw(boxed.cast::<Llvm>()) }
+}
