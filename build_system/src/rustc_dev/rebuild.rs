@@ -16,18 +16,14 @@ use super::debian;
 use super::shims::Shims;
 use super::source::Source;
 use super::stub;
-use crate::command::{self, Logged};
+use crate::command::Logged;
 use crate::environment;
 use crate::error::{Error, FileContext, Result};
 use crate::lockfile;
 use crate::progress;
 use crate::toolchain::{Toolchain, find_in};
 
-/// What to do where no C compiler is.
-pub const INSTALL_CC: &str =
-    "Install a C compiler and linker, as every Rust program needs one (apt install gcc libc6-dev).";
-
-/// How rust-lang's releases are configured, as far as it goes into the ids.
+/// How rust-lang's releases are configured: what determines the ids.
 const PROFILE: &[(&str, &str)] = &[
     ("CODEGEN_UNITS", "1"),
     ("DEBUG", "0"),
@@ -39,7 +35,7 @@ const PROFILE: &[(&str, &str)] = &[
 /// How often progress is told.
 const INTERVAL: Duration = Duration::from_secs(15);
 
-/// Builds into `work`, where an interrupted build goes on, and puts the result in `out`.
+/// Builds into `work`, where an interrupted build resumes, and puts the result in `out`.
 pub fn rebuild(toolchain: &Toolchain, source: &Source, work: &Path, out: &Path) -> Result<()> {
     let Some(driver) = toolchain.driver_library() else {
         return Err(Error::Missing {
@@ -102,7 +98,7 @@ fn compile(
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_INCREMENTAL", "0")
         .env("CARGO_TERM_COLOR", "never");
-    // What follows is how the release was built, as far as it goes into the ids.
+    // What follows is how the release was built: what determines the ids.
     for (name, value) in profile {
         cargo.env(format!("CARGO_PROFILE_RELEASE_{name}"), value);
     }
@@ -162,15 +158,6 @@ fn copy_all(from: &Path, suffix: &str, to: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Asks the compiler for the StableCrateId in a file of metadata.
-fn stable_crate_id(toolchain: &Toolchain, metadata: &Path) -> Result<Option<u64>> {
-    let mut rustc = Command::new(&toolchain.rustc);
-    environment::isolate(&mut rustc, toolchain);
-    rustc.env("RUSTC_BOOTSTRAP", "1").arg("-Zls=root").arg(metadata);
-    let listing = command::capture(rustc, "to read the compiler's metadata", "")?;
-    Ok(ids::id_in_listing(&listing))
 }
 
 #[cfg(test)]
