@@ -181,6 +181,8 @@ mod error;
 mod hal;
 mod kernel;
 mod launch;
+#[cfg(test)]
+mod structure_tests;
 mod util;
 
 pub use api::device::Device;

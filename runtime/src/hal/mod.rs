@@ -5,6 +5,7 @@
 //! | [`Backend`] | which devices there are |
 //! | [`DeviceOps`] | properties of a device; its queues |
 //! | [`QueueOps`] | runs launches in order |
+//! | [`HostMemoryOps`] | access to the program's own memory, for a device with memory of its own |
 //! | [`PendingOps`] | a launch that the device runs asynchronously |
 //! | [`MemoryOps`] | a buffer's memory, and copies |
 //! | [`CodeLoader`] | compiles and loads a kernel's machine code |
@@ -82,6 +83,18 @@ pub(crate) enum Unreadable {
     Failed(BufferError),
 }
 
+/// What a device says of itself. Decisions outside of this folder depend on these, not on which
+/// device it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceTraits {
+    /// The host's own processors run the kernels, in the host's memory: few work-items at a time.
+    pub runs_on_host: bool,
+    /// It runs code that is compiled from the device half; otherwise the host half's own bodies.
+    pub runs_device_code: bool,
+    /// A work-item that waits at a barrier may keep a thread of the operating system.
+    pub slow_barriers: bool,
+}
+
 /// A device.
 pub(crate) trait DeviceOps: Clone + Debug + Send + Sync + 'static {
     type Queue: QueueOps;
@@ -100,6 +113,9 @@ pub(crate) trait DeviceOps: Clone + Debug + Send + Sync + 'static {
 
     /// About how many work-items make progress at the same time.
     fn concurrency(&self) -> usize;
+
+    /// What callers may know of the device.
+    fn traits(&self) -> DeviceTraits;
 
     /// Which AOT code runs on it; `None` for a device that needs no code but the program's own.
     fn aot_target(&self) -> Option<Box<dyn AotTarget>> {
@@ -263,44 +279,42 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     /// Waits until what was to be filled with zeros is.
     fn wait_for_zeros(&self) {}
 
+    /// Its access to the program's own memory; `None` where kernels use that as the host does.
+    fn host_memory(&self) -> Option<&dyn HostMemoryOps> {
+        None
+    }
+}
+
+/// Access of a device with memory of its own to the memory of a program that has no buffers: a
+/// rayon pipeline that became a kernel.
+pub(crate) trait HostMemoryOps {
     /// Calls `run`, which runs launches whose kernels use addresses of the host's as they are.
     ///
     /// # Errors
     /// Which memory the device cannot access, and why. Then `run` is not called.
-    fn with_host_memory(&self, run: &mut dyn FnMut()) -> Result<(), String> {
-        run();
-        Ok(())
-    }
+    fn with_all(&self, run: &mut dyn FnMut()) -> Result<(), String>;
 
     /// Calls `run`, which runs launches whose kernels use no other memory of the host's than what is
     /// [shared](Self::reserve_shared).
-    fn with_shared_memory(&self, run: &mut dyn FnMut()) {
-        run();
-    }
+    fn with_shared(&self, run: &mut dyn FnMut());
 
     /// Reserves addresses that host and device share, for as long as the process runs: the memory
     /// behind them moves to where it is used. `None` where all memory is shared, or none.
-    fn reserve_shared(&self, _bytes: usize) -> Option<usize> {
-        None
-    }
+    fn reserve_shared(&self, bytes: usize) -> Option<usize>;
 
     /// Has shared memory moved to the device, where it `is_new` or was used by the host since and
     /// does not stay, and says in the ranges what is moved. It is a hint.
-    fn prefetch(&self, _ranges: &mut [SharedRange]) {}
+    fn prefetch(&self, ranges: &mut [SharedRange]);
 
     /// Reads shared memory where it is, so that it stays there; `false` if that cannot be, and nothing
     /// is read.
     ///
     /// # Safety
     /// There is shared memory at `from`, and room at `to`; nobody writes the former meanwhile.
-    unsafe fn read_shared(&self, _from: usize, _to: *mut u8, _bytes: usize) -> bool {
-        false
-    }
+    unsafe fn read_shared(&self, from: usize, to: *mut u8, bytes: usize) -> bool;
 
     /// How many of a few pages of shared memory the host has: always the same ones of a range.
-    fn pages_on_host(&self, _begin: usize, _size: usize) -> usize {
-        0
-    }
+    fn pages_on_host(&self, begin: usize, size: usize) -> usize;
 }
 
 /// What belongs to the thread that holds a queue.
