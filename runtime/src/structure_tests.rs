@@ -30,6 +30,37 @@ fn code(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(|line| line.split("//").next().unwrap_or_default())
 }
 
+/// The files of `code/` that a launch passes through, in their order: the rows of a table.
+fn path_of_a_launch() -> Vec<String> {
+    let page = read(&at("../docs/architecture.md"));
+    let table = page.split("**The path of a launch**").nth(1).expect("the paragraph");
+    let rows = table.lines().skip_while(|line| !line.starts_with("|---"));
+    let rows = rows.skip(1).take_while(|line| line.starts_with('|'));
+    rows.map(|row| row.split('`').nth(1).expect("a file's name").to_owned()).collect()
+}
+
+#[test]
+fn a_launch_goes_one_way_through_few_files() {
+    let files = path_of_a_launch();
+    assert!((2..=5).contains(&files.len()), "{files:?}");
+    let mut returns = Vec::new();
+    for (number, file) in files.iter().enumerate() {
+        let text = read(&at("src/code").join(file));
+        for line in code(&text) {
+            let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+            if words.any(|word| word == "return") {
+                returns.push(format!("{file}: {}", line.trim()));
+            }
+            for earlier in &files[..=number] {
+                let earlier = earlier.trim_end_matches(".rs");
+                let is_named = line.contains(&format!("code::{earlier}::"));
+                assert!(!is_named, "{file} uses {earlier}: {line}");
+            }
+        }
+    }
+    assert!(returns.len() <= 3, "{returns:#?}");
+}
+
 #[test]
 fn kinds_of_devices_are_distinguished_in_one_file() {
     let mut files = Vec::new();

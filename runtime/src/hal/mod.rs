@@ -8,7 +8,7 @@
 //! | [`HostMemoryOps`] | access to the program's own memory, for a device with memory of its own |
 //! | [`PendingOps`] | a launch that the device runs asynchronously |
 //! | [`MemoryOps`] | a buffer's memory, and copies |
-//! | [`CodeLoader`] | compiles and loads a kernel's machine code |
+//! | [`CodeLoader`] | what a kernel is compiled for; loads its machine code |
 //!
 //! [`dispatch`] is the only module that knows which backends exist. To add one: a folder here, and
 //! a line there.
@@ -32,16 +32,17 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
-use schism_hcf::{KernelRef, RecordRef};
+use schism_cache::{KeyBuilder, Value};
+use schism_hcf::KernelRef;
 
 use crate::code::aot::{AotCode, AotTarget};
 use crate::code::assumptions::FlattenedParameters;
 use crate::code::compiler::About;
 use crate::code::display_name::KernelName;
 use crate::code::host_symbols::HostSymbols;
-use crate::code::imports::Linked;
 use crate::code::profile::Profiler;
 use crate::code::recent::RecentCode;
+use crate::code::request::Stage2Target;
 use crate::code::requirements::LaunchRequirements;
 use crate::code::variant::Variant;
 use crate::error::{BufferError, DeviceError, ImageError, LaunchError};
@@ -467,7 +468,7 @@ pub(crate) trait MemoryOps: Debug + Send + Sync {
     fn shared(&self) {}
 }
 
-/// Compiles and loads machine code of kernels for a device, or for a context of it.
+/// Loads machine code of kernels for a device, or for a context of it.
 pub(crate) trait CodeLoader: Clone + Send + 'static {
     type Kernel: Send + Sync + 'static;
 
@@ -477,6 +478,9 @@ pub(crate) trait CodeLoader: Clone + Send + 'static {
     const IN_PROCESS: bool = false;
     /// Whether alignments matter to it.
     const COUNTS_ON_ALIGNMENT: bool = true;
+
+    /// The capabilities of stage 1's that the device has not, and words for errors.
+    const LACKS: &'static [(&'static str, &'static str)] = &[];
 
     /// The loader's id. Loaders with ids below [`PERMANENT`] exist as long as the process.
     fn id(&self) -> u64;
@@ -495,11 +499,21 @@ pub(crate) trait CodeLoader: Clone + Send + 'static {
     /// Which AOT code it can load.
     fn aot_target(&self) -> Box<dyn AotTarget>;
 
+    /// The form of its code, for the cache's keys.
+    fn format(&self) -> &'static str;
+
+    /// What stage 2 compiles for.
+    fn target(&self) -> Stage2Target<'_>;
+
+    /// Adds to a key of the cache what code depends on besides its kernel and its request. `None`
+    /// if that is unknown.
+    fn add_to_key(&self, key: KeyBuilder) -> Option<KeyBuilder>;
+
     /// Loads AOT code.
     ///
     /// # Errors
     /// [`ImageError`].
-    fn load(
+    fn load_aot(
         &self,
         aot_code: &AotCode<'_, '_>,
         kernel: &KernelRef<'_>,
@@ -507,20 +521,26 @@ pub(crate) trait CodeLoader: Clone + Send + 'static {
         host: Option<HostSymbols<'_>>,
     ) -> Result<Self::Kernel, ImageError>;
 
-    /// Finds code in the cache or compiles it.
+    /// Loads what stage 2 made, and says how many bytes of code it is.
     ///
     /// # Errors
     /// [`ImageError`].
-    fn compile(
+    fn load(
         &self,
-        record: &RecordRef<'_>,
+        value: &Value,
         kernel: &KernelRef<'_>,
-        image: &[u8],
-        linked: &Linked,
         variant: &Variant,
         host: Option<HostSymbols<'_>>,
-    ) -> Result<Self::Kernel, ImageError>;
+    ) -> Result<(Self::Kernel, usize), ImageError>;
 }
+
+/// The capabilities of stage 1's that no GPU has, nor any device of OpenCL, and words for errors.
+const GPUS_LACK: &[(&str, &str)] = &[
+    ("fp128", "floating-point numbers of 128 bits"),
+    ("constant-addresses", "constants at the host's addresses"),
+    ("host-heap", "the host's allocator"),
+    ("host-atomics", "atomic updates of the host's memory"),
+];
 
 /// How many [loaders](CodeLoader::id) exist as long as the process.
 pub(crate) const PERMANENT: usize = 1;
