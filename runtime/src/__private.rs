@@ -20,6 +20,7 @@ pub use crate::kernel::unroll::independent_iterations;
 pub use crate::launch::desc::{HostThreads, ProgramPool};
 pub use crate::launch::erased::ErasedKernel;
 pub use crate::launch::failure::Hook;
+pub use crate::util::variables;
 
 /// Prints a message; `dprint!` expands to this.
 #[inline(always)]

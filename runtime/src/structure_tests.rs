@@ -73,3 +73,18 @@ fn kinds_of_devices_are_distinguished_in_one_file() {
         assert_eq!(found, None, "{}", file.display());
     }
 }
+
+#[test]
+fn one_file_reads_the_environment() {
+    let mut files = Vec::new();
+    for folder in ["src", "stdpar/src"] {
+        sources(&at(folder), &mut files);
+    }
+    for file in files.iter().filter(|file| !file.ends_with("util/variables.rs")) {
+        let text = read(file);
+        for reading in ["env::var", "trust::variable(\"SCHISM", "from_environment(&"] {
+            let found = code(&text).find(|line| line.contains(reading));
+            assert_eq!(found, None, "{}", file.display());
+        }
+    }
+}

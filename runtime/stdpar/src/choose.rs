@@ -11,15 +11,13 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, O
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use schism::__private::variables::STDPAR;
 use schism::__private::{note, warn};
 use schism::Queue;
 
 use crate::budget;
 use crate::device;
 use crate::policy::{self, Decision, Kernel, Plan, Policy, Step};
-
-/// The environment variable that chooses.
-const VARIABLE: &str = "SCHISM_STDPAR";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Setting {
@@ -31,14 +29,14 @@ enum Setting {
 fn setting() -> Setting {
     static SETTING: OnceLock<Setting> = OnceLock::new();
     *SETTING.get_or_init(|| {
-        let Some(word) = std::env::var_os(VARIABLE) else { return Setting::Auto };
+        let Some(word) = STDPAR.get() else { return Setting::Auto };
         match word.to_str().map(str::trim) {
             Some("" | "auto") => Setting::Auto,
             Some("always") => Setting::Always,
             Some("never") => Setting::Never,
             _ => {
                 let word = word.display();
-                warn(format_args!("{VARIABLE} is `{word}`; use auto, always or never"));
+                warn(format_args!("{STDPAR} is `{word}`; use auto, always or never"));
                 Setting::Auto
             }
         }

@@ -1,9 +1,11 @@
 //! The device that pipelines run on, and the queues to it.
 
 use std::cell::RefCell;
+use std::ffi::OsStr;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
+use schism::__private::variables::{DEVICE, STDPAR_CUT};
 use schism::__private::{
     Hook, HostThreads, ProgramPool, device_traits, heap, note, prefer_host_mathematics, warn,
 };
@@ -14,8 +16,8 @@ use crate::choose;
 /// Asks for memory that is shared with the device, where a program is to run on one that has memory
 /// of its own. It runs before the program's `main`.
 extern "C" fn at_start() {
-    let named = std::env::var_os("SCHISM_DEVICE").unwrap_or_default();
-    let on_host = ["", "cpu", "native"].iter().any(|name| named == *name);
+    let named = DEVICE.get().map(OsStr::to_str);
+    let on_host = matches!(named, None | Some(Some("" | "cpu" | "native")));
     if !on_host && !choose::is_off() {
         heap::at_start();
         heap::share(|| queue().map(|queue| Queue::clone(&queue)));
@@ -41,19 +43,17 @@ pub(crate) const fn host_threads(most: usize, at_once: bool) -> HostThreads {
     HostThreads { most, at_once, hook: Hook::Program, pool: Some(POOL) }
 }
 
-/// The environment variable that has work-items cut their own pieces out on all devices. It is for
-/// tests: on `cpu`, the same code runs then as on a GPU.
-const CUT: &str = "SCHISM_STDPAR_CUT";
-
+/// Whether work-items cut their own pieces out on all devices: on `cpu`, the same code runs then as
+/// on a GPU.
 fn is_cut_on_device() -> bool {
     static CHOSEN: OnceLock<bool> = OnceLock::new();
     *CHOSEN.get_or_init(|| {
-        let Some(word) = std::env::var_os(CUT) else { return false };
+        let Some(word) = STDPAR_CUT.get() else { return false };
         match word.to_str() {
             Some("" | "auto") => false,
             Some("device") => true,
             _ => {
-                warn(format_args!("{CUT} is `{}`; use auto or device", word.display()));
+                warn(format_args!("{STDPAR_CUT} is `{}`; use auto or device", word.display()));
                 false
             }
         }

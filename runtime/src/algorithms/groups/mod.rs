@@ -26,15 +26,13 @@ pub(super) mod select;
 pub(super) mod sort;
 mod team;
 
-use std::env;
 use std::ffi::OsStr;
 use std::sync::OnceLock;
 
 use crate::algorithms::groups::team::{GROUP, Scratch};
 use crate::api::queue::Queue;
+use crate::util::variables::ALGORITHMS;
 use crate::util::warn_once;
-
-const VARIABLE: &str = "SCHISM_ALGORITHMS";
 
 /// How algorithms divide their work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +48,11 @@ impl Form {
     fn from_environment() -> Option<Self> {
         static ASKED: OnceLock<Option<Form>> = OnceLock::new();
         *ASKED.get_or_init(|| {
-            let value = env::var_os(VARIABLE)?;
-            read(&value).unwrap_or_else(|| {
+            let value = ALGORITHMS.get()?;
+            read(value).unwrap_or_else(|| {
                 let value = value.display();
                 warn_once::warn(format_args!(
-                    "{VARIABLE} is `{value}`; use auto, chunks or groups"
+                    "{ALGORITHMS} is `{value}`; use auto, chunks or groups"
                 ));
                 None
             })
