@@ -11,14 +11,14 @@ use schism::__private::{
 };
 use schism::{Adaptivity, Device, DeviceError, Queue};
 
-use crate::choose;
+use crate::setting;
 
 /// Asks for memory that is shared with the device, where a program is to run on one that has memory
 /// of its own. It runs before the program's `main`.
 extern "C" fn at_start() {
     let named = DEVICE.get().map(OsStr::to_str);
     let on_host = matches!(named, None | Some(Some("" | "cpu" | "native")));
-    if !on_host && !choose::is_off() {
+    if !on_host && !setting::is_off() {
         heap::at_start();
         heap::share(|| queue().map(|queue| Queue::clone(&queue)));
     }
