@@ -4,9 +4,10 @@
 pub use std::format_args;
 
 pub use crate::api::unchecked::{
-    concurrency, heap, in_group, note, prefer_host_mathematics, prepare_unchecked, processor_time,
-    run_in_groups, run_on_threads, run_unchecked, warn, with_host_memory,
+    concurrency, device_traits, heap, in_group, note, prefer_host_mathematics, prepare_unchecked,
+    processor_time, run_in_groups, run_on_threads, run_unchecked, warn, with_host_memory,
 };
+pub use crate::hal::DeviceTraits;
 pub use crate::kernel::abi::{
     __schism_is_device, DESCRIPTOR_ABI, Descriptor, ExportToDevice, ImportToDevice, Kernel,
     descriptor, device_entry, is_device, is_in_process,
@@ -19,6 +20,7 @@ pub use crate::kernel::unroll::independent_iterations;
 pub use crate::launch::desc::{HostThreads, ProgramPool};
 pub use crate::launch::erased::ErasedKernel;
 pub use crate::launch::failure::Hook;
+pub use crate::util::variables;
 
 /// Prints a message; `dprint!` expands to this.
 #[inline(always)]

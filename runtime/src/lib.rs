@@ -137,34 +137,8 @@
 //!   destructor panics during a panic. Other devices end the launch with an error there, too.
 //!
 //! # Environment
-//! | variable | meaning |
-//! |---|---|
-//! | `SCHISM_DEVICE` | the default device: `cpu`, `native`, or a GPU: `cuda:0`, `cuda:1`, `hip:0`, `opencl:0` and so on |
-//! | `SCHISM_CPU_THREADS` | threads of the host devices; by default one for each core |
-//! | `SCHISM_CPU_STACK` | the stack of a work-item on the host devices where the need of its kernel is unknown: in bytes or with `K`, `M`; by default `2M`. A thread that has more stack left than that, such as the main thread, runs work-items on its own. The need is unknown on the device `native`, and on `cpu` for kernels with recursion or calls through pointers |
-//! | `SCHISM_LIBDEVICE` | kernels on GPUs use NVIDIA's libdevice for `sin`, `exp` and so on, instead of schism's own library: `1` for the one of the toolkit in `CUDA_HOME`, `CUDA_PATH` or `/usr/local/cuda`, or the path of its file. Results are then those of CUDA and differ from other devices |
-//! | `SCHISM_CPU_LANES` | how many work-items kernels on the device `cpu` compute at once, in the lanes of vectors: `auto` (default), where and as many as seem to pay; `4`, `8`, `16`, `32`, wherever that is possible; `off`, none (loops of one block may still be vectorised by LLVM). Results do not depend on it |
-//! | `SCHISM_CPU_MATH` | the mathematics library of kernels on the device `cpu`: `portable` (default), schism's own, which is computed in vectors and gives the same bits on all devices and machines; or `host`, the library that the host half calls, one call for each work-item. Parallel iterators of `--stdpar` take the host's by default |
-//! | `SCHISM_CUDA` | the path of NVIDIA's driver library, instead of the system's `libcuda.so.1`; empty: no GPUs |
-//! | `SCHISM_HIP` | the path of AMD's HIP, instead of the system's `libamdhip64.so`; empty: no GPUs of AMD's |
-//! | `SCHISM_OPENCL` | the path of OpenCL's loader or of a driver, instead of the system's `libOpenCL.so.1`; empty: no devices of OpenCL |
-//! | `SCHISM_LLD` | the path of `rust-lld`, with which stage 2 links code for AMD's GPUs, instead of the toolchain's |
-//! | `SCHISM_ADAPTIVITY` | how far kernels are specialized for the launches that occur: `off`, `basic` (default), `full`; see [`Adaptivity`] |
-//! | `SCHISM_ALGORITHMS` | how [`algorithms`] divide their work: `auto` (default), by the device; `chunks`, without work-groups; `groups`, with them, except on the device `native` |
-//! | `SCHISM_TRACE` | shows each step on standard error: `1`, or `error`, `warn`, `info`, `debug`, `trace` |
-//! | `SCHISM_TIME_PASSES` | `1`: how long each pass of stage 2 took, on standard error; the compiler reads it for stage 1 |
-//! | `SCHISM_DISABLE_PASSES` | names of optional passes of stage 2, separated by commas, that do not run: to find the one that miscompiles a kernel. `strip-mine` reads past slices on GPUs, within a page: disable it for tools that check each access. Without `split-at-barriers` work-items of the device `cpu` wait on stacks. AOT code does not change |
-//! | `SCHISM_PRINT_AFTER` | names of passes, separated by commas, or `all`: the kernel's LLVM IR after them, on standard error; the compiler reads it for stage 1 |
-//! | `SCHISM_VERIFY_PASSES` | `1`: the LLVM IR is verified after each pass |
-//! | `SCHISM_CACHE` | `0`: compiled kernels are not kept on disk |
-//! | `SCHISM_CACHE_DIR` | where they are kept; by default `kernels` in schism's home |
-//! | `SCHISM_CACHE_SIZE` | the most that is kept, in bytes or with `K`, `M`, `G`; by default `512M` |
-//! | `SCHISM_JIT` | the path of `libschism_jit.so`, the compiler for the device `cpu` |
-//! | `SCHISM_HOME` | where `cargo schism setup` has installed its files; by default `schism` in the user's cache folder |
-//!
-//! Variables that name code or folders take absolute paths. schism loads a file, named or found
-//! elsewhere, only if nobody but root, the user and the program's owner can have changed it.
-//! Programs with rights that their users lack (setuid) ignore these variables.
+//! `SCHISM_DEVICE` chooses the default device, and `SCHISM_TRACE=1` shows each step. [`environment`]
+//! lists all variables that programs read.
 //!
 //! # Where things are, for readers of the source
 //! A launch passes through `api` (the user's closure and its elements) → `launch` (its type is
@@ -181,6 +155,8 @@ mod error;
 mod hal;
 mod kernel;
 mod launch;
+#[cfg(test)]
+mod structure_tests;
 mod util;
 
 pub use api::device::Device;
@@ -219,6 +195,7 @@ pub use launch::adaptivity::Adaptivity;
 pub use launch::options::Math;
 pub use launch::range::Range;
 pub use util::report::Report;
+pub use util::variables::environment;
 
 /// Prints to standard output from a kernel, or from anywhere else.
 ///

@@ -27,7 +27,8 @@ impl Settings {
         Self::from_variables(|name| std::env::var_os(name), privileged, report)
     }
 
-    fn from_variables(
+    /// Reads the variables by `get`; in a `privileged` program nothing is stored on disk.
+    pub fn from_variables(
         get: impl Fn(&str) -> Option<OsString>,
         privileged: bool,
         report: &dyn Fn(&Problem),

@@ -4,7 +4,6 @@
 //! the launches of an algorithm its work-items exchange one value for each chunk.
 
 use crate::api::queue::Queue;
-use crate::hal::dispatch::DeviceKind;
 
 /// Chunks for each work-item that the host runs at a time, so that all end at about the same time.
 const SHARES: usize = 8;
@@ -27,11 +26,12 @@ pub(super) struct Chunks {
 
 impl Chunks {
     pub(super) fn new(queue: &Queue, len: usize) -> Self {
-        let device = queue.device();
-        let concurrency = device.backend().concurrency();
-        let (least, most) = match device.kind() {
-            DeviceKind::Cpu | DeviceKind::Native => (LEAST_ON_HOST, SHARES * concurrency),
-            _ => (LEAST_ON_GPU, concurrency.min(MOST_ON_GPU)),
+        let device = queue.device().backend();
+        let concurrency = device.concurrency();
+        let (least, most) = if device.traits().runs_on_host {
+            (LEAST_ON_HOST, SHARES * concurrency)
+        } else {
+            (LEAST_ON_GPU, concurrency.min(MOST_ON_GPU))
         };
         Self::of_size(len, len.div_ceil(most.max(1)).max(least))
     }

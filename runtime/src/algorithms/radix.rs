@@ -34,7 +34,8 @@ where
     if groups::radix::suit::<K, V>(queue, len) {
         return groups::radix::sort(queue, keys, values);
     }
-    if len < FEW || is_gpu(queue) {
+    // On a GPU the chunks' counts would be too many for one work-item.
+    if len < FEW || !queue.device().backend().traits().runs_on_host {
         let (k, v) = (keys.shared(), values.shared());
         if size_of::<V>() == 0 {
             return sort_views(queue, keys, K::order);
@@ -73,12 +74,6 @@ where
         }
     }
     Ok(())
-}
-
-/// Whether the chunks' counts would be too many for one work-item.
-fn is_gpu(queue: &Queue) -> bool {
-    use crate::hal::dispatch::DeviceKind::{Cpu, Native};
-    !matches!(queue.device().kind(), Cpu | Native)
 }
 
 /// One pass on the host. Returns whether there was anything to do.

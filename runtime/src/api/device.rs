@@ -1,6 +1,5 @@
 //! Devices and their selection.
 
-use std::env;
 use std::fmt;
 
 use crate::code::aot;
@@ -11,10 +10,8 @@ use crate::error::DeviceError;
 use crate::hal::dispatch::{self, DeviceKind};
 use crate::util::fork::{self, NoForkGuard};
 use crate::util::trace;
+use crate::util::variables::DEVICE;
 use crate::util::warn_once::WarnOnce;
-
-/// The environment variable that chooses the default device.
-const VARIABLE: &str = "SCHISM_DEVICE";
 
 /// A device that runs kernels.
 ///
@@ -64,7 +61,7 @@ impl Device {
                 target.is_none_or(|target| stage2().is_ok() || aot::is_there(&*target))
             });
         let fallback = dispatch::BackendDevice::FALLBACK;
-        let is_fallback = || env::var_os(VARIABLE).is_some_and(|name| name == fallback.name());
+        let is_fallback = || DEVICE.get().is_some_and(|name| name == fallback.name());
         if let Err(missing) = &stage2()
             && missing.is_a_surprise()
             && !left_out.is_empty()
@@ -89,7 +86,7 @@ impl Device {
         trace::install();
         refuse_if_broken("default")?;
         let _no_fork = NoForkGuard::enter();
-        if let Some(name) = env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
+        if let Some(name) = DEVICE.set() {
             return Self::by_name(&name.to_string_lossy());
         }
         let default = dispatch::BackendDevice::DEFAULT;

@@ -11,11 +11,12 @@ use std::ops::Range;
 use std::thread::LocalKey;
 use std::time::Duration;
 
+use crate::api::device::Device;
 use crate::api::queue::Queue;
 use crate::code::{captured, kernels};
 use crate::data::shared_heap;
 use crate::error::LaunchError;
-use crate::hal::SharedRange;
+use crate::hal::{DeviceTraits, SharedRange};
 use crate::kernel::abi::Kernel;
 use crate::kernel::group::local;
 use crate::kernel::group::nd_item::NdItem;
@@ -98,7 +99,10 @@ pub mod heap {
         // SAFETY: the caller's promises.
         unsafe {
             let is_read = shared_heap::is_in_arena(from.addr())
-                && queue.backend().read_shared(from.addr(), to, bytes);
+                && queue
+                    .backend()
+                    .host_memory()
+                    .is_some_and(|memory| memory.read_shared(from.addr(), to, bytes));
             if !is_read {
                 to.copy_from_nonoverlapping(from, bytes);
             }
@@ -108,7 +112,9 @@ pub mod heap {
     /// Asks for memory that is shared with a queue's device, which the first large block reserves.
     /// `queue` is called at most once.
     pub fn share(queue: fn() -> Option<crate::Queue>) {
-        shared_heap::want(Box::new(move |bytes| queue()?.backend().reserve_shared(bytes)));
+        shared_heap::want(Box::new(move |bytes| {
+            queue()?.backend().host_memory()?.reserve_shared(bytes)
+        }));
     }
 }
 
@@ -130,7 +136,14 @@ pub fn with_host_memory(
     run: &mut dyn FnMut() -> Result<(), LaunchError>,
 ) -> Result<(), LaunchError> {
     let mut outcome = Ok(());
-    let seen = queue.backend().with_host_memory(&mut || outcome = run());
+    let mut run = || outcome = run();
+    let seen = match queue.backend().host_memory() {
+        Some(memory) => memory.with_all(&mut run),
+        None => {
+            run();
+            Ok(())
+        }
+    };
     let refused = |reason| LaunchError::HostMemory { device: queue.device().to_string(), reason };
     seen.map_err(refused).and(outcome)
 }
@@ -262,9 +275,12 @@ unsafe fn run_seen(
     };
     with_prefetched(queue, raw, || {
         let name = raw.descriptor.addr();
-        if shared_heap::is_there() && Others::with(|others| others.may_do_without(name)) {
+        if shared_heap::is_there()
+            && let Some(host_memory) = queue.backend().host_memory()
+            && Others::with(|others| others.may_do_without(name))
+        {
             let mut outcome = Ok(());
-            queue.backend().with_shared_memory(&mut || outcome = run(HostAddresses::Shared));
+            host_memory.with_shared(&mut || outcome = run(HostAddresses::Shared));
             match outcome {
                 Err(LaunchError::HostMemory { .. }) => Others::with(|others| others.note(name)),
                 outcome => return outcome,
@@ -356,6 +372,11 @@ pub unsafe fn in_group<'g>(item: Item<1>) -> (NdItem<'g, 1>, *mut u8) {
     (NdItem::current(item), unsafe { local::dynamic() })
 }
 
+/// What a device says of itself.
+pub fn device_traits(device: &Device) -> DeviceTraits {
+    device.backend().traits()
+}
+
 /// How many work-items run on a queue's device at the same time.
 pub fn concurrency(queue: &Queue) -> usize {
     queue.device().backend().concurrency()
@@ -368,9 +389,10 @@ pub fn concurrency(queue: &Queue) -> usize {
 /// How large an object on the stack is, nobody knows: what is found in it may belong to a neighbour.
 /// So a block that the host keeps taking back is [tried](Returns) once.
 fn with_prefetched<R>(queue: &Queue, kernel: &RawKernel, launch: impl FnOnce() -> R) -> R {
-    if !shared_heap::is_there() {
+    let host_memory = queue.backend().host_memory();
+    let Some(host_memory) = host_memory.filter(|_| shared_heap::is_there()) else {
         return launch();
-    }
+    };
     let name = kernel.descriptor.addr();
     let mut blocks = referred(kernel);
     blocks.retain_mut(|block| {
@@ -385,7 +407,7 @@ fn with_prefetched<R>(queue: &Queue, kernel: &RawKernel, launch: impl FnOnce() -
         return launch();
     }
     let mut ranges: Vec<SharedRange> = blocks.iter().map(|block| block.range).collect();
-    queue.backend().prefetch(&mut ranges);
+    host_memory.prefetch(&mut ranges);
     let result = launch();
     for (block, range) in blocks.iter().zip(ranges) {
         if block.is_sure || range.is_new {
@@ -395,7 +417,7 @@ fn with_prefetched<R>(queue: &Queue, kernel: &RawKernel, launch: impl FnOnce() -
         if range.is_moved {
             Returns::with(|returns| returns.count(key));
         } else if range.stays {
-            let left = || queue.backend().pages_on_host(range.begin, range.size);
+            let left = || host_memory.pages_on_host(range.begin, range.size);
             let is_used = (range.on_host != 0).then(|| left() < range.on_host);
             Returns::with(|returns| returns.learn(key, is_used));
         }

@@ -20,7 +20,6 @@ use crate::code::images;
 use crate::code::variant::Variant;
 use crate::error::ImageError;
 use crate::launch::options::Math;
-use crate::util::warn_once;
 
 /// Code that serves a launch.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +27,7 @@ pub(crate) struct AotCode<'r, 'a> {
     pub(crate) image: &'r ImageRef<'a>,
     pub(crate) code: &'r Code,
     /// Whether stage 2 could not make code that serves the launch better.
-    complete: bool,
+    pub(super) complete: bool,
 }
 
 /// The properties of a device that AOT code depends on.
@@ -120,6 +119,16 @@ pub(crate) fn find<'r, 'a>(
     find_for(record, kernel, variant, on, |_| true)
 }
 
+/// The same of the code that is PTX.
+pub(super) fn find_ptx<'r, 'a>(
+    record: &'r RecordRef<'a>,
+    kernel: &KernelRef<'_>,
+    variant: &Variant,
+    on: &dyn AotTarget,
+) -> Option<AotCode<'r, 'a>> {
+    find_for(record, kernel, variant, on, |target| matches!(target, Target::Ptx(_)))
+}
+
 /// The assumptions of the code with all properties that launches of a kernel request, the best
 /// first. Empty if there is no such code for all launches.
 pub(crate) fn versions(
@@ -156,58 +165,8 @@ impl AotCode<'_, '_> {
     }
 }
 
-/// The kernel from AOT code, from stage 2, or from the second if the first fails.
-pub(crate) fn choose<K>(
-    record: &RecordRef<'_>,
-    kernel: &KernelRef<'_>,
-    variant: &Variant,
-    on: &dyn AotTarget,
-    load: impl Fn(&AotCode<'_, '_>) -> Result<K, ImageError>,
-    compile: impl FnOnce() -> Result<K, ImageError>,
-) -> Result<K, ImageError> {
-    let Some(aot_code) = find(record, kernel, variant, on) else {
-        return compile().map_err(|error| explain(error, record, kernel, variant, on));
-    };
-    let (name, image) = (&kernel.display_name, &aot_code.image.name);
-    if aot_code.complete {
-        let refused = match load(&aot_code) {
-            Ok(loaded) => {
-                tracing::debug!(
-                    kernel = %name, %image, target = %aot_code.code.target, version = aot_code.version(), "made ahead of time"
-                );
-                return Ok(loaded);
-            }
-            Err(refused) => refused,
-        };
-        if let Target::Sass(_) = aot_code.code.target
-            && let Some(ptx) =
-                find_for(record, kernel, variant, on, |target| matches!(target, Target::Ptx(_)))
-            && let Ok(loaded) = load(&ptx)
-        {
-            warn_once::warn(format_args!(
-                "the driver compiled code of kernel `{name}` for {} now, because that for {} cannot be used: {refused}",
-                ptx.code.target, aot_code.code.target
-            ));
-            return Ok(loaded);
-        }
-        let compiled = compile().map_err(|_| refused.clone())?;
-        warn_once::warn(format_args!(
-            "kernel `{name}` was compiled now, because its code for {} that was made ahead of time cannot be used: {refused}",
-            aot_code.code.target
-        ));
-        return Ok(compiled);
-    }
-    compile().or_else(|reason| {
-        let loaded = load(&aot_code).map_err(|_| reason.clone())?;
-        tracing::debug!(
-            kernel = %name, %image, target = %aot_code.code.target, %reason, "made ahead of time, for any values and precise mathematics"
-        );
-        Ok(loaded)
-    })
-}
-
 /// The error that names the targets of the AOT code, if stage 2 is missing and none of it serves.
-fn explain(
+pub(super) fn explain(
     error: ImageError,
     record: &RecordRef<'_>,
     kernel: &KernelRef<'_>,

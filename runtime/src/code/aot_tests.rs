@@ -6,6 +6,7 @@ use schism_jit_abi::{ASSUME_DIVISIBLE, ASSUME_INDEX_32};
 
 use super::*;
 use crate::code::assumptions::ConstantArgument;
+use crate::code::make::choose;
 use crate::hal::cuda::aot::{PtxTarget, is_cubin, ptx_version};
 use crate::hal::host::aot::{HostTarget, level};
 

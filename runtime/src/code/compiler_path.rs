@@ -15,13 +15,8 @@ use crate::code::toolchain_id;
 use crate::error::DeviceError;
 use crate::util::fork::{NoForkGuard, WITHOUT_COMPILER_BY};
 use crate::util::retry::Kept;
+use crate::util::variables::{self, HOME, JIT};
 use crate::util::warn_once;
-
-/// Names the library; no other place is searched then.
-const VARIABLE: &str = "SCHISM_JIT";
-
-/// Names schism's home.
-const HOME: &str = "SCHISM_HOME";
 
 const FILE_NAME: &str = "libschism_jit.so";
 
@@ -64,7 +59,7 @@ struct NotNamed<'a>(&'a [&'static str]);
 impl fmt::Display for NotNamed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
-            return write!(f, "{VARIABLE} is not set");
+            return write!(f, "{JIT} is not set");
         }
         let variables = self.0.join(" and ");
         write!(f, "{variables} is not obeyed by a program with rights that its user lacks")
@@ -76,7 +71,7 @@ struct From(bool);
 
 impl fmt::Display for From {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 { write!(f, " (from {VARIABLE})") } else { Ok(()) }
+        if self.0 { write!(f, " (from {JIT})") } else { Ok(()) }
     }
 }
 
@@ -145,7 +140,8 @@ pub(crate) fn is_there() -> bool {
 
 /// The first trusted file among the places where stage 2 may be.
 fn find() -> Result<Location, Missing> {
-    if let Some(path) = schism_trust::variable(VARIABLE).map(PathBuf::from) {
+    // If it is named, no other place is searched.
+    if let Some(path) = JIT.trusted().map(PathBuf::from) {
         return look_at(path, true).map_err(|(path, error)| match error {
             error if error.is_missing() || error.is_transient() => {
                 Missing::Unusable { reason: error.about(&path), named: true }
@@ -168,8 +164,8 @@ fn find() -> Result<Location, Missing> {
         }
     }
     if untrusted.is_empty() {
-        let ignored = [VARIABLE, HOME].into_iter().filter(|name| schism_trust::is_ignored(name));
-        let ignored = ignored.collect();
+        let ignored = [&JIT, &HOME].into_iter().filter(|variable| variable.is_ignored());
+        let ignored = ignored.map(|variable| variable.name).collect();
         return Err(Missing::NoFile { tried: tried.join(", "), ignored });
     }
     Err(Missing::Untrusted { reason: untrusted.join("; "), named: false })
@@ -203,7 +199,7 @@ fn candidates() -> Vec<PathBuf> {
         candidates.push(folder.join("lib").join(FILE_NAME));
         candidates.extend(folder.parent().map(|above| above.join("lib").join(FILE_NAME)));
     }
-    let home = Home::from_environment();
+    let home = Home::from_variables(variables::trusted_by_name);
     for told in home.told() {
         warn_once::warn_once(told);
     }

@@ -2,8 +2,7 @@
 //! runtime's keys.
 
 use std::collections::BTreeSet;
-use std::env;
-use std::sync::OnceLock;
+use std::ffi::OsStr;
 use std::time::Instant;
 
 use schism_cache::{Cache, Found, Key, KeyBuilder, Problem, Settings, Source, Value};
@@ -14,17 +13,13 @@ use crate::code::variant::Variant;
 use crate::code::{background_jobs, compiler_path};
 use crate::error::ImageError;
 use crate::util::fork::PerProcess;
+use crate::util::variables::{
+    self, CPU_LANES, DISABLE_PASSES, DUMP_DIR, FAIL_PASSES, PRINT_AFTER, TIME_PASSES, Variable,
+};
 use crate::util::warn_once;
 
 /// With one of these the user wants to see stage 2 at work.
-const WATCHED: [&str; 4] =
-    ["SCHISM_DUMP_DIR", "SCHISM_TIME_PASSES", "SCHISM_PRINT_AFTER", "SCHISM_FAIL_PASSES"];
-
-/// Passes of stage 2 that the user has disabled: stage 2 reads the variable, and makes other code.
-const DISABLED: &str = "SCHISM_DISABLE_PASSES";
-
-/// How many work-items stage 2 computes in the lanes of a vector: it reads the variable.
-const LANES: &str = "SCHISM_CPU_LANES";
+static WATCHED: [&Variable; 4] = [&DUMP_DIR, &TIME_PASSES, &PRINT_AFTER, &FAIL_PASSES];
 
 fn cache() -> &'static Cache {
     // A forked process opens the folder again: with the parent's descriptors it would share the
@@ -36,14 +31,13 @@ fn cache() -> &'static Cache {
             Problem::Home(told) => warn_once::warn_once(told.clone()),
             _ => warn_once::warn(problem),
         };
-        Cache::new(&Settings::from_environment(&report), report)
+        let privileged = schism_trust::is_privileged();
+        Cache::new(&Settings::from_variables(variables::by_name, privileged, &report), report)
     })
 }
 
 fn is_watched() -> bool {
-    static WATCHED_NOW: OnceLock<bool> = OnceLock::new();
-    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
-    *WATCHED_NOW.get_or_init(|| WATCHED.into_iter().any(is_set))
+    WATCHED.iter().any(|variable| variable.is_on())
 }
 
 /// The cached value of `key`, or else the result of `compile`. Without a key nothing is cached.
@@ -101,10 +95,12 @@ pub(crate) fn key_of(
     if let Some(groups) = kernel.groups {
         key = key.number("local", groups.local_size).number("local align", groups.local_align);
     }
-    for pass in disabled_passes(&env::var(DISABLED).unwrap_or_default()) {
+    // Stage 2 reads these two, and makes other code.
+    let text = |variable: &'static Variable| variable.get().and_then(OsStr::to_str);
+    for pass in disabled_passes(text(&DISABLE_PASSES).unwrap_or_default()) {
         key = key.part("disabled pass", pass.as_bytes());
     }
-    let lanes = env::var(LANES).unwrap_or_default();
+    let lanes = text(&CPU_LANES).unwrap_or_default();
     if !lanes.is_empty() {
         key = key.part("lanes", lanes.as_bytes());
     }

@@ -10,12 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use schism_hcf::ObjectId;
 
-use crate::code::aot::{self, AotCode};
+use crate::code::aot;
 use crate::code::assumptions::FlattenedParameters;
 use crate::code::display_name::KernelName;
-use crate::code::host_symbols::HostSymbols;
-use crate::code::imports::Linked;
-use crate::code::lookup::{self, name_of, values};
+use crate::code::lookup::{self, LaunchSite, name_of, values};
+use crate::code::make::make;
 use crate::code::recent::{self, RecentCode};
 use crate::code::requirements::{LaunchRequirements, SpecializationKey, VersionRequest};
 use crate::code::table::{self, AnyVersionSet, Key};
@@ -61,17 +60,6 @@ fn entries() -> MutexGuard<'static, Vec<&'static Entry>> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where a kernel is launched.
-#[derive(Clone, Copy)]
-struct Site {
-    descriptor: *const Descriptor,
-    /// That of the closure.
-    layout: Layout,
-}
-
-// SAFETY: a descriptor is a constant, but for its slot, which is atomic.
-unsafe impl Send for Site {}
-
 /// The compiled kernel of a loader, as the launch asks for it: where there is one, and it begins
 /// elsewhere than at zero, the variant that takes where it begins.
 ///
@@ -83,13 +71,22 @@ pub(crate) unsafe fn find<L: CodeLoader>(
     kernel: &RawKernel,
     requirements: &LaunchRequirements<'_>,
 ) -> Compiled<L::Kernel> {
-    if descriptor.abi != DESCRIPTOR_ABI {
-        // Nothing after this field can be trusted.
-        return Err(ImageError::Version { found: descriptor.abi, expected: DESCRIPTOR_ABI });
-    }
-    let site = Site { descriptor, layout: kernel.layout };
+    check_abi(descriptor)?;
+    let site = LaunchSite { descriptor, layout: kernel.layout };
     // SAFETY: the caller's promises.
-    unsafe { find_or_make(loader, descriptor, site, kernel.closure.cast(), requirements) }
+    unsafe {
+        let set = version_set(loader, descriptor, site, requirements)?;
+        let launch = request::<L>(&set, kernel.closure.cast(), requirements);
+        version(&set, loader, site, &launch)
+    }
+}
+
+/// Nothing after the first field of another version's descriptor can be trusted.
+fn check_abi(descriptor: &Descriptor) -> Result<(), ImageError> {
+    match descriptor.abi {
+        DESCRIPTOR_ABI => Ok(()),
+        found => Err(ImageError::Version { found, expected: DESCRIPTOR_ABI }),
+    }
 }
 
 /// As [`find`], if the descriptor's entry knows the kernel's versions, and one of them is good.
@@ -120,43 +117,37 @@ pub(crate) unsafe fn find_ready<'a, L: CodeLoader>(
     // version set was made.
     let (code, key) = unsafe { known.ready(&launch) }?;
     if let Some(key) = key {
-        let site = Site { descriptor, layout: kernel.layout };
+        let site = LaunchSite { descriptor, layout: kernel.layout };
         // SAFETY: the caller's promises.
         unsafe { leave_to_background(Arc::clone(&known.set), loader.clone(), site, *key) };
     }
     Some(code)
 }
 
-/// The version for a launch, which is made if there is none.
+/// The versions of the kernel, which are looked up in its container if they are not known.
 ///
 /// # Safety
 /// As for [`find`].
 #[inline(never)]
-unsafe fn find_or_make<L: CodeLoader>(
+unsafe fn version_set<L: CodeLoader>(
     loader: &L,
     descriptor: &Descriptor,
-    site: Site,
-    closure: *const u8,
+    site: LaunchSite,
     requirements: &LaunchRequirements<'_>,
-) -> Compiled<L::Kernel> {
+) -> Result<Arc<VersionSet<L::Kernel>>, ImageError> {
     // SAFETY: the caller's promises.
     let look_up = || stack::spacious(|| unsafe { look_up(loader, site, requirements) });
+    let known = || known(descriptor)?.set(loader.id(), requirements);
     let all = if requirements.has_values() {
         look_up()?
+    } else if let Some(set) = known() {
+        set
     } else {
-        let known = known(descriptor).and_then(|entry| entry.set(loader.id(), requirements));
-        match known {
-            Some(set) => set,
-            None => {
-                let set = look_up()?;
-                entry(descriptor).remember(loader.id(), requirements, set)
-            }
-        }
+        let set = look_up()?;
+        entry(descriptor).remember(loader.id(), requirements, set)
     };
-    let other = || ImageError::Mismatch { reason: "a kernel of another device".to_owned() };
-    let set = all.of_type().ok_or_else(other)?;
-    // SAFETY: the caller's promises.
-    unsafe { version(&set, loader, site, &request::<L>(&set, closure, requirements)) }
+    all.of_type()
+        .ok_or_else(|| ImageError::Mismatch { reason: "a kernel of another device".to_owned() })
 }
 
 /// What the launch says to choose a version by.
@@ -208,11 +199,12 @@ impl Entry {
     /// The versions, if they were looked up before.
     fn set(&self, loader: u64, requirements: &LaunchRequirements<'_>) -> Option<AnyVersionSet> {
         if let Some(slot) = self.permanent(loader, requirements) {
-            return slot.get().cloned();
+            slot.get().cloned()
+        } else {
+            let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
+            let other = others.iter().find(|other| other.is_for(loader, requirements))?;
+            Some(other.set.clone())
         }
-        let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
-        let other = others.iter().find(|other| other.is_for(loader, requirements))?;
-        Some(other.set.clone())
     }
 
     /// Takes note of versions that were looked up.
@@ -223,15 +215,16 @@ impl Entry {
         set: AnyVersionSet,
     ) -> AnyVersionSet {
         if let Some(slot) = self.permanent(loader, requirements) {
-            return slot.get_or_init(|| set).clone();
+            slot.get_or_init(|| set).clone()
+        } else {
+            let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
+            if !others.iter().any(|other| other.is_for(loader, requirements)) {
+                let LaunchRequirements { offset, sub_grids, .. } = *requirements;
+                let math = requirements.math();
+                others.push(Other { loader, math, offset, sub_grids, set: set.clone() });
+            }
+            set
         }
-        let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
-        if !others.iter().any(|other| other.is_for(loader, requirements)) {
-            let LaunchRequirements { offset, sub_grids, .. } = *requirements;
-            let math = requirements.math();
-            others.push(Other { loader, math, offset, sub_grids, set: set.clone() });
-        }
-        set
     }
 }
 
@@ -249,9 +242,6 @@ impl Other {
 /// # Safety
 /// As for [`find`].
 pub(crate) unsafe fn no_thread_locals(descriptor: &Descriptor, layout: Layout) -> bool {
-    if descriptor.abi != DESCRIPTOR_ABI {
-        return false;
-    }
     let look = || {
         let container = images::container_of(descriptor);
         // SAFETY: the caller keeps the shared object loaded.
@@ -263,8 +253,8 @@ pub(crate) unsafe fn no_thread_locals(descriptor: &Descriptor, layout: Layout) -
         // so.
         kernel.is_ok_and(|(kernel, _)| kernel.no_thread_locals)
     };
-    let entry = known(descriptor).unwrap_or_else(|| entry(descriptor));
-    *entry.no_thread_locals.get_or_init(|| stack::spacious(look))
+    let entry = || known(descriptor).unwrap_or_else(|| entry(descriptor));
+    check_abi(descriptor).is_ok() && *entry().no_thread_locals.get_or_init(|| stack::spacious(look))
 }
 
 /// The version of a kernel for a launch, which is made if there is none.
@@ -275,7 +265,7 @@ pub(crate) unsafe fn no_thread_locals(descriptor: &Descriptor, layout: Layout) -
 unsafe fn version<L: CodeLoader>(
     set: &Arc<VersionSet<L::Kernel>>,
     loader: &L,
-    site: Site,
+    site: LaunchSite,
     launch: &VersionRequest,
 ) -> Compiled<L::Kernel> {
     // SAFETY: a closure of the site's type, which was compared with the container's when the
@@ -285,13 +275,16 @@ unsafe fn version<L: CodeLoader>(
             // SAFETY: the caller's promises.
             unsafe { leave_to_background(Arc::clone(set), loader.clone(), site, *key) };
         }
-        return Ok(compiled);
+        Ok(compiled)
+    } else {
+        let _no_fork = NoForkGuard::enter();
+        // SAFETY: the caller's promises.
+        let compile = |key: &SpecializationKey| unsafe {
+            make(loader, site, &set.variant, key).map(Arc::new)
+        };
+        // SAFETY: as above.
+        stack::spacious(|| unsafe { set.make(launch, compile) })
     }
-    let _no_fork = NoForkGuard::enter();
-    // SAFETY: the caller's promises.
-    let compile = |key: &SpecializationKey| unsafe { make(loader, site, &set.variant, key) };
-    // SAFETY: as above.
-    stack::spacious(|| unsafe { set.make(launch, compile) })
 }
 
 /// # Safety
@@ -300,7 +293,7 @@ unsafe fn version<L: CodeLoader>(
 unsafe fn leave_to_background<L: CodeLoader>(
     set: Arc<VersionSet<L::Kernel>>,
     loader: L,
-    site: Site,
+    site: LaunchSite,
     key: SpecializationKey,
 ) {
     // SAFETY: the caller keeps the shared object loaded.
@@ -310,7 +303,7 @@ unsafe fn leave_to_background<L: CodeLoader>(
         // SAFETY: the shared object is there: its end waits for this work, or drops it. It is
         // `forget` that sees to that.
         let (made, name) = unsafe {
-            let made = make(&loader, site, &set.variant, &key);
+            let made = make(&loader, site, &set.variant, &key).map(Arc::new);
             (made, KernelName::new(site.descriptor, || "a kernel"))
         };
         match made {
@@ -326,38 +319,6 @@ unsafe fn leave_to_background<L: CodeLoader>(
     }
 }
 
-/// Makes a version.
-///
-/// # Safety
-/// The site's shared object is loaded.
-unsafe fn make<L: CodeLoader>(
-    loader: &L,
-    site: Site,
-    base: &Variant,
-    key: &SpecializationKey,
-) -> Compiled<L::Kernel> {
-    // SAFETY: the caller's promise.
-    let descriptor = unsafe { &*site.descriptor };
-    let container = images::container_of(descriptor);
-    // SAFETY: as above.
-    let record = unsafe { container.record()? };
-    let (kernel, images) =
-        lookup::find(record, name_of(descriptor)?, descriptor.dimensions, site.layout)?;
-    let variant =
-        Variant { assumptions: key.assumptions, values: key.values.clone(), ..base.clone() };
-    // SAFETY: stage 1 made the table for this container's image in the process, and the caller keeps
-    // both loaded.
-    let host = || unsafe { HostSymbols::of(images.of(kernel, &variant)?, container.host_table()) };
-    let host = if variant.in_process { Some(host()?) } else { None };
-    let load = |aot_code: &AotCode<'_, '_>| loader.load(aot_code, kernel, &variant, host);
-    let compile = || {
-        let linked = Linked::of(kernel)?;
-        let image = images.of(kernel, &variant)?;
-        loader.compile(record, kernel, image.data, &linked, &variant, host)
-    };
-    aot::choose(record, kernel, &variant, &*loader.aot_target(), load, compile).map(Arc::new)
-}
-
 /// The descriptor's entry for this process, if there is one.
 #[inline]
 fn known(descriptor: &Descriptor) -> Option<&'static Entry> {
@@ -370,17 +331,16 @@ fn known(descriptor: &Descriptor) -> Option<&'static Entry> {
 fn entry(descriptor: &Descriptor) -> &'static Entry {
     let _no_fork = NoForkGuard::enter();
     let mut entries = entries();
-    if let Some(entry) = known(descriptor) {
-        return entry;
-    }
-    let container = descriptor.container_begin as usize;
-    let (permanent, others) = (Default::default(), RwLock::default());
-    let (generation, no_thread_locals) = (fork::generation(), OnceLock::new());
-    let entry = Entry { container, generation, permanent, others, no_thread_locals };
-    let entry: &'static Entry = Box::leak(Box::new(entry));
-    entries.push(entry);
-    descriptor.slot.store(std::ptr::from_ref(entry).cast_mut().cast(), Ordering::Release);
-    entry
+    known(descriptor).unwrap_or_else(|| {
+        let container = descriptor.container_begin as usize;
+        let (permanent, others) = (Default::default(), RwLock::default());
+        let (generation, no_thread_locals) = (fork::generation(), OnceLock::new());
+        let entry = Entry { container, generation, permanent, others, no_thread_locals };
+        let entry: &'static Entry = Box::leak(Box::new(entry));
+        entries.push(entry);
+        descriptor.slot.store(std::ptr::from_ref(entry).cast_mut().cast(), Ordering::Release);
+        entry
+    })
 }
 
 /// The versions of a kernel, for a closure of its type.
@@ -389,7 +349,7 @@ fn entry(descriptor: &Descriptor) -> &'static Entry {
 /// The site's shared object is loaded.
 unsafe fn look_up<L: CodeLoader>(
     loader: &L,
-    site: Site,
+    site: LaunchSite,
     requirements: &LaunchRequirements<'_>,
 ) -> Result<AnyVersionSet, ImageError> {
     let _no_fork = NoForkGuard::enter();

@@ -11,6 +11,17 @@ use crate::kernel::abi::Descriptor;
 use crate::kernel::spec_place::ConstantPlace;
 use crate::launch::options::{self, Options};
 
+/// Where a kernel is launched.
+#[derive(Clone, Copy)]
+pub(super) struct LaunchSite {
+    pub(super) descriptor: *const Descriptor,
+    /// That of the closure.
+    pub(super) layout: Layout,
+}
+
+// SAFETY: a descriptor is a constant, but for its slot, which is atomic.
+unsafe impl Send for LaunchSite {}
+
 /// The kernel's name in the container.
 pub(super) fn name_of(descriptor: &Descriptor) -> Result<&str, ImageError> {
     // SAFETY: stage 1 wrote pointer and length of a constant.

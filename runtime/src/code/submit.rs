@@ -61,11 +61,7 @@ unsafe fn submit_with<'q, Q: QueueOps>(
 ) -> Result<Submitted<Q::Pending>, LaunchError> {
     let mut guard = hold()?;
     let held = &mut *guard;
-    if let Some(groups) = &launch.groups
-        && groups.local.items > queue.max_group_size()
-    {
-        return Err(group_too_large(queue, groups.local));
-    }
+    check_group(queue, launch)?;
     if launch.range.items == 0 {
         return Ok(Submitted::Ended);
     }
@@ -77,12 +73,13 @@ unsafe fn submit_with<'q, Q: QueueOps>(
     {
         // The common case.
         // SAFETY: the caller's promises, and there is at least one work-item.
-        return unsafe { queue.submit(&mut held.order, launch, code, plan) };
+        unsafe { queue.submit(&mut held.order, launch, code, plan) }
+    } else {
+        // Others need not wait for a compiler.
+        drop(guard);
+        // SAFETY: as above.
+        unsafe { find_and_submit(queue, launch, plan, &requirements, hold) }
     }
-    // Others need not wait for a compiler.
-    drop(guard);
-    // SAFETY: as above.
-    unsafe { find_and_submit(queue, launch, plan, &requirements, hold) }
 }
 
 /// Finds or makes the code that a launch would run, and launches nothing.
@@ -177,6 +174,14 @@ unsafe fn find_and_submit<'q, Q: QueueOps>(
     unsafe { queue.submit(&mut guard.order, launch, code, plan) }
 }
 
+/// Checks that the device can have groups of the launch's size, with any code.
+#[inline]
+fn check_group<Q: QueueOps>(queue: &Q, launch: &LaunchDesc<'_>) -> Result<(), LaunchError> {
+    let too_large = launch.groups.as_ref().map(|groups| groups.local);
+    let too_large = too_large.filter(|local| local.items > queue.max_group_size());
+    too_large.map_or(Ok(()), |local| Err(group_too_large(queue, local)))
+}
+
 #[cold]
 fn group_too_large<Q: QueueOps>(queue: &Q, local: &Extent) -> LaunchError {
     let (items, limit) = (local.items, queue.max_group_size());
@@ -196,48 +201,45 @@ unsafe fn find<Q: QueueOps>(
 ) -> Result<Found<KernelOf<Q>>, LaunchError> {
     // SAFETY: null, or a constant of the kernel's shared object.
     let descriptor = unsafe { launch.kernel.descriptor.as_ref() };
+    // SAFETY: the caller's promises.
+    let body = || unsafe { native(launch) }.filter(|body| Q::native(*body).is_some());
     if let (Some(loader), Some(descriptor)) = (queue.loader(), descriptor) {
         // SAFETY: the caller's promises.
-        return match unsafe { kernels::find(loader, descriptor, launch.kernel, requirements) } {
-            Ok(kernel) => Ok(Found::Compiled(kernel)),
-            // SAFETY: the caller's promises.
-            Err(cause) => unsafe { not_compiled(queue, launch, cause) },
-        };
+        let found = unsafe { kernels::find(loader, descriptor, launch.kernel, requirements) };
+        let in_place = |cause| not_compiled(queue, launch, body(), cause).map(Found::Native);
+        found.map_or_else(in_place, |kernel| Ok(Found::Compiled(kernel)))
+    } else {
+        let body = body().filter(|_| !launch.demanded || queue.loader().is_none());
+        let body = body.ok_or_else(|| no_device_code(queue, launch))?;
+        if descriptor.is_none() && !launch.demanded {
+            plain_program();
+        }
+        Ok(Found::Native(body))
     }
-    // SAFETY: the caller's promises.
-    let body = unsafe { native(launch) }.filter(|body| Q::native(*body).is_some());
-    let Some(body) = body.filter(|_| !launch.demanded || queue.loader().is_none()) else {
-        return Err(no_device_code(queue, launch));
-    };
-    if descriptor.is_none() && !launch.demanded {
-        plain_program();
-    }
-    Ok(Found::Native(body))
 }
 
 /// Returns the host half's own body for a launch whose code failed to compile, unless the device
 /// was selected by name: that is an error.
-///
-/// # Safety
-/// As for [`run`].
-unsafe fn not_compiled<Q: QueueOps>(
+fn not_compiled<Q: QueueOps>(
     queue: &Q,
     launch: &LaunchDesc<'_>,
+    body: Option<NativeBody>,
     cause: ImageError,
-) -> Result<Found<KernelOf<Q>>, LaunchError> {
-    let kernel = launch.kernel.name();
-    // SAFETY: the caller's promises.
-    let body = unsafe { native(launch) }.filter(|body| Q::native(*body).is_some());
-    let Some(body) = body.filter(|_| !launch.demanded) else {
-        let device = queue.device_name().to_owned();
-        return Err(LaunchError::Image { kernel, device, cause: Box::new(cause) });
-    };
-    static WARNING: WarnOnce = WarnOnce::new();
-    WARNING.warn(format_args!(
-        "kernel `{kernel}` runs on the device `native`, because on `{}` {cause}",
-        queue.device_name()
-    ));
-    Ok(Found::Native(body))
+) -> Result<NativeBody, LaunchError> {
+    let (kernel, device) = (launch.kernel.name(), queue.device_name());
+    match body.filter(|_| !launch.demanded) {
+        Some(body) => {
+            static WARNING: WarnOnce = WarnOnce::new();
+            WARNING.warn(format_args!(
+                "kernel `{kernel}` runs on the device `native`, because on `{device}` {cause}"
+            ));
+            Ok(body)
+        }
+        None => {
+            let device = device.to_owned();
+            Err(LaunchError::Image { kernel, device, cause: Box::new(cause) })
+        }
+    }
 }
 
 /// Warns once that the program contains no code for devices.

@@ -230,38 +230,34 @@ impl<K> VersionSet<K> {
         let mut locked = self.write();
         let versions = Arc::make_mut(&mut locked);
         // SAFETY: the caller's promise.
-        let version = match unsafe { versions.find(launch) } {
-            Some(version) => version,
-            None => {
-                // SAFETY: as above.
-                let version = unsafe { self.begin(versions, launch) };
+        unsafe {
+            if versions.find(launch).is_none() {
+                let version = self.begin(versions, launch);
                 versions.insert(version);
-                // SAFETY: as above.
-                let Some(version) = (unsafe { versions.find(launch) }) else {
-                    let reason = "no version of a kernel is good for its launch".to_owned();
-                    let code = schism_jit_abi::INTERNAL;
-                    return Err(ImageError::Compile { code, reason });
-                };
-                version
             }
-        };
+        }
+        // SAFETY: as above.
+        let version = unsafe { versions.find(launch) }.ok_or_else(|| ImageError::Compile {
+            code: schism_jit_abi::INTERNAL,
+            reason: "no version of a kernel is good for its launch".to_owned(),
+        })?;
+        let key = version.key.clone();
+        // The one that is being made, or what is known.
         let slot = match &version.code {
-            VersionState::Ready(code) => return Ok(Arc::clone(code)),
-            VersionState::Making(slot) => Arc::clone(slot),
-            VersionState::Failed(error, failures) => {
-                if !(error.is_transient() && failures.may_try(Instant::now())) {
-                    return Err(error.clone());
-                }
-                let (key, slot) = (version.key.clone(), Making::begin(*failures));
+            VersionState::Ready(code) => Err(Ok(Arc::clone(code))),
+            VersionState::Making(slot) => Ok(Arc::clone(slot)),
+            VersionState::Failed(error, failures)
+                if error.is_transient() && failures.may_try(Instant::now()) =>
+            {
+                let slot = Making::begin(*failures);
                 let same = versions.list.iter_mut().filter(|known| known.key == key);
                 same.for_each(|version| version.code = VersionState::Making(Arc::clone(&slot)));
-                drop(locked);
-                return self.finish(key, slot, compile);
+                Ok(slot)
             }
+            VersionState::Failed(error, _) => Err(Err(error.clone())),
         };
-        let key = version.key.clone();
         drop(locked);
-        self.finish(key, slot, compile)
+        slot.map_or_else(|known| known, |slot| self.finish(key, slot, compile))
     }
 
     /// Waits for a version, or compiles it.
@@ -324,12 +320,12 @@ impl<K> VersionSet<K> {
     pub(crate) fn add(&self, key: SpecializationKey, code: Arc<K>) {
         let mut locked = self.write();
         let versions = Arc::make_mut(&mut locked);
-        if versions.list.iter().any(|known| known.key == key) {
-            return;
+        if versions.list.iter().all(|known| known.key != key) {
+            let knows = |param: u32| key.values.iter().any(|known| known.param == param);
+            let wanted = &self.flattened.specialized;
+            let specialized = wanted.iter().all(|parameter| knows(parameter.param));
+            versions.insert(Version { key, specialized, code: VersionState::Ready(code) });
         }
-        let knows = |param: u32| key.values.iter().any(|known| known.param == param);
-        let specialized = self.flattened.specialized.iter().all(|parameter| knows(parameter.param));
-        versions.insert(Version { key, specialized, code: VersionState::Ready(code) });
     }
 
     /// Forgets all versions: their kernel is gone.

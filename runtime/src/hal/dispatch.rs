@@ -15,8 +15,8 @@ use crate::error::{BufferError, DeviceError, LaunchError};
 #[cfg(test)]
 use crate::hal::recording;
 use crate::hal::{
-    Backend, DeviceOps, MemoryOps, NumberedLaunch, PendingOps, QueueOps, SharedRange, Submitted,
-    TaskQueue, Unreadable, cuda, hip, host, opencl,
+    Backend, DeviceOps, DeviceTraits, HostMemoryOps, MemoryOps, NumberedLaunch, PendingOps,
+    QueueOps, Submitted, TaskQueue, Unreadable, cuda, hip, host, opencl,
 };
 use crate::launch::desc::LaunchDesc;
 
@@ -96,6 +96,10 @@ macro_rules! backends {
 
             pub(crate) fn concurrency(&self) -> usize {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.concurrency(),)* }
+            }
+
+            pub(crate) fn traits(&self) -> DeviceTraits {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.traits(),)* }
             }
 
             pub(crate) fn aot_target(&self) -> Option<Box<dyn AotTarget>> {
@@ -184,16 +188,9 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(_) => QueueOf::<$backend>::TRANSLATES_ADDRESSES,)* }
             }
 
-            pub(crate) fn with_host_memory(&self, run: &mut dyn FnMut()) -> Result<(), String> {
-                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.with_host_memory(run),)* }
-            }
-
-            pub(crate) fn with_shared_memory(&self, run: &mut dyn FnMut()) {
-                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.with_shared_memory(run),)* }
-            }
-
-            pub(crate) fn reserve_shared(&self, bytes: usize) -> Option<usize> {
-                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.reserve_shared(bytes),)* }
+            /// See [`QueueOps::host_memory`].
+            pub(crate) fn host_memory(&self) -> Option<&dyn HostMemoryOps> {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.host_memory(),)* }
             }
 
             pub(crate) fn allocate_for_results(&self, layout: Layout) -> Result<BackendMemory, BufferError> {
@@ -213,19 +210,6 @@ macro_rules! backends {
             /// See [`QueueOps::wait_for_zeros`].
             pub(crate) fn wait_for_zeros(&self) {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.wait_for_zeros(),)* }
-            }
-
-            pub(crate) unsafe fn read_shared(&self, from: usize, to: *mut u8, bytes: usize) -> bool {
-                // SAFETY: the caller's promises.
-                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => unsafe { queue.read_shared(from, to, bytes) },)* }
-            }
-
-            pub(crate) fn pages_on_host(&self, begin: usize, size: usize) -> usize {
-                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.pages_on_host(begin, size),)* }
-            }
-
-            pub(crate) fn prefetch(&self, ranges: &mut [SharedRange]) {
-                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.prefetch(ranges),)* }
             }
 
             pub(crate) fn allocate(&self, layout: Layout) -> Result<BackendMemory, BufferError> {

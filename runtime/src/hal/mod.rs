@@ -5,9 +5,10 @@
 //! | [`Backend`] | which devices there are |
 //! | [`DeviceOps`] | properties of a device; its queues |
 //! | [`QueueOps`] | runs launches in order |
+//! | [`HostMemoryOps`] | access to the program's own memory, for a device with memory of its own |
 //! | [`PendingOps`] | a launch that the device runs asynchronously |
 //! | [`MemoryOps`] | a buffer's memory, and copies |
-//! | [`CodeLoader`] | compiles and loads a kernel's machine code |
+//! | [`CodeLoader`] | what a kernel is compiled for; loads its machine code |
 //!
 //! [`dispatch`] is the only module that knows which backends exist. To add one: a folder here, and
 //! a line there.
@@ -31,16 +32,17 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
-use schism_hcf::{KernelRef, RecordRef};
+use schism_cache::{KeyBuilder, Value};
+use schism_hcf::KernelRef;
 
 use crate::code::aot::{AotCode, AotTarget};
 use crate::code::assumptions::FlattenedParameters;
 use crate::code::compiler::About;
 use crate::code::display_name::KernelName;
 use crate::code::host_symbols::HostSymbols;
-use crate::code::imports::Linked;
 use crate::code::profile::Profiler;
 use crate::code::recent::RecentCode;
+use crate::code::request::Stage2Target;
 use crate::code::requirements::LaunchRequirements;
 use crate::code::variant::Variant;
 use crate::error::{BufferError, DeviceError, ImageError, LaunchError};
@@ -82,6 +84,18 @@ pub(crate) enum Unreadable {
     Failed(BufferError),
 }
 
+/// What a device says of itself. Decisions outside of this folder depend on these, not on which
+/// device it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceTraits {
+    /// The host's own processors run the kernels, in the host's memory: few work-items at a time.
+    pub runs_on_host: bool,
+    /// It runs code that is compiled from the device half; otherwise the host half's own bodies.
+    pub runs_device_code: bool,
+    /// A work-item that waits at a barrier may keep a thread of the operating system.
+    pub slow_barriers: bool,
+}
+
 /// A device.
 pub(crate) trait DeviceOps: Clone + Debug + Send + Sync + 'static {
     type Queue: QueueOps;
@@ -100,6 +114,9 @@ pub(crate) trait DeviceOps: Clone + Debug + Send + Sync + 'static {
 
     /// About how many work-items make progress at the same time.
     fn concurrency(&self) -> usize;
+
+    /// What callers may know of the device.
+    fn traits(&self) -> DeviceTraits;
 
     /// Which AOT code runs on it; `None` for a device that needs no code but the program's own.
     fn aot_target(&self) -> Option<Box<dyn AotTarget>> {
@@ -263,44 +280,42 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     /// Waits until what was to be filled with zeros is.
     fn wait_for_zeros(&self) {}
 
+    /// Its access to the program's own memory; `None` where kernels use that as the host does.
+    fn host_memory(&self) -> Option<&dyn HostMemoryOps> {
+        None
+    }
+}
+
+/// Access of a device with memory of its own to the memory of a program that has no buffers: a
+/// rayon pipeline that became a kernel.
+pub(crate) trait HostMemoryOps {
     /// Calls `run`, which runs launches whose kernels use addresses of the host's as they are.
     ///
     /// # Errors
     /// Which memory the device cannot access, and why. Then `run` is not called.
-    fn with_host_memory(&self, run: &mut dyn FnMut()) -> Result<(), String> {
-        run();
-        Ok(())
-    }
+    fn with_all(&self, run: &mut dyn FnMut()) -> Result<(), String>;
 
     /// Calls `run`, which runs launches whose kernels use no other memory of the host's than what is
     /// [shared](Self::reserve_shared).
-    fn with_shared_memory(&self, run: &mut dyn FnMut()) {
-        run();
-    }
+    fn with_shared(&self, run: &mut dyn FnMut());
 
     /// Reserves addresses that host and device share, for as long as the process runs: the memory
     /// behind them moves to where it is used. `None` where all memory is shared, or none.
-    fn reserve_shared(&self, _bytes: usize) -> Option<usize> {
-        None
-    }
+    fn reserve_shared(&self, bytes: usize) -> Option<usize>;
 
     /// Has shared memory moved to the device, where it `is_new` or was used by the host since and
     /// does not stay, and says in the ranges what is moved. It is a hint.
-    fn prefetch(&self, _ranges: &mut [SharedRange]) {}
+    fn prefetch(&self, ranges: &mut [SharedRange]);
 
     /// Reads shared memory where it is, so that it stays there; `false` if that cannot be, and nothing
     /// is read.
     ///
     /// # Safety
     /// There is shared memory at `from`, and room at `to`; nobody writes the former meanwhile.
-    unsafe fn read_shared(&self, _from: usize, _to: *mut u8, _bytes: usize) -> bool {
-        false
-    }
+    unsafe fn read_shared(&self, from: usize, to: *mut u8, bytes: usize) -> bool;
 
     /// How many of a few pages of shared memory the host has: always the same ones of a range.
-    fn pages_on_host(&self, _begin: usize, _size: usize) -> usize {
-        0
-    }
+    fn pages_on_host(&self, begin: usize, size: usize) -> usize;
 }
 
 /// What belongs to the thread that holds a queue.
@@ -453,7 +468,7 @@ pub(crate) trait MemoryOps: Debug + Send + Sync {
     fn shared(&self) {}
 }
 
-/// Compiles and loads machine code of kernels for a device, or for a context of it.
+/// Loads machine code of kernels for a device, or for a context of it.
 pub(crate) trait CodeLoader: Clone + Send + 'static {
     type Kernel: Send + Sync + 'static;
 
@@ -463,6 +478,9 @@ pub(crate) trait CodeLoader: Clone + Send + 'static {
     const IN_PROCESS: bool = false;
     /// Whether alignments matter to it.
     const COUNTS_ON_ALIGNMENT: bool = true;
+
+    /// The capabilities of stage 1's that the device has not, and words for errors.
+    const LACKS: &'static [(&'static str, &'static str)] = &[];
 
     /// The loader's id. Loaders with ids below [`PERMANENT`] exist as long as the process.
     fn id(&self) -> u64;
@@ -481,11 +499,21 @@ pub(crate) trait CodeLoader: Clone + Send + 'static {
     /// Which AOT code it can load.
     fn aot_target(&self) -> Box<dyn AotTarget>;
 
+    /// The form of its code, for the cache's keys.
+    fn format(&self) -> &'static str;
+
+    /// What stage 2 compiles for.
+    fn target(&self) -> Stage2Target<'_>;
+
+    /// Adds to a key of the cache what code depends on besides its kernel and its request. `None`
+    /// if that is unknown.
+    fn add_to_key(&self, key: KeyBuilder) -> Option<KeyBuilder>;
+
     /// Loads AOT code.
     ///
     /// # Errors
     /// [`ImageError`].
-    fn load(
+    fn load_aot(
         &self,
         aot_code: &AotCode<'_, '_>,
         kernel: &KernelRef<'_>,
@@ -493,20 +521,26 @@ pub(crate) trait CodeLoader: Clone + Send + 'static {
         host: Option<HostSymbols<'_>>,
     ) -> Result<Self::Kernel, ImageError>;
 
-    /// Finds code in the cache or compiles it.
+    /// Loads what stage 2 made, and says how many bytes of code it is.
     ///
     /// # Errors
     /// [`ImageError`].
-    fn compile(
+    fn load(
         &self,
-        record: &RecordRef<'_>,
+        value: &Value,
         kernel: &KernelRef<'_>,
-        image: &[u8],
-        linked: &Linked,
         variant: &Variant,
         host: Option<HostSymbols<'_>>,
-    ) -> Result<Self::Kernel, ImageError>;
+    ) -> Result<(Self::Kernel, usize), ImageError>;
 }
+
+/// The capabilities of stage 1's that no GPU has, nor any device of OpenCL, and words for errors.
+const GPUS_LACK: &[(&str, &str)] = &[
+    ("fp128", "floating-point numbers of 128 bits"),
+    ("constant-addresses", "constants at the host's addresses"),
+    ("host-heap", "the host's allocator"),
+    ("host-atomics", "atomic updates of the host's memory"),
+];
 
 /// How many [loaders](CodeLoader::id) exist as long as the process.
 pub(crate) const PERMANENT: usize = 1;

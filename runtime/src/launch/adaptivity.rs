@@ -1,12 +1,10 @@
 //! How far code is specialized for the launches that occur.
 
-use std::env;
 use std::ffi::OsStr;
 use std::sync::OnceLock;
 
+use crate::util::variables::ADAPTIVITY;
 use crate::util::warn_once;
-
-const VARIABLE: &str = "SCHISM_ADAPTIVITY";
 
 /// How far kernels are specialized for the launches that occur: see
 /// [`Queue::with_adaptivity`](crate::Queue::with_adaptivity).
@@ -34,11 +32,11 @@ impl Adaptivity {
     pub(crate) fn from_environment() -> Self {
         static ASKED: OnceLock<Adaptivity> = OnceLock::new();
         *ASKED.get_or_init(|| {
-            let value = env::var_os(VARIABLE);
-            read(value.as_deref()).unwrap_or_else(|| {
+            let value = ADAPTIVITY.get();
+            read(value).unwrap_or_else(|| {
                 let value = value.unwrap_or_default();
                 warn_once::warn(format_args!(
-                    "{VARIABLE} is `{}`; use off, basic or full",
+                    "{ADAPTIVITY} is `{}`; use off, basic or full",
                     value.display()
                 ));
                 Self::default()

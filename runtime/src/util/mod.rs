@@ -7,4 +7,5 @@ pub(crate) mod objects;
 pub(crate) mod report;
 pub(crate) mod retry;
 pub(crate) mod trace;
+pub mod variables;
 pub(crate) mod warn_once;

@@ -22,9 +22,8 @@ mod subscriber {
     use tracing_subscriber::layer::SubscriberExt;
     use tracing_subscriber::util::SubscriberInitExt;
 
+    use crate::util::variables::TRACE;
     use crate::util::warn_once;
-
-    const VARIABLE: &str = "SCHISM_TRACE";
 
     thread_local! {
         /// Whether the thread's [`LAST`] is gone. It has no destructor, so it is always there.
@@ -53,7 +52,7 @@ mod subscriber {
     pub(crate) fn install() {
         static INSTALL: Once = Once::new();
         INSTALL.call_once(|| {
-            let Some(asked) = std::env::var_os(VARIABLE) else {
+            let Some(asked) = TRACE.get() else {
                 return;
             };
             let asked = asked.to_string_lossy();
@@ -64,7 +63,7 @@ mod subscriber {
             };
             let Some(level) = level else {
                 warn_once::say(format_args!(
-                    "{VARIABLE} is `{asked}`; use 1, error, warn, info, debug or trace"
+                    "{TRACE} is `{asked}`; use 1, error, warn, info, debug or trace"
                 ));
                 return;
             };

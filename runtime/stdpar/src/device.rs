@@ -1,22 +1,24 @@
 //! The device that pipelines run on, and the queues to it.
 
 use std::cell::RefCell;
+use std::ffi::OsStr;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
+use schism::__private::variables::{DEVICE, STDPAR_CUT};
 use schism::__private::{
-    Hook, HostThreads, ProgramPool, heap, note, prefer_host_mathematics, warn,
+    Hook, HostThreads, ProgramPool, device_traits, heap, note, prefer_host_mathematics, warn,
 };
-use schism::{Adaptivity, Device, DeviceError, DeviceKind, Queue};
+use schism::{Adaptivity, Device, DeviceError, Queue};
 
-use crate::choose;
+use crate::setting;
 
 /// Asks for memory that is shared with the device, where a program is to run on one that has memory
 /// of its own. It runs before the program's `main`.
 extern "C" fn at_start() {
-    let named = std::env::var_os("SCHISM_DEVICE").unwrap_or_default();
-    let on_host = ["", "cpu", "native"].iter().any(|name| named == *name);
-    if !on_host && !choose::is_off() {
+    let named = DEVICE.get().map(OsStr::to_str);
+    let on_host = matches!(named, None | Some(Some("" | "cpu" | "native")));
+    if !on_host && !setting::is_off() {
         heap::at_start();
         heap::share(|| queue().map(|queue| Queue::clone(&queue)));
     }
@@ -28,7 +30,7 @@ static AT_START: extern "C" fn() = at_start;
 
 /// Whether the device has many work-items at a time, more than there can be pieces.
 pub(crate) fn is_wide() -> bool {
-    device().is_some_and(|device| device.kind() != DeviceKind::Cpu || is_cut_on_device())
+    device().is_some_and(|device| !device_traits(device).runs_on_host || is_cut_on_device())
 }
 
 /// rayon's threads, for kernels that can tell which thread runs them: those of the pool in which a
@@ -41,19 +43,17 @@ pub(crate) const fn host_threads(most: usize, at_once: bool) -> HostThreads {
     HostThreads { most, at_once, hook: Hook::Program, pool: Some(POOL) }
 }
 
-/// The environment variable that has work-items cut their own pieces out on all devices. It is for
-/// tests: on `cpu`, the same code runs then as on a GPU.
-const CUT: &str = "SCHISM_STDPAR_CUT";
-
+/// Whether work-items cut their own pieces out on all devices: on `cpu`, the same code runs then as
+/// on a GPU.
 fn is_cut_on_device() -> bool {
     static CHOSEN: OnceLock<bool> = OnceLock::new();
     *CHOSEN.get_or_init(|| {
-        let Some(word) = std::env::var_os(CUT) else { return false };
+        let Some(word) = STDPAR_CUT.get() else { return false };
         match word.to_str() {
             Some("" | "auto") => false,
             Some("device") => true,
             _ => {
-                warn(format_args!("{CUT} is `{}`; use auto or device", word.display()));
+                warn(format_args!("{STDPAR_CUT} is `{}`; use auto or device", word.display()));
                 false
             }
         }
@@ -85,16 +85,17 @@ fn find() -> Option<Device> {
             return None;
         }
     };
-    match device.kind() {
+    let traits = device_traits(&device);
+    if !traits.runs_device_code {
+        return refuse(format_args!("the device `{device}` has nothing but the host's own code"));
+    }
+    if traits.runs_on_host {
         // By its name, so that a kernel that cannot be had is an error, and nothing runs in its
         // place.
-        DeviceKind::Cpu => Device::by_name(device.name()).ok(),
-        DeviceKind::Native => {
-            refuse(format_args!("the device `{device}` has nothing but the host's own code"))
-        }
-        // Whether it sees this program's memory turns out at each launch.
-        _ => Some(device),
+        return Device::by_name(device.name()).ok();
     }
+    // Whether it sees this program's memory turns out at each launch.
+    Some(device)
 }
 
 thread_local! {
@@ -132,7 +133,7 @@ pub(crate) fn queue() -> Option<OwnQueue> {
         // What is compiled for some launches only is given up some day. Kernels on the host may
         // leave addresses of their constants in results, so there are no such versions. A GPU's
         // constants are not the host's: pipelines that leave addresses of them stay with rayon.
-        let is_host = queue.device().kind() == DeviceKind::Cpu;
+        let is_host = device_traits(queue.device()).runs_on_host;
         Some(if is_host { queue.with_adaptivity(Adaptivity::Off) } else { queue })
     };
     let kept = QUEUES.try_with(|queues| queues.borrow_mut().pop()).ok()?;

@@ -5,14 +5,14 @@
 //! costs one look at a static more.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fmt::{self, Display, Write as _};
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The environment variable that asks for it.
-const VARIABLE: &str = "SCHISM_STDPAR_REPORT";
+use schism::__private::variables::STDPAR_REPORT;
 
 /// Of a pipeline's name, as many characters.
 const LONGEST: usize = 160;
@@ -20,7 +20,7 @@ const LONGEST: usize = 160;
 /// Where the report goes.
 enum Sink {
     StandardError,
-    File(std::ffi::OsString),
+    File(&'static OsStr),
 }
 
 /// Where a pipeline ran, and why there.
@@ -97,7 +97,7 @@ static REPORT: Mutex<Report> = Mutex::new(Report(BTreeMap::new()));
 fn sink() -> Option<&'static Sink> {
     static SINK: OnceLock<Option<Sink>> = OnceLock::new();
     let find = || {
-        let word = std::env::var_os(VARIABLE).filter(|word| !word.is_empty() && word != "0")?;
+        let word = STDPAR_REPORT.set().filter(|word| *word != "0")?;
         // SAFETY: `atexit` may be called at any time, and the function given to it lives as long as
         // the program and does not unwind.
         if unsafe { atexit(at_exit) } != 0 {
@@ -130,7 +130,7 @@ extern "C" fn at_exit() {
         let path = path.display();
         let _ = writeln!(
             std::io::stderr(),
-            "schism: {VARIABLE}: the report cannot be written to `{path}`: {error}"
+            "schism: {STDPAR_REPORT}: the report cannot be written to `{path}`: {error}"
         );
     }
 }

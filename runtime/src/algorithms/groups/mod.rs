@@ -26,16 +26,13 @@ pub(super) mod select;
 pub(super) mod sort;
 mod team;
 
-use std::env;
 use std::ffi::OsStr;
 use std::sync::OnceLock;
 
 use crate::algorithms::groups::team::{GROUP, Scratch};
 use crate::api::queue::Queue;
-use crate::hal::dispatch::DeviceKind;
+use crate::util::variables::ALGORITHMS;
 use crate::util::warn_once;
-
-const VARIABLE: &str = "SCHISM_ALGORITHMS";
 
 /// How algorithms divide their work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,11 +48,11 @@ impl Form {
     fn from_environment() -> Option<Self> {
         static ASKED: OnceLock<Option<Form>> = OnceLock::new();
         *ASKED.get_or_init(|| {
-            let value = env::var_os(VARIABLE)?;
-            read(&value).unwrap_or_else(|| {
+            let value = ALGORITHMS.get()?;
+            read(value).unwrap_or_else(|| {
                 let value = value.display();
                 warn_once::warn(format_args!(
-                    "{VARIABLE} is `{value}`; use auto, chunks or groups"
+                    "{ALGORITHMS} is `{value}`; use auto, chunks or groups"
                 ));
                 None
             })
@@ -75,14 +72,11 @@ fn read(value: &OsStr) -> Option<Option<Form>> {
 /// Whether algorithms run in groups on this queue, if groups have the memory. This is the only
 /// place that decides it.
 fn is_chosen(queue: &Queue) -> bool {
-    let device = queue.device();
-    let asked = Form::from_environment();
-    let form = asked.unwrap_or(match device.kind() {
-        DeviceKind::Cpu | DeviceKind::Native => Form::Chunks,
-        _ => Form::Groups,
-    });
-    // Where work-items that wait have threads of their own, groups are never worth it.
-    form == Form::Groups && device.kind() != DeviceKind::Native
+    let device = queue.device().backend().traits();
+    let by_device = if device.runs_on_host { Form::Chunks } else { Form::Groups };
+    let form = Form::from_environment().unwrap_or(by_device);
+    // With slow barriers, groups are never worth it.
+    form == Form::Groups && !device.slow_barriers
 }
 
 /// Whether algorithms whose groups keep elements of type `T` in local memory run in groups on this

@@ -4,7 +4,7 @@
 //! not have it. Its functions are as fast as in CUDA programs, and give the same results; these may
 //! differ from those of other devices.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -13,11 +13,8 @@ use schism_cache::Key;
 use schism_trust::Untrusted;
 
 use crate::hal::gpu::properties::Mathematics;
+use crate::util::variables::LIBDEVICE;
 use crate::util::warn_once;
-
-/// Requests it: `1` for that of the installed toolkit, or the path of the file. AOT code does not
-/// change.
-const VARIABLE: &str = "SCHISM_LIBDEVICE";
 
 /// Where it is in a toolkit.
 const IN_TOOLKIT: &str = "nvvm/libdevice/libdevice.10.bc";
@@ -27,16 +24,16 @@ const INSTALLED: &str = "/usr/local";
 
 /// The library, if it is requested and exists; if it does not exist, the user is warned once.
 pub(super) fn libdevice() -> Option<&'static Mathematics> {
-    static LIBDEVICE: OnceLock<Option<Mathematics>> = OnceLock::new();
-    LIBDEVICE
+    static LIBRARY: OnceLock<Option<Mathematics>> = OnceLock::new();
+    LIBRARY
         .get_or_init(|| {
-            if schism_trust::is_ignored(VARIABLE) {
+            if LIBDEVICE.is_ignored() {
                 warn_once::warn(format_args!(
-                    "{VARIABLE} is not obeyed by a program with rights that its user lacks; kernels take schism's own mathematics"
+                    "{LIBDEVICE} is not obeyed by a program with rights that its user lacks; kernels take schism's own mathematics"
                 ));
             }
-            let asked = schism_trust::variable(VARIABLE).filter(|value| value != "0")?;
-            let found = find(&asked);
+            let asked = LIBDEVICE.trusted().filter(|value| *value != "0")?;
+            let found = find(asked);
             found
                 .inspect_err(|reason| {
                     warn_once::warn(format_args!("{reason}; kernels take schism's own mathematics"))
@@ -49,11 +46,11 @@ pub(super) fn libdevice() -> Option<&'static Mathematics> {
 /// No such library is nearly as large.
 const MOST: u64 = 64 << 20;
 
-fn find(asked: &OsString) -> Result<Mathematics, String> {
+fn find(asked: &OsStr) -> Result<Mathematics, String> {
     if asked != "1" {
         let path = Path::new(asked);
         return read(path)
-            .map_err(|error| format!("{VARIABLE} is `{}`: {}", path.display(), error.about(path)))
+            .map_err(|error| format!("{LIBDEVICE} is `{}`: {}", path.display(), error.about(path)))
             .and_then(|bitcode| library(path, bitcode));
     }
     let places = places();
@@ -61,12 +58,12 @@ fn find(asked: &OsString) -> Result<Mathematics, String> {
         match read(place) {
             Ok(bitcode) => return library(place, bitcode),
             Err(error) if error.is_missing() => {}
-            Err(error) => return Err(format!("{VARIABLE} asks for it: {}", error.about(place))),
+            Err(error) => return Err(format!("{LIBDEVICE} asks for it: {}", error.about(place))),
         }
     }
     let places: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
     Err(format!(
-        "{VARIABLE} asks for NVIDIA's libdevice, and there is none of {}",
+        "{LIBDEVICE} asks for NVIDIA's libdevice, and there is none of {}",
         places.join(", ")
     ))
 }
@@ -96,7 +93,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Untrusted> {
 
 fn library(path: &Path, bitcode: Vec<u8>) -> Result<Mathematics, String> {
     if !bitcode.starts_with(b"BC\xC0\xDE") {
-        return Err(format!("{VARIABLE}: {} is no LLVM bitcode", path.display()));
+        return Err(format!("{LIBDEVICE}: {} is no LLVM bitcode", path.display()));
     }
     let key = Key::builder("libdevice").part("bitcode", &bitcode).finish();
     tracing::debug!(path = %path.display(), bytes = bitcode.len(), "found libdevice");
@@ -113,13 +110,13 @@ mod tests {
     fn what_is_no_library_is_told() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("libdevice.bc");
-        let reason = |path: &Path| find(&path.as_os_str().to_owned()).err().expect("no library");
+        let reason = |path: &Path| find(path.as_os_str()).err().expect("no library");
         assert!(reason(&file).contains("SCHISM_LIBDEVICE is `"), "{}", reason(&file));
         fs::write(&file, b"text").expect("written");
         assert!(reason(&file).contains("no LLVM bitcode"), "{}", reason(&file));
         let one = |bytes: &[u8]| {
             fs::write(&file, bytes).expect("written");
-            find(&file.as_os_str().to_owned()).expect("a library").key
+            find(file.as_os_str()).expect("a library").key
         };
         let (first, second) = (one(b"BC\xC0\xDE1"), one(b"BC\xC0\xDE2"));
         assert!(first != second && first == one(b"BC\xC0\xDE1"));

@@ -24,6 +24,7 @@ use crate::hal::gpu::device::{self, Gpu, Gpus};
 use crate::hal::gpu::memory;
 use crate::hal::gpu::vendor::Vendor;
 use crate::hal::{Backend, Unreadable};
+use crate::util::variables;
 
 /// NVIDIA GPUs.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ static NVIDIA: Vendor = Vendor {
     name: "NVIDIA",
     interface: "CUDA",
     devices: "cuda",
-    variable: "SCHISM_CUDA",
+    variable: &variables::CUDA,
     file_names: &["libcuda.so.1", "libcuda.so"],
     symbols: Symbols {
         init: "cuInit",

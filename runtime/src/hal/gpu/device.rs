@@ -10,7 +10,6 @@ use crate::code::aot::{self, AotTarget};
 use crate::code::compiler::{self, About};
 use crate::code::kernels;
 use crate::error::{BufferError, DeviceError, DriverError};
-use crate::hal::DeviceOps;
 use crate::hal::gpu::api::{number, symbol};
 use crate::hal::gpu::context::Context;
 use crate::hal::gpu::driver::{self, Driver};
@@ -20,6 +19,7 @@ use crate::hal::gpu::properties::Properties;
 use crate::hal::gpu::queue::GpuQueue;
 use crate::hal::gpu::stream::Stream;
 use crate::hal::gpu::vendor::Vendor;
+use crate::hal::{DeviceOps, DeviceTraits};
 use crate::util::fork::NoForkGuard;
 use crate::util::objects;
 
@@ -179,6 +179,10 @@ impl DeviceOps for &'static Gpu {
 
     fn concurrency(&self) -> usize {
         self.properties.threads()
+    }
+
+    fn traits(&self) -> DeviceTraits {
+        DeviceTraits { runs_on_host: false, runs_device_code: true, slow_barriers: false }
     }
 
     fn aot_target(&self) -> Option<Box<dyn AotTarget>> {

@@ -1,6 +1,6 @@
 //! Finding and opening a vendor's driver.
 
-use std::ffi::{CStr, OsString, c_char, c_int, c_uint};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_uint};
 use std::path::Path;
 
 use libloading::Library;
@@ -33,21 +33,21 @@ pub(super) fn initialise(vendor: &'static Vendor) -> Result<&'static Driver, Str
 
 fn open_and_initialise(vendor: &'static Vendor) -> Result<&'static Driver, String> {
     let variable = vendor.variable;
-    let named = std::env::var_os(variable);
-    if named.as_ref().is_some_and(|path| path.is_empty()) {
+    let named = variable.get();
+    if named.is_some_and(OsStr::is_empty) {
         return Err(format!("{variable} is empty"));
     }
-    if schism_trust::is_ignored(variable) {
+    if variable.is_ignored() {
         warn_once::warn(format_args!(
             "{variable} is not obeyed by a program with rights that its user lacks; the system's driver is used"
         ));
     }
     let library = match named.filter(|_| !schism_trust::is_privileged()) {
         Some(path) => {
-            open_named(vendor, &path).map_err(|reason| format!("{reason} (from {variable})"))?
+            open_named(vendor, path).map_err(|reason| format!("{reason} (from {variable})"))?
         }
         None => {
-            let mut tried = vendor.file_names.iter().map(|name| open(&OsString::from(name)));
+            let mut tried = vendor.file_names.iter().map(|name| open(OsStr::new(name)));
             tried
                 .find_map(Result::ok)
                 .ok_or_else(|| format!("there is no {}", vendor.file_names.join(" or ")))?
@@ -75,7 +75,7 @@ fn open_and_initialise(vendor: &'static Vendor) -> Result<&'static Driver, Strin
 
 /// Opens a library that the user names: a trusted file, or a name without a folder, which the
 /// system's loader searches for as for any driver.
-fn open_named(vendor: &Vendor, path: &OsString) -> Result<Library, String> {
+fn open_named(vendor: &Vendor, path: &OsStr) -> Result<Library, String> {
     if path.as_encoded_bytes().contains(&b'/') {
         // Nobody untrusted can put another file there before it is loaded.
         let path = Path::new(path);
@@ -94,7 +94,7 @@ fn open_named(vendor: &Vendor, path: &OsString) -> Result<Library, String> {
     open(path)
 }
 
-fn open(path: &OsString) -> Result<Library, String> {
+fn open(path: &OsStr) -> Result<Library, String> {
     // SAFETY: the system's driver, or a library that was named on purpose and that nobody untrusted
     // can have changed: its initialisers may run.
     unsafe { library::open(path) }

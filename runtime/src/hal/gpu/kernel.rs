@@ -1,33 +1,27 @@
 //! A kernel that stage 2 compiled for a GPU, loaded by the driver.
 
 use std::ffi::{CStr, CString, c_int, c_uint, c_void};
-use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use schism_cache::Value;
-use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
+use schism_cache::{KeyBuilder, Value};
+use schism_hcf::{Addresses, KernelRef, ParameterKind};
 use schism_jit_abi::code::{OPEN_CONSTANT, TICK};
-use schism_jit_abi::{
-    Bytes, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH, GPU_ADDRESSES, GPU_GROUPS, GPU_MESSAGES,
-    GPU_PRINT, GPU_RANGE, GpuKernel, GpuRequest, OK, Text,
-};
+use schism_jit_abi::{FLAG_BASE, FLAG_OFFSET, GPU_GROUPS, GPU_MESSAGES, GPU_PRINT, GPU_RANGE};
 
 use crate::code::aot::{self, AotCode, AotTarget};
 use crate::code::assumptions::FlattenedParameters;
 use crate::code::captured;
-use crate::code::compiler::stage2;
+use crate::code::compiled::GpuCode;
 use crate::code::host_symbols::HostSymbols;
-use crate::code::imports::Linked;
 use crate::code::profile::Profiler;
-use crate::code::request::{Lists, take_text, trace_failures};
+use crate::code::request::{GpuTarget, Stage2Target, flags};
 use crate::code::variant::Variant;
-use crate::code::{background_jobs, disk_cache};
 use crate::error::{DriverError, ImageError};
-use crate::hal::CodeLoader;
 use crate::hal::gpu::api::{RawFunction, RawModule, number, symbol};
 use crate::hal::gpu::context::Context;
+use crate::hal::{CodeLoader, GPUS_LACK};
 
 /// A part of the closure that becomes a parameter.
 #[derive(Clone, Debug)]
@@ -84,41 +78,6 @@ const LINE: &[u8] = b"\t.loc\t";
 const LOG: usize = 16 << 10;
 
 impl LoadedKernel {
-    /// Loads cached code of `kernel` for a launch, or else compiles its image with stage 2.
-    pub(crate) fn get_or_compile(
-        context: &Arc<Context>,
-        record: &RecordRef<'_>,
-        image: &[u8],
-        kernel: &KernelRef<'_>,
-        variant: &Variant,
-        linked: &Linked,
-    ) -> Result<Self, ImageError> {
-        let started = Instant::now();
-        let lists = Lists::new(kernel, variant, linked);
-        // Mathematics is always schism's own here.
-        let sub_grids = if variant.sub_grids { FLAG_BASE } else { 0 };
-        let flags = lists.flags & !FLAG_PORTABLE_MATH | sub_grids;
-        let key = disk_cache::key_of(context.gpu.code.name, record, kernel, flags, variant, linked);
-        let key = key.map(|mut key| {
-            key = key
-                .part("arch", context.gpu.code.processor.as_bytes())
-                .number("isa", context.gpu.code.isa.into())
-                .number("driver", context.gpu.driver.version.into());
-            if let Some(libdevice) = (context.gpu.code.mathematics)() {
-                key = key.part("libdevice", libdevice.key.as_bytes());
-            }
-            key.finish()
-        });
-        let found = disk_cache::get_or_compile(key, || {
-            compile(context, image, kernel, variant, &lists, flags)
-        })?;
-        let code = CachedCode::new(context.gpu.code.name, &found.value)?;
-        let loaded = Self::of_code(context, &code, flags, kernel, variant.to_string())?;
-        let code_bytes = code.bytes.len() - 1;
-        disk_cache::trace(kernel, context.name(), variant, &found, code_bytes, started);
-        Ok(loaded)
-    }
-
     /// Loads AOT code.
     pub(crate) fn of_aot(
         context: &Arc<Context>,
@@ -135,7 +94,7 @@ impl LoadedKernel {
         }
         let bytes = [data, b"\0"].concat();
         let flags = aot_code.code.needs;
-        let code = CachedCode { flags, addresses: None, entry: &entry, bytes: &bytes };
+        let code = GpuCode { flags, addresses: None, entry: &entry, bytes: &bytes };
         let loaded =
             Self::of_code(context, &code, aot_code.code.flags, kernel, aot_code.version())?;
         for (index, value) in aot::values(kernel, variant) {
@@ -147,7 +106,7 @@ impl LoadedKernel {
     /// Loads code into the driver; `flags` are those of the request that it was made by.
     fn of_code(
         context: &Arc<Context>,
-        code: &CachedCode<'_>,
+        code: &GpuCode<'_>,
         flags: u32,
         kernel: &KernelRef<'_>,
         version: String,
@@ -312,6 +271,7 @@ impl CodeLoader for Arc<Context> {
     type Kernel = LoadedKernel;
 
     const COUNTS_ON_CAPTURES: bool = true;
+    const LACKS: &'static [(&'static str, &'static str)] = GPUS_LACK;
 
     fn id(&self) -> u64 {
         self.id
@@ -329,7 +289,33 @@ impl CodeLoader for Arc<Context> {
         self.gpu.aot_target()
     }
 
-    fn load(
+    fn format(&self) -> &'static str {
+        self.gpu.code.name
+    }
+
+    fn target(&self) -> Stage2Target<'_> {
+        let code = &self.gpu.code;
+        Stage2Target::Gpu(GpuTarget {
+            target: code.target,
+            isa: code.isa,
+            arch: code.processor,
+            assumptions: 0,
+            libdevice: (code.mathematics)().map(|library| &*library.bitcode),
+        })
+    }
+
+    fn add_to_key(&self, key: KeyBuilder) -> Option<KeyBuilder> {
+        let key = key
+            .part("arch", self.gpu.code.processor.as_bytes())
+            .number("isa", self.gpu.code.isa.into())
+            .number("driver", self.gpu.driver.version.into());
+        Some(match (self.gpu.code.mathematics)() {
+            Some(libdevice) => key.part("libdevice", libdevice.key.as_bytes()),
+            None => key,
+        })
+    }
+
+    fn load_aot(
         &self,
         aot_code: &AotCode<'_, '_>,
         kernel: &KernelRef<'_>,
@@ -339,139 +325,23 @@ impl CodeLoader for Arc<Context> {
         LoadedKernel::of_aot(self, aot_code, kernel, variant)
     }
 
-    fn compile(
+    fn load(
         &self,
-        record: &RecordRef<'_>,
+        value: &Value,
         kernel: &KernelRef<'_>,
-        image: &[u8],
-        linked: &Linked,
         variant: &Variant,
         _: Option<HostSymbols<'_>>,
-    ) -> Result<LoadedKernel, ImageError> {
-        LoadedKernel::get_or_compile(self, record, image, kernel, variant, linked)
+    ) -> Result<(LoadedKernel, usize), ImageError> {
+        let code = GpuCode::read(self.format(), value)?;
+        let flags = flags(kernel, variant);
+        let loaded = LoadedKernel::of_code(self, &code, flags, kernel, variant.to_string())?;
+        Ok((loaded, code.code().len()))
     }
-}
-
-/// The cached form of a kernel that stage 2 compiled: the flags and the addresses, then the entry's
-/// name and the code, with a NUL after each.
-struct CachedCode<'a> {
-    /// A sum of `GPU_` constants of the interface.
-    flags: u32,
-    /// Where the closure has addresses, with [`GPU_ADDRESSES`].
-    addresses: Option<Box<[usize]>>,
-    entry: &'a CStr,
-    /// The code, and the NUL.
-    bytes: &'a [u8],
-}
-
-impl<'a> CachedCode<'a> {
-    fn new(format: &'static str, value: &'a Value) -> Result<Self, ImageError> {
-        let read = || {
-            let (flags, offsets) = value.meta.split_first_chunk::<4>()?;
-            let flags = u32::from_le_bytes(*flags);
-            let (offsets, []) = offsets.as_chunks::<8>() else { return None };
-            let offset = |bytes: &[u8; 8]| usize::try_from(u64::from_le_bytes(*bytes)).ok();
-            let offsets = offsets.iter().map(offset).collect::<Option<Box<[usize]>>>()?;
-            let is_known = flags & GPU_ADDRESSES != 0;
-            if !is_known && !offsets.is_empty() {
-                return None;
-            }
-            let addresses = is_known.then_some(offsets);
-            let entry = CStr::from_bytes_until_nul(&value.bytes).ok()?;
-            let bytes = value.bytes.get(entry.count_bytes() + 1..)?;
-            bytes.ends_with(b"\0").then_some(Self { flags, addresses, entry, bytes })
-        };
-        read().ok_or_else(|| disk_cache::damaged(format))
-    }
-}
-
-/// The capabilities of stage 1's that no GPU has.
-const LACKING: [(&str, &str); 4] = [
-    ("fp128", "floating-point numbers of 128 bits"),
-    ("constant-addresses", "constants at the host's addresses"),
-    ("host-heap", "the host's allocator"),
-    ("host-atomics", "atomic updates of the host's memory"),
-];
-
-/// Compiles a kernel with stage 2.
-fn compile(
-    context: &Context,
-    image: &[u8],
-    kernel: &KernelRef<'_>,
-    variant: &Variant,
-    lists: &Lists<'_>,
-    flags: u32,
-) -> Result<Value, ImageError> {
-    if let Some((_, what)) = LACKING
-        .iter()
-        .find(|(lacking, _)| kernel.capabilities.iter().any(|capability| capability == lacking))
-    {
-        return Err(ImageError::Lacks { what });
-    }
-    let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_string() })?;
-    let request = GpuRequest {
-        image: Bytes::new(image),
-        kernel: Bytes::new(lists.symbol.as_bytes()),
-        params: lists.params.as_ptr(),
-        params_len: lists.params.len(),
-        closure_size: kernel.closure_size,
-        closure_align: kernel.closure_align,
-        dimensions: kernel.dimensions,
-        flags,
-        constants: lists.constants.as_ptr(),
-        constants_len: lists.constants.len(),
-        values: lists.values.as_ptr(),
-        values_len: lists.values.len(),
-        links: lists.links.as_ptr(),
-        links_len: lists.links.len(),
-        target: context.gpu.code.target,
-        isa: context.gpu.code.isa,
-        arch: Bytes::new(context.gpu.code.processor.as_bytes()),
-        group: variant.assumptions.block,
-        assumptions: variant.assumptions.flags(),
-        local_align: kernel.groups.unwrap_or_default().local_align,
-        aligned: variant.assumptions.aligned,
-        narrow: variant.assumptions.narrow,
-        libdevice: (context.gpu.code.mathematics)()
-            .map_or(Bytes::EMPTY, |library| Bytes::new(&library.bitcode)),
-    };
-    let mut made = MaybeUninit::<GpuKernel>::uninit();
-    let mut error = Text::EMPTY;
-    // SAFETY: everything that the request points to lives until the end of this function; the rest
-    // can be written.
-    let status = background_jobs::let_fork(variant, || unsafe {
-        (stage2.api.compile_gpu)(&raw const request, made.as_mut_ptr(), &raw mut error)
-    });
-    if status != OK {
-        // SAFETY: stage 2 filled it, or left it empty; it is freed once, after its last use.
-        let reason = unsafe { take_text(stage2, error) };
-        return Err(ImageError::Compile { code: status, reason });
-    }
-    // SAFETY: filled when the status is OK.
-    let made = unsafe { made.assume_init() };
-    // SAFETY: both texts live until the handle is released.
-    let (entry, text) = unsafe { (made.entry.as_slice(), made.code.as_slice()) };
-    let bytes = [entry, b"\0", text, b"\0"].concat();
-    tracing::debug!(
-        kernel = %kernel.display_name, device = context.gpu.name, micros = made.lower_micros, code_bytes = text.len(), "lowered"
-    );
-    // SAFETY: the text lives until the handle is released.
-    let failures = String::from_utf8_lossy(unsafe { made.failures.as_slice() });
-    trace_failures(kernel, &context.gpu.name, &failures);
-    let mut meta = made.flags.to_le_bytes().to_vec();
-    if made.flags & GPU_ADDRESSES != 0 {
-        // SAFETY: the numbers live until the handle is released.
-        let offsets = unsafe { std::slice::from_raw_parts(made.addresses, made.addresses_len) };
-        meta.extend(offsets.iter().flat_map(|offset| offset.to_le_bytes()));
-    }
-    // SAFETY: released once, and nothing of it is used later.
-    unsafe { (stage2.api.release_gpu)(made.handle) };
-    Ok(Value { meta, bytes })
 }
 
 /// Loads the code into the driver, which compiles a text for its device; returns what the driver
 /// may still read.
-fn load(context: &Context, code: &CachedCode<'_>) -> Result<(RawModule, Box<[u64]>), ImageError> {
+fn load(context: &Context, code: &GpuCode<'_>) -> Result<(RawModule, Box<[u64]>), ImageError> {
     let failed = |source, log: String| ImageError::Driver { source: Box::new(source), log };
     context.enter().map_err(|error| failed(error, String::new()))?;
     let started = Instant::now();

@@ -14,7 +14,7 @@ use crate::hal::gpu::launch::{self, GpuPending, Grid};
 use crate::hal::gpu::memory::GpuMemory;
 use crate::hal::gpu::page_table;
 use crate::hal::gpu::stream::{Order, Stream, StreamGuard};
-use crate::hal::{NumberedLaunch, QueueOps, SharedRange, Submitted, TaskQueue};
+use crate::hal::{HostMemoryOps, NumberedLaunch, QueueOps, SharedRange, Submitted, TaskQueue};
 use crate::launch::desc::{HostAddresses, LaunchDesc};
 use crate::launch::erased::NativeBody;
 use crate::util::fork;
@@ -191,12 +191,18 @@ impl QueueOps for GpuQueue {
         }
     }
 
-    fn with_host_memory(&self, run: &mut dyn FnMut()) -> Result<(), String> {
+    fn host_memory(&self) -> Option<&dyn HostMemoryOps> {
+        Some(self)
+    }
+}
+
+impl HostMemoryOps for GpuQueue {
+    fn with_all(&self, run: &mut dyn FnMut()) -> Result<(), String> {
         let context = &*self.stream.context;
         host_memory::with_all(context, &context.host_memory, run)
     }
 
-    fn with_shared_memory(&self, run: &mut dyn FnMut()) {
+    fn with_shared(&self, run: &mut dyn FnMut()) {
         host_memory::with_shared(&self.stream.context.host_memory, run);
     }
 

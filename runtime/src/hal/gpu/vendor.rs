@@ -4,6 +4,7 @@
 use std::ffi::c_uint;
 
 use crate::hal::gpu::api::{FindContexts, Symbols};
+use crate::util::variables::Variable;
 
 /// A vendor's driver.
 #[derive(Debug)]
@@ -16,7 +17,7 @@ pub(in crate::hal) struct Vendor {
     pub(in crate::hal) devices: &'static str,
     /// The environment variable that names the driver's library; no other place is searched then.
     /// An empty value means that there is no driver.
-    pub(in crate::hal) variable: &'static str,
+    pub(in crate::hal) variable: &'static Variable,
     /// Where the driver is installed, as the dynamic linker knows it.
     pub(in crate::hal) file_names: &'static [&'static str],
     /// Its functions' symbols.

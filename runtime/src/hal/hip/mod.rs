@@ -25,6 +25,7 @@ use crate::hal::Backend;
 use crate::hal::gpu::api::{Contexts, DeviceNumber, RawContext, ResultCode, Symbols, find, number};
 use crate::hal::gpu::device::{self, Gpu, Gpus};
 use crate::hal::gpu::vendor::Vendor;
+use crate::util::variables;
 
 /// AMD GPUs.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ static AMD: Vendor = Vendor {
     name: "AMD",
     interface: "HIP",
     devices: "hip",
-    variable: "SCHISM_HIP",
+    variable: &variables::HIP,
     file_names: &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"],
     symbols: Symbols {
         init: "hipInit",

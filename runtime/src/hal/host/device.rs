@@ -13,7 +13,7 @@ use crate::hal::host::math;
 use crate::hal::host::memory::HostMemory;
 use crate::hal::host::pool;
 use crate::hal::host::queue::HostQueue;
-use crate::hal::{Backend, DeviceOps};
+use crate::hal::{Backend, DeviceOps, DeviceTraits};
 
 /// The device `cpu`: all cores of the host, which run compiled kernels.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +66,10 @@ impl DeviceOps for Cpu {
         pool::size()
     }
 
+    fn traits(&self) -> DeviceTraits {
+        DeviceTraits { runs_on_host: true, runs_device_code: true, slow_barriers: false }
+    }
+
     fn aot_target(&self) -> Option<Box<dyn AotTarget>> {
         Some(Box::new(HostTarget))
     }
@@ -114,6 +118,10 @@ impl DeviceOps for Native {
 
     fn concurrency(&self) -> usize {
         pool::size()
+    }
+
+    fn traits(&self) -> DeviceTraits {
+        DeviceTraits { runs_on_host: true, runs_device_code: false, slow_barriers: true }
     }
 
     fn queue(&self) -> Result<HostQueue, DeviceError> {

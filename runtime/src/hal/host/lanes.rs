@@ -6,9 +6,7 @@ use std::ffi::OsStr;
 use std::sync::OnceLock;
 
 use crate::error::DeviceError;
-
-/// The variable, of which stage 2 has the meaning.
-const VARIABLE: &str = "SCHISM_CPU_LANES";
+use crate::util::variables::CPU_LANES;
 
 /// Checks the variable's value.
 ///
@@ -16,7 +14,7 @@ const VARIABLE: &str = "SCHISM_CPU_LANES";
 /// [`DeviceError::CpuLanes`].
 pub(crate) fn check() -> Result<(), DeviceError> {
     static CHECKED: OnceLock<Result<(), DeviceError>> = OnceLock::new();
-    CHECKED.get_or_init(|| read(schism_trust::variable(VARIABLE).as_deref())).clone()
+    CHECKED.get_or_init(|| read(CPU_LANES.trusted())).clone()
 }
 
 fn read(value: Option<&OsStr>) -> Result<(), DeviceError> {

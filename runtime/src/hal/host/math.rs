@@ -1,19 +1,16 @@
 //! The mathematics library that kernels call on the device `cpu`.
 
-use std::env;
 use std::ffi::OsStr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::DeviceError;
-
-/// The variable that chooses it.
-const VARIABLE: &str = "SCHISM_CPU_MATH";
+use crate::util::variables::CPU_MATH;
 
 /// Whether kernels call the host's library where the variable names none.
 static HOST_BY_DEFAULT: AtomicBool = AtomicBool::new(false);
 
-/// From now on, kernels call the host's library unless [`VARIABLE`] says otherwise. For programs
+/// From now on, kernels call the host's library unless [`CPU_MATH`] says otherwise. For programs
 /// whose kernels are not their own idea: whether a loop runs as a kernel must not change a bit of
 /// what it computes.
 pub(crate) fn prefer_host() {
@@ -25,7 +22,7 @@ pub(crate) fn prefer_host() {
 /// library, as in the host half.
 pub(crate) fn portable() -> Result<bool, DeviceError> {
     static NAMED: OnceLock<Result<Option<bool>, DeviceError>> = OnceLock::new();
-    let named = NAMED.get_or_init(|| read(env::var_os(VARIABLE).as_deref()));
+    let named = NAMED.get_or_init(|| read(CPU_MATH.get()));
     match named {
         Ok(named) => Ok(named.unwrap_or_else(|| !HOST_BY_DEFAULT.load(Ordering::Relaxed))),
         Err(error) => Err(error.clone()),

@@ -1,6 +1,5 @@
 //! The worker threads that all host devices share.
 
-use std::env;
 use std::num::NonZero;
 use std::thread;
 
@@ -10,9 +9,7 @@ use crate::error::DeviceError;
 use crate::hal::host::stack;
 use crate::util::fork::PerProcess;
 use crate::util::retry::Kept;
-
-/// The variable for the number of threads; by default the number of cores that the process may use.
-const THREADS: &str = "SCHISM_CPU_THREADS";
+use crate::util::variables::CPU_THREADS;
 
 /// A larger number is treated as a typing error.
 const MOST_THREADS: usize = 4096;
@@ -39,7 +36,7 @@ fn start() -> Result<ThreadPool, DeviceError> {
 }
 
 fn threads() -> Result<usize, DeviceError> {
-    let Some(asked) = env::var_os(THREADS) else {
+    let Some(asked) = CPU_THREADS.get() else {
         return Ok(thread::available_parallelism().map_or(1, NonZero::get));
     };
     asked
@@ -47,6 +44,6 @@ fn threads() -> Result<usize, DeviceError> {
         .and_then(|asked| asked.trim().parse().ok())
         .filter(|threads| (1..=MOST_THREADS).contains(threads))
         .ok_or_else(|| DeviceError::Threads {
-            reason: format!("{THREADS} is {asked:?}, not a number from 1 to {MOST_THREADS}"),
+            reason: format!("{CPU_THREADS} is {asked:?}, not a number from 1 to {MOST_THREADS}"),
         })
 }

@@ -13,7 +13,7 @@ use crate::hal::opencl::driver;
 use crate::hal::opencl::memory::ClMemory;
 use crate::hal::opencl::properties::{DEVICES, Properties};
 use crate::hal::opencl::queue::ClQueue;
-use crate::hal::{Backend, DeviceOps};
+use crate::hal::{Backend, DeviceOps, DeviceTraits};
 use crate::util::fork::NoForkGuard;
 
 /// Devices of OpenCL.
@@ -158,6 +158,10 @@ impl DeviceOps for &'static ClDevice {
 
     fn concurrency(&self) -> usize {
         self.properties.compute_units
+    }
+
+    fn traits(&self) -> DeviceTraits {
+        DeviceTraits { runs_on_host: false, runs_device_code: true, slow_barriers: false }
     }
 
     fn queue(&self) -> Result<ClQueue, DeviceError> {

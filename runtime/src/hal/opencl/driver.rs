@@ -1,16 +1,14 @@
 //! Finding and opening OpenCL's loader, which knows the drivers; its errors.
 
-use std::ffi::{OsString, c_uint, c_void};
+use std::ffi::{OsStr, c_uint, c_void};
 use std::path::Path;
 
 use libloading::Library;
 
 use crate::error::DriverError;
 use crate::hal::opencl::api::{Api, ClResult, SharedMemory, number};
+use crate::util::variables::OPENCL;
 use crate::util::{fork, library};
-
-/// Names the loader; no other place is searched then. An empty value means that there is none.
-const VARIABLE: &str = "SCHISM_OPENCL";
 
 /// The loader, as the dynamic linker knows it.
 const FILE_NAMES: [&str; 2] = ["libOpenCL.so.1", "libOpenCL.so"];
@@ -30,14 +28,14 @@ pub(crate) struct Driver {
 /// # Errors
 /// Why there is none, as a text for users.
 pub(super) fn open() -> Result<&'static Driver, String> {
-    let named = std::env::var_os(VARIABLE).filter(|_| !schism_trust::is_privileged());
-    if named.as_ref().is_some_and(|path| path.is_empty()) {
-        return Err(format!("{VARIABLE} is empty"));
+    let named = OPENCL.get().filter(|_| !schism_trust::is_privileged());
+    if named.is_some_and(OsStr::is_empty) {
+        return Err(format!("{OPENCL} is empty"));
     }
     let library = match named {
-        Some(path) => open_named(&path).map_err(|reason| format!("{reason} (from {VARIABLE})"))?,
+        Some(path) => open_named(path).map_err(|reason| format!("{reason} (from {OPENCL})"))?,
         None => {
-            let mut tried = FILE_NAMES.map(OsString::from).into_iter().map(|name| load(&name));
+            let mut tried = FILE_NAMES.iter().map(|name| load(OsStr::new(name)));
             tried
                 .find_map(Result::ok)
                 .ok_or_else(|| format!("there is no {}", FILE_NAMES.join(" or ")))?
@@ -53,7 +51,7 @@ pub(super) fn open() -> Result<&'static Driver, String> {
 }
 
 /// Opens a library that the user names: a trusted file, or a name without a folder.
-fn open_named(path: &OsString) -> Result<Library, String> {
+fn open_named(path: &OsStr) -> Result<Library, String> {
     if path.as_encoded_bytes().contains(&b'/') {
         // Nobody untrusted can put another file there before it is loaded.
         let path = Path::new(path);
@@ -62,7 +60,7 @@ fn open_named(path: &OsString) -> Result<Library, String> {
     load(path)
 }
 
-fn load(path: &OsString) -> Result<Library, String> {
+fn load(path: &OsStr) -> Result<Library, String> {
     // SAFETY: the system's loader, or a library that was named on purpose and that nobody untrusted
     // can have changed: its initialisers may run.
     unsafe { library::open(path) }

@@ -1,34 +1,30 @@
 //! A kernel that stage 2 compiled to SPIR-V, built by the driver.
 
 use std::ffi::{CStr, CString, c_void};
-use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use schism_cache::Value;
-use schism_hcf::{Addresses, Code, KernelRef, ParameterKind, RecordRef};
+use schism_cache::{KeyBuilder, Value};
+use schism_hcf::{Addresses, Code, KernelRef, ParameterKind};
 use schism_jit_abi::{
-    ASSUME_GROUP_ON_THREAD, BACKEND_FAILED, Bytes, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH,
-    GPU_GROUPS, GPU_LOCAL, GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GPU_SUB_GROUPS, GpuKernel,
-    GpuRequest, OK, TARGET_SPIRV, Text,
+    ASSUME_GROUP_ON_THREAD, BACKEND_FAILED, FLAG_BASE, FLAG_OFFSET, GPU_GROUPS, GPU_LOCAL,
+    GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GPU_SUB_GROUPS, TARGET_SPIRV,
 };
 
 use crate::code::aot::{AotCode, AotTarget};
 use crate::code::assumptions::FlattenedParameters;
-use crate::code::compiler::stage2;
-use crate::code::disk_cache;
+use crate::code::compiled::GpuCode;
 use crate::code::host_symbols::HostSymbols;
-use crate::code::imports::Linked;
 use crate::code::profile::Profiler;
-use crate::code::request::{Lists, take_text, trace_failures};
+use crate::code::request::{GpuTarget, Stage2Target, flags};
 use crate::code::variant::Variant;
 use crate::error::{DriverError, ImageError};
-use crate::hal::CodeLoader;
 use crate::hal::opencl::aot::SpirvTarget;
 use crate::hal::opencl::api::{RawKernel, RawProgram, number, symbol};
 use crate::hal::opencl::context::Context;
 use crate::hal::opencl::driver;
 use crate::hal::opencl::properties::USUAL_SLACK;
+use crate::hal::{CodeLoader, GPUS_LACK};
 
 /// A part of the closure that becomes an argument.
 #[derive(Clone, Debug)]
@@ -79,45 +75,7 @@ const USUAL_STACK: u64 = 64 << 10;
 /// Divisions and square roots are rounded correctly; nothing else may be relaxed.
 const CORRECT: &CStr = c"-cl-fp32-correctly-rounded-divide-sqrt";
 
-/// The capabilities of stage 1's that no device of OpenCL has.
-const LACKING: [(&str, &str); 4] = [
-    ("fp128", "floating-point numbers of 128 bits"),
-    ("constant-addresses", "constants at the host's addresses"),
-    ("host-heap", "the host's allocator"),
-    ("host-atomics", "atomic updates of the host's memory"),
-];
-
 impl ClKernel {
-    fn get_or_compile(
-        context: &Arc<Context>,
-        record: &RecordRef<'_>,
-        image: &[u8],
-        kernel: &KernelRef<'_>,
-        variant: &Variant,
-        linked: &Linked,
-    ) -> Result<Self, ImageError> {
-        let started = Instant::now();
-        let lists = Lists::new(kernel, variant, linked);
-        // Mathematics is always schism's own here.
-        let sub_grids = if variant.sub_grids { FLAG_BASE } else { 0 };
-        let flags = lists.flags & !FLAG_PORTABLE_MATH | sub_grids;
-        let key = disk_cache::key_of("SPIR-V", record, kernel, flags, variant, linked);
-        let key = key.map(|key| key.part("device", context.device.identity().as_bytes()).finish());
-        let found = disk_cache::get_or_compile(key, || {
-            compile(context, image, kernel, variant, &lists, flags)
-        })?;
-        let read = || {
-            let flags = u32::from_le_bytes(<[u8; 4]>::try_from(&*found.value.meta).ok()?);
-            let entry = CStr::from_bytes_until_nul(&found.value.bytes).ok()?;
-            Some((flags, entry, found.value.bytes.get(entry.count_bytes() + 1..)?))
-        };
-        let code = read().ok_or_else(|| disk_cache::damaged("SPIR-V"))?;
-        let loaded = Self::of_code(context, code, flags, kernel, variant.to_string())?;
-        let bytes = code.2.len();
-        disk_cache::trace(kernel, context.name(), variant, &found, bytes, started);
-        Ok(loaded)
-    }
-
     /// Has the driver build code: what it needs, its entry, and its bytes. `flags` are those of the
     /// request that it was made by.
     fn of_code(
@@ -250,76 +208,6 @@ fn flattened(kernel: &KernelRef<'_>) -> Box<[FlattenedParameter]> {
     parameters.collect()
 }
 
-/// Compiles a kernel to SPIR-V with stage 2.
-fn compile(
-    context: &Context,
-    image: &[u8],
-    kernel: &KernelRef<'_>,
-    variant: &Variant,
-    lists: &Lists<'_>,
-    flags: u32,
-) -> Result<Value, ImageError> {
-    if let Some((_, what)) = LACKING
-        .iter()
-        .find(|(lacking, _)| kernel.capabilities.iter().any(|capability| capability == lacking))
-    {
-        return Err(ImageError::Lacks { what });
-    }
-    let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_string() })?;
-    let request = GpuRequest {
-        image: Bytes::new(image),
-        kernel: Bytes::new(lists.symbol.as_bytes()),
-        params: lists.params.as_ptr(),
-        params_len: lists.params.len(),
-        closure_size: kernel.closure_size,
-        closure_align: kernel.closure_align,
-        dimensions: kernel.dimensions,
-        flags,
-        constants: lists.constants.as_ptr(),
-        constants_len: lists.constants.len(),
-        values: lists.values.as_ptr(),
-        values_len: lists.values.len(),
-        links: lists.links.as_ptr(),
-        links_len: lists.links.len(),
-        target: TARGET_SPIRV,
-        isa: 0,
-        arch: Bytes::EMPTY,
-        group: variant.assumptions.block,
-        // OpenCL does not say it, but drivers for processors compute group after group.
-        assumptions: variant.assumptions.flags()
-            | if context.device.is_cpu { ASSUME_GROUP_ON_THREAD } else { 0 },
-        local_align: kernel.groups.unwrap_or_default().local_align,
-        aligned: 0,
-        narrow: variant.assumptions.narrow,
-        libdevice: Bytes::EMPTY,
-    };
-    let mut made = MaybeUninit::<GpuKernel>::uninit();
-    let mut error = Text::EMPTY;
-    // SAFETY: everything that the request points to lives until the end of this function; the rest
-    // can be written.
-    let status =
-        unsafe { (stage2.api.compile_gpu)(&raw const request, made.as_mut_ptr(), &raw mut error) };
-    if status != OK {
-        // SAFETY: stage 2 filled it, or left it empty; it is freed once, after its last use.
-        let reason = unsafe { take_text(stage2, error) };
-        return Err(ImageError::Compile { code: status, reason });
-    }
-    // SAFETY: filled when the status is OK.
-    let made = unsafe { made.assume_init() };
-    // SAFETY: both live until the handle is released.
-    let (entry, code) = unsafe { (made.entry.as_slice(), made.code.as_slice()) };
-    let bytes = [entry, b"\0", code].concat();
-    tracing::debug!(
-        kernel = %kernel.display_name, device = context.name(), micros = made.lower_micros, code_bytes = code.len(), "lowered"
-    );
-    // SAFETY: the text lives until the handle is released.
-    let failures = String::from_utf8_lossy(unsafe { made.failures.as_slice() });
-    trace_failures(kernel, context.name(), &failures);
-    // SAFETY: released once, and nothing of it is used later.
-    unsafe { (stage2.api.release_gpu)(made.handle) };
-    Ok(Value { meta: made.flags.to_le_bytes().to_vec(), bytes })
-}
-
 /// Has the driver build SPIR-V.
 fn build(context: &Context, code: &[u8]) -> Result<RawProgram, ImageError> {
     let failed = |source| ImageError::Driver { source: Box::new(source), log: String::new() };
@@ -363,6 +251,7 @@ impl CodeLoader for Arc<Context> {
     const COUNTS_ON_CAPTURES: bool = true;
     // Processors access vectors at any address alike.
     const COUNTS_ON_ALIGNMENT: bool = false;
+    const LACKS: &'static [(&'static str, &'static str)] = GPUS_LACK;
 
     fn id(&self) -> u64 {
         Context::id(self)
@@ -380,7 +269,27 @@ impl CodeLoader for Arc<Context> {
         Box::new(SpirvTarget)
     }
 
-    fn load(
+    fn format(&self) -> &'static str {
+        "SPIR-V"
+    }
+
+    fn target(&self) -> Stage2Target<'_> {
+        Stage2Target::Gpu(GpuTarget {
+            target: TARGET_SPIRV,
+            isa: 0,
+            arch: "",
+            // OpenCL does not say it, but drivers for processors compute group after group.
+            assumptions: if self.device.is_cpu { ASSUME_GROUP_ON_THREAD } else { 0 },
+            libdevice: None,
+        })
+    }
+
+    fn add_to_key(&self, key: KeyBuilder) -> Option<KeyBuilder> {
+        // In the first form of the cached code it had no NUL.
+        Some(key.number("form", 2).part("device", self.device.identity().as_bytes()))
+    }
+
+    fn load_aot(
         &self,
         aot_code: &AotCode<'_, '_>,
         kernel: &KernelRef<'_>,
@@ -394,15 +303,17 @@ impl CodeLoader for Arc<Context> {
         ClKernel::of_code(self, code, *flags, kernel, aot_code.version())
     }
 
-    fn compile(
+    fn load(
         &self,
-        record: &RecordRef<'_>,
+        value: &Value,
         kernel: &KernelRef<'_>,
-        image: &[u8],
-        linked: &Linked,
         variant: &Variant,
         _: Option<HostSymbols<'_>>,
-    ) -> Result<ClKernel, ImageError> {
-        ClKernel::get_or_compile(self, record, image, kernel, variant, linked)
+    ) -> Result<(ClKernel, usize), ImageError> {
+        let read = GpuCode::read(self.format(), value)?;
+        let code = (read.flags, read.entry, read.code());
+        let loaded =
+            ClKernel::of_code(self, code, flags(kernel, variant), kernel, variant.to_string())?;
+        Ok((loaded, read.code().len()))
     }
 }

@@ -12,7 +12,7 @@ use crate::hal::host::body::Body;
 use crate::hal::host::kernel::{CpuKernel, CpuLoader};
 use crate::hal::host::memory::HostMemory;
 use crate::hal::host::queue::NoPending;
-use crate::hal::{Backend, DeviceOps, Held, QueueOps, Submitted, TaskQueue};
+use crate::hal::{Backend, DeviceOps, DeviceTraits, Held, QueueOps, Submitted, TaskQueue};
 use crate::launch::desc::LaunchDesc;
 use crate::launch::erased::NativeBody;
 
@@ -60,6 +60,10 @@ impl DeviceOps for Recording {
 
     fn concurrency(&self) -> usize {
         1
+    }
+
+    fn traits(&self) -> DeviceTraits {
+        DeviceTraits { runs_on_host: true, runs_device_code: false, slow_barriers: false }
     }
 
     fn queue(&self) -> Result<Queue, DeviceError> {

@@ -1,16 +1,13 @@
 //! The environment variable for stacks.
 
-use std::env;
 use std::ffi::OsStr;
 use std::sync::OnceLock;
 
 use crate::error::DeviceError;
+use crate::util::variables::CPU_STACK;
 
 /// The maximum stack of a work-item whose need is known, in bytes.
 pub(crate) const MOST_OF_ITEM: usize = 256 << 20;
-
-/// Sets the stack of work-items whose need is unknown.
-const VARIABLE: &str = "SCHISM_CPU_STACK";
 
 /// The stack of threads that the standard library starts.
 const DEFAULT: usize = 2 << 20;
@@ -21,7 +18,7 @@ const LEAST: usize = 64 << 10;
 #[inline]
 fn setting() -> &'static Result<usize, DeviceError> {
     static SETTING: OnceLock<Result<usize, DeviceError>> = OnceLock::new();
-    SETTING.get_or_init(|| read(env::var_os(VARIABLE).as_deref()))
+    SETTING.get_or_init(|| read(CPU_STACK.get()))
 }
 
 /// The stack of a work-item whose need is unknown, in bytes.
