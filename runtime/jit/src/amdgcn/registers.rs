@@ -34,8 +34,8 @@ use schism_llvm::{AsModule, Context};
 
 use super::arch::Processor;
 use crate::JitError;
-use crate::cpu::work_loop::AXES;
-use crate::module::Module;
+use crate::common::entry_text::AXES;
+use crate::common::module::Module;
 
 /// The start of the names of these intrinsics.
 const NVVM: &str = "llvm.nvvm.";

@@ -10,8 +10,8 @@
 //!   …
 //! ```
 //!
-//! [`work_loop`] puts the nest around it, inlines it, and replaces the builtins by the nest's own
-//! values. The loop's parameters keep the attributes of the kernel's, so no run-time check in front
+//! [`work_loop`] puts the nest around it, and once it is inlined [`resolve`] replaces the builtins by
+//! the nest's own values. The loop's parameters keep the attributes of the kernel's, so no run-time check in front
 //! of the vector loop repeats what the compiler knew:
 //!
 //! ```llvm
@@ -44,7 +44,7 @@
 //! }
 //! ```
 //!
-//! **Panics.** Where `__schism_panic` is called in the loop function (nearly always: [`inline`]
+//! **Panics.** Where `__schism_panic` is called in the loop function (nearly always: [`inline`](crate::common::inline)
 //! forces calls that can panic inline), the call becomes one of [`message`], which formats the
 //! message into the record, and a `ret i32 1`: a plain loop exit. Panics and builtins that stay in
 //! functions of their own (recursive ones, or called through pointers) are
@@ -92,15 +92,14 @@ mod fallback;
 mod group_operations;
 mod heap;
 mod host;
-pub(crate) mod inline;
 mod lanes;
 mod message;
 mod out_of_line_builtins;
 mod parallel_loop_metadata;
-pub(crate) mod precise_math;
+mod resolve;
 mod stack;
 mod unwinding;
-pub(crate) mod work_loop;
+mod work_loop;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -112,17 +111,15 @@ use schism_passes::spec::lanes::Lanes;
 use schism_passes::spec::options::FastMath;
 use schism_passes::spec::target_library::TargetLibraryInfo;
 
-use crate::clock::{self, Time};
-use crate::devicelib;
-use crate::image::{self, builtins};
-use crate::pause::{self, Pause};
+use crate::common::clock::{self, Time};
+use crate::common::image::{self, builtins};
+use crate::common::inline::{self, SMALL_OF_LIBRARY, SMALL_OF_LIBRARY_IN_LANES};
+use crate::common::{devicelib, pause, precise_math};
 use schism_llvm::fatal;
 use schism_llvm::{FileKind, Machine};
 
-use crate::target::{Lowered, Target, Work, lower, unknown_step};
+use crate::common::target::{Lowered, Target, Work, lower, unknown_step};
 use crate::{JitError, Request};
-
-use inline::{SMALL_OF_LIBRARY, SMALL_OF_LIBRARY_IN_LANES};
 
 pub use host::cpu_name;
 
@@ -215,7 +212,7 @@ impl Target for Cpu {
         match step {
             "link-device-library" => {
                 if request.portable_math {
-                    devicelib::supply(context, module, &TargetLibraryInfo::CPU, &[])?;
+                    devicelib::supply(context, module, &TargetLibraryInfo::CPU)?;
                 }
             }
             "define-print" => {
@@ -223,7 +220,7 @@ impl Target for Cpu {
                 message::add_abort(context, module)?;
             }
             "define-clock" => clock::add(context, module, Time::Process)?,
-            "define-pause" => pause::add(context, module, Pause::Nothing)?,
+            "define-pause" => pause::ignore(context, module)?,
             "name-allocator" => heap::name(module),
             "wrap-kernel" => work_loop::wrap(context, module, kernel, request)?,
             "choose-inlining" => {
@@ -232,8 +229,8 @@ impl Target for Cpu {
                 inline::choose(module, builtins(), small, request.in_process);
             }
             "resolve-builtins" => {
-                state.unwinds = !request.in_process && work_loop::unwinds(module)?;
-                work_loop::resolve(context, module, state.unwinds)?;
+                state.unwinds = !request.in_process && resolve::unwinds(module)?;
+                resolve::resolve(context, module, state.unwinds)?;
             }
             "unfuse-multiply-add" => {
                 if request.math == FastMath::PRECISE {

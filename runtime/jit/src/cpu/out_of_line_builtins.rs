@@ -20,11 +20,11 @@ use super::group_operations;
 use super::message::{raise_declaration, record_declarations};
 use super::work_loop::{ITEM, item_parameters};
 use crate::JitError;
-use crate::image::{
+use crate::common::image::{
     GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE, PANIC,
     PANIC_FORMAT, builtins,
 };
-use crate::module::Module;
+use crate::common::module::Module;
 use schism_llvm::Context;
 
 /// Jumps to the landing point. It has no body while the module is optimised.

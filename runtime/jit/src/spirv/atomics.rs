@@ -34,7 +34,7 @@ use schism_llvm::{
 };
 
 use crate::JitError;
-use crate::module::Module;
+use crate::common::module::Module;
 
 /// A function that accesses: its name, and its text.
 type Function = (String, String);

@@ -34,7 +34,7 @@ use schism_llvm::{AsModule, Builder, Context, IntPredicate, Type, TypeKind, Valu
 use schism_passes::check::recursion;
 
 use crate::JitError;
-use crate::module::Module;
+use crate::common::module::Module;
 
 /// The bytes of a descriptor.
 const DESCRIPTOR: usize = 40;

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use schism_llvm::{Builder, Context, Value, enum_kind};
 
 use crate::JitError;
-use crate::module::Module;
+use crate::common::module::Module;
 
 /// The largest word, in bytes.
 const WORD: u64 = 8;

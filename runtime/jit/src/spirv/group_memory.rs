@@ -17,7 +17,7 @@
 use schism_llvm::{AtomicOrdering, Opcode, Value};
 use schism_passes::gpu::demote_private_atomics::make_plain;
 
-use crate::module::Module;
+use crate::common::module::Module;
 
 /// The address space of a group's memory.
 const GROUP: u32 = 3;

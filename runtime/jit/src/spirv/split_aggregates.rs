@@ -28,7 +28,7 @@ use std::collections::HashMap;
 
 use schism_llvm::{Block, Builder, Opcode, Type, TypeKind, Value};
 
-use crate::module::Module;
+use crate::common::module::Module;
 
 /// Runs the step over all functions of a module.
 pub fn split(module: &Module<'_>) {

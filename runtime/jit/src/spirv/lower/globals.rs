@@ -18,8 +18,7 @@ use schism_llvm::{Opcode, TypeKind, Value, ValueKind};
 use schism_passes::gpu::lower_local_memory::SHARED;
 
 use super::constants::elements;
-use super::types::storage_class;
-use super::wide::is_wide;
+use super::types::{is_i128, storage_class};
 use super::{Lowered, Lowering, refuse};
 
 /// The bytes of a constant, and the addresses among them.
@@ -104,7 +103,7 @@ impl<'m> Lowering<'m> {
                 put(value.zext_value(), u64::from(ty.int_width().div_ceil(8)));
                 Ok(())
             }
-            TypeKind::Integer if value.is_constant_int() && is_wide(ty) => {
+            TypeKind::Integer if value.is_constant_int() && is_i128(ty) => {
                 let words = self.wide_words(value);
                 let Some(words) = words else {
                     return refuse(format!("a variable of type `{}`", ty.text()));

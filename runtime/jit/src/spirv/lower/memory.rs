@@ -4,10 +4,9 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{MemoryAccess, Op, Word};
 use schism_llvm::{Opcode, Type, TypeKind, Value, enum_kind};
 
-use super::super::hidden_fills::{may_be_private, repeats_a_byte};
+use super::super::opaque_memset::{may_be_private, repeats_a_byte};
 use super::instructions::is_bits;
-use super::types::{held_in, is_bit, is_whole, storage_class};
-use super::wide::is_wide;
+use super::types::{held_in, is_bit, is_i128, is_whole, storage_class};
 use super::{Lowered, Lowering, refuse};
 
 impl<'m> Lowering<'m> {
@@ -206,7 +205,7 @@ impl<'m> Lowering<'m> {
             let ty = self.ty(ty)?;
             return Ok(self.emit_of(Op::CompositeConstruct, ty, &values));
         }
-        if is_wide(ty) && ty.int_width() == 128 {
+        if is_i128(ty) && ty.int_width() == 128 {
             let long = self.int(64);
             let mut halves = [0; 2];
             for (half, offset) in halves.iter_mut().zip([0, 8]) {
@@ -278,7 +277,7 @@ impl<'m> Lowering<'m> {
             }
             return Ok(());
         }
-        if is_wide(ty) && ty.int_width() == 128 {
+        if is_i128(ty) && ty.int_width() == 128 {
             let long = self.int(64);
             for (half, offset) in self.wide_to_memory(value).into_iter().zip([0, 8]) {
                 let at = self.at_offset(pointer, space, offset)?;
@@ -434,7 +433,7 @@ impl<'m> Lowering<'m> {
 
 /// The lower 64 bits of an integer of 65 to 127, and the others.
 fn halves_of(ty: Type<'_>) -> Option<(Type<'_>, Type<'_>)> {
-    let is_odd = is_wide(ty) && ty.int_width() < 128;
+    let is_odd = is_i128(ty) && ty.int_width() < 128;
     is_odd.then(|| (ty.context().int_type(64), ty.context().int_type(ty.int_width() - 64)))
 }
 

@@ -38,7 +38,7 @@
 //! | `overflow` | intrinsics that tell whether a result fits, or make it fit |
 //! | `reductions` | reductions of vectors of integers |
 //! | `registers` | where a work-item is, barriers |
-//! | `wide` | integers of more than 64 bits |
+//! | `int128` | integers of more than 64 bits |
 //! | `sub_groups` | operations of sub-groups |
 //! | `sums` | loops whose order of operations drivers change |
 //! | `uniform` | instructions that drivers take for the same in all work-items |
@@ -53,6 +53,7 @@ mod functions;
 mod globals;
 mod hoisted_loads;
 mod instructions;
+mod int128;
 mod memory;
 mod overflow;
 mod reductions;
@@ -61,7 +62,6 @@ mod sub_groups;
 mod sums;
 mod types;
 mod uniform;
-mod wide;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -73,9 +73,8 @@ use rspirv::spirv::{
 use schism_llvm::{AsModule, Block, DataLayout, FUNCTION_INDEX, ModuleRef, Value};
 use schism_passes::spec::target::SCALAR;
 
-use crate::ptx::PtxOptions;
+use crate::gpu::options::GpuOptions;
 use assembler::Assembler;
-use registers::SIZES;
 
 /// What the module has that SPIR-V's kernels cannot.
 #[derive(Debug)]
@@ -83,6 +82,10 @@ pub struct Refusal(pub String);
 
 /// A result of lowering.
 pub type Lowered<T> = Result<T, Refusal>;
+
+/// The parameters of an entry that is launched in one dimension: the sizes of its groups, and how
+/// many groups there are, each a 32-bit number for x, y and z.
+const SIZES: usize = 6;
 
 /// Refuses with a text.
 fn refuse<T>(what: impl Into<String>) -> Lowered<T> {
@@ -106,7 +109,7 @@ pub fn lower<'m>(
     module: &'m impl AsModule,
     entry: Value<'m>,
     dimensions: u32,
-    options: &PtxOptions,
+    options: &GpuOptions,
 ) -> Lowered<Binary> {
     let mut lowering = Lowering::new(module.handle(), entry);
     lowering.local_align = options.local_align;

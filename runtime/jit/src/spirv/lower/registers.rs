@@ -23,17 +23,13 @@ use schism_llvm::{TypeKind, Value};
 pub use schism_passes::spec::target::GROUP_BARRIER as BARRIER;
 use schism_passes::spec::target::THREAD_ID;
 
-use super::{Lowered, Lowering, refuse};
+use super::{Lowered, Lowering, SIZES, refuse};
 
 /// What LLVM's names of special registers begin with.
 const REGISTER: &str = "llvm.nvvm.read.ptx.sreg.";
 
 /// The end of a work-item.
 const EXIT: &str = "llvm.nvvm.exit";
-
-/// The parameters of an entry that is launched in one dimension: the sizes of its groups, and how
-/// many groups there are, each a 32-bit number for x, y and z.
-pub const SIZES: usize = 6;
 
 /// A number that the device has.
 enum Register {

@@ -36,10 +36,10 @@ use schism_jit_abi::{
 };
 use schism_message::{Kind, MAGIC, recorder};
 
-use super::PtxOptions;
-use crate::cpu::work_loop::AXES;
-use crate::image::{self, GLOBAL_ID, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PRINT};
-use crate::module::Module;
+use super::options::GpuOptions;
+use crate::common::entry_text::AXES;
+use crate::common::image::{self, GLOBAL_ID, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PRINT};
+use crate::common::module::Module;
 use crate::{JitError, Request};
 use schism_llvm::{Context, Opcode, Value};
 use schism_passes::gpu::merge_panic_exits::{Fences, Joins};
@@ -256,7 +256,7 @@ pub fn leave<'c>(
     context: &'c Context,
     module: &Module<'c>,
     request: &Request,
-    options: &PtxOptions,
+    options: &GpuOptions,
     (groups, writing): (bool, Writing),
 ) -> Result<(), JitError> {
     let fences = match writing {
@@ -304,7 +304,7 @@ impl Shaped {
         &self,
         o: &mut String,
         request: &Request,
-        options: &PtxOptions,
+        options: &GpuOptions,
         (groups, writing): (bool, Writing),
     ) -> std::fmt::Result {
         const HEAD: usize = size_of::<GpuMessageBuffer>();

@@ -5,8 +5,8 @@ use schism_llvm::Value;
 use schism_passes::spec::target_library::PREFIX;
 
 use crate::JitError;
-use crate::image::KERNEL;
-use crate::module::Module;
+use crate::common::image::KERNEL;
+use crate::common::module::Module;
 
 /// Has every function inlined that is not recursive: values that only the entry has reach others
 /// not at all.

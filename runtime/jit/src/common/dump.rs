@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use crate::Request;
-use crate::module::Module;
+use crate::common::module::Module;
 
 /// The environment variable.
 const VARIABLE: &str = "SCHISM_DUMP_DIR";

@@ -17,10 +17,11 @@ use schism_passes::pass::{PassContext, PassOptions};
 use schism_passes::pipeline::{self, Driver, LLVM_PIPELINE, Llvm, PipelineError, Step};
 use schism_passes::spec::lanes::Lanes;
 
-use crate::dump::Dump;
-use crate::module::Module;
-use crate::times::Times;
-use crate::{JitError, Request, image};
+use crate::common::dump::Dump;
+use crate::common::image;
+use crate::common::module::Module;
+use crate::common::times::Times;
+use crate::{JitError, Request};
 use schism_llvm::fatal::{self, panic_text};
 use schism_llvm::{AsModule, Context, Machine, Value};
 

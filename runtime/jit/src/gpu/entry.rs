@@ -11,16 +11,17 @@ use schism_jit_abi::{
 use schism_passes::nvptx::launch_bounds::BLOCK;
 use schism_passes::spec::target::THREAD_ID;
 
-use super::{PtxOptions, message, sub_group};
-use crate::cpu::work_loop::{
+use super::options::GpuOptions;
+use super::{message, sub_group};
+use crate::common::entry_text::{
     AXES, copy_parameter_attributes, known_value, needs_groups, offset_values, type_text,
 };
-use crate::image::{
+use crate::common::image::{
     BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_RANGE, PANIC,
     PANIC_FORMAT, PRINT, builtins,
 };
-use crate::kinds::{TypeKind, param_kinds};
-use crate::module::Module;
+use crate::common::kinds::{TypeKind, param_kinds};
+use crate::common::module::Module;
 use crate::{JitError, Request};
 use schism_llvm::{Context, Opcode, Value};
 
@@ -51,7 +52,7 @@ pub struct Entry {
 }
 
 /// Determines what the kernel needs.
-fn plan(module: &Module<'_>, request: &Request, options: &PtxOptions) -> Entry {
+fn plan(module: &Module<'_>, request: &Request, options: &GpuOptions) -> Entry {
     let uses = |names: &[&str]| {
         let known = names.iter().filter_map(|name| module.function(name));
         known.into_iter().any(|function| !function.users().is_empty())
@@ -110,7 +111,7 @@ pub fn wrap<'c>(
     module: &Module<'c>,
     kernel: Value,
     request: &Request,
-    options: &PtxOptions,
+    options: &GpuOptions,
 ) -> Result<Entry, JitError> {
     let mut entry = plan(module, request, options);
     while module.function(&entry.name).is_some() {
@@ -129,7 +130,7 @@ pub fn wrap<'c>(
     around.set_target_of(module);
     let outer = around.function(&entry.name).ok_or_else(|| missing(&entry.name))?;
     for (param, index) in request.params.iter().zip(0..) {
-        if param.kind == PARAM_POINTER && is_aligned(options, index) {
+        if param.kind == PARAM_POINTER && options.is_aligned(index) {
             kernel.align_parameter(index, ALIGNED);
         }
     }
@@ -156,7 +157,7 @@ fn missing(name: &str) -> JitError {
 fn text(
     entry: &Entry,
     request: &Request,
-    options: &PtxOptions,
+    options: &GpuOptions,
     copied: Option<bool>,
     shaped: &[message::Shaped],
 ) -> Result<String, std::fmt::Error> {
@@ -175,9 +176,9 @@ fn text(
             _ => type_text(param),
         };
         // The driver passes every parameter: each has one value, even if the kernel knows it.
-        let in_range = is_narrow(options, index) && options.global_ids;
-        let is_narrow = is_narrow(options, index) && !in_range;
-        let is_even = kind == PARAM_INTEGER && is_aligned(options, index);
+        let in_range = options.is_narrow(index) && options.global_ids;
+        let is_narrow = options.is_narrow(index) && !in_range;
+        let is_even = kind == PARAM_INTEGER && options.is_aligned(index);
         parameters.push(match kind {
             PARAM_BYTES => format!("{ty} %p{index}"),
             _ if in_range => format!("{SMALL} %p{index}"),
@@ -294,17 +295,6 @@ fn text(
     Ok(out)
 }
 
-/// Whether a 64-bit parameter has 32 bits in the entry: the driver copies the low half, which is
-/// the number.
-fn is_narrow(options: &PtxOptions, param: u32) -> bool {
-    param < u64::BITS && options.narrow >> param & 1 != 0
-}
-
-/// Whether a parameter is a multiple of [`ALIGNED`].
-const fn is_aligned(options: &PtxOptions, param: u32) -> bool {
-    param < u64::BITS && options.aligned >> param & 1 != 0
-}
-
 /// The type and the attributes of a narrow parameter where a launch sets each parameter, and a
 /// parameter of another size would be an error.
 const SMALL: &str = "i64 noundef range(i64 0, 2147483648) \"schism.narrow\"";
@@ -327,7 +317,7 @@ fn keep_types() -> String {
 fn builtin_bodies(
     o: &mut String,
     request: &Request,
-    options: &PtxOptions,
+    options: &GpuOptions,
     groups: bool,
 ) -> std::fmt::Result {
     let small = options.assumptions & ASSUME_INDEX_32 != 0;
@@ -517,33 +507,6 @@ pub fn resolve<'c>(
         function.set_internal();
     }
     module.run_passes("always-inline,globaldce", None).map_err(JitError::Internal)
-}
-
-/// After optimisation: replaces multiples of [`ALIGNED`] by the parameters themselves again,
-/// without the mask that showed the zeros. To LLVM's code generator a masked number is sixteen
-/// times something, and it keeps every multiple that a loop needs.
-pub fn show_multiples(module: &Module<'_>, entry: &Entry, request: &Request, options: &PtxOptions) {
-    let Some(outer) = module.function(&entry.name) else { return };
-    let zeros = ALIGNED.cast_signed() - 1;
-    for ((param, value), index) in request.params.iter().zip(outer.params()).zip(0..) {
-        if param.kind != PARAM_INTEGER || !is_aligned(options, index) {
-            continue;
-        }
-        // Bits that the number may have, besides those.
-        let all = if is_narrow(options, index) { NARROW.cast_signed() - 1 } else { -1 };
-        let is_mask = |user: &Value| {
-            user.opcode() == Some(Opcode::And)
-                && user.get_operand(0) == Some(value)
-                && user
-                    .get_operand(1)
-                    .and_then(Value::as_signed)
-                    .is_some_and(|mask| (mask | zeros) & all == all)
-        };
-        for mask in value.users().into_iter().filter(is_mask) {
-            mask.replace_uses(value);
-            mask.erase();
-        }
-    }
 }
 
 /// After optimisation: removes hidden parameters that are unused after all.

@@ -35,7 +35,7 @@ use std::collections::HashMap;
 
 use schism_llvm::{Block, Builder, IntPredicate, Opcode, TypeKind, Value, intrinsic_id};
 
-use crate::module::Module;
+use crate::common::module::Module;
 
 /// A side of a branch is rare if the other one is taken this many times as often.
 const RARE: u64 = 256;

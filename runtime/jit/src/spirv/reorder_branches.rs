@@ -45,8 +45,8 @@ use std::collections::{HashMap, HashSet};
 
 use schism_llvm::{Block, Builder, IntPredicate, Opcode, Value};
 
-use super::rare_blocks::hidden_zero;
-use crate::module::Module;
+use super::cold_blocks::hidden_zero;
+use crate::common::module::Module;
 
 /// Runs the step over a kernel's entry.
 pub fn separate(module: &Module<'_>, entry: &str) {

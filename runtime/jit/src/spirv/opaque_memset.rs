@@ -17,8 +17,8 @@
 
 use schism_llvm::{Builder, Opcode, TypeKind, Value};
 
-use super::rare_blocks::hidden_zero;
-use crate::module::Module;
+use super::cold_blocks::hidden_zero;
+use crate::common::module::Module;
 
 /// Runs the step over a kernel's entry.
 pub fn hide(module: &Module<'_>, entry: &str) {

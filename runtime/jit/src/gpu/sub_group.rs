@@ -12,7 +12,7 @@
 
 use std::fmt::Write;
 
-use crate::image::{
+use crate::common::image::{
     BALLOT, REDUCE_ADD, REDUCE_LEAST, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR,
     SUB_GROUP_BARRIER,
 };
