@@ -1,43 +1,15 @@
 //! Basic blocks: where control goes, and what stands in them.
 
 use std::ffi::{CStr, CString};
-use std::marker::PhantomData;
-use std::ptr::NonNull;
 
-use llvm_sys::LLVMBasicBlock;
 use llvm_sys::core::*;
-use llvm_sys::prelude::LLVMBasicBlockRef;
 
-use crate::{Builder, ContextRef, Opcode, Value, list};
-
-/// A basic block of a function of a module that lives at least for `'m`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Block<'m>(NonNull<LLVMBasicBlock>, PhantomData<&'m ()>);
+use crate::Opcode;
+use crate::builder::Builder;
+use crate::ffi::list;
+use crate::handles::{Block, ContextRef, Value};
 
 impl<'m> Block<'m> {
-    /// The handle of a block, unless it is null.
-    ///
-    /// # Safety
-    /// `raw` is null or a block that lives for `'m`.
-    pub unsafe fn from_raw(raw: LLVMBasicBlockRef) -> Option<Self> {
-        NonNull::new(raw).map(|raw| Self(raw, PhantomData))
-    }
-
-    /// The handle of a block that LLVM cannot have left out.
-    ///
-    /// # Safety
-    /// `raw` is null, which panics, or a block that lives for `'m`.
-    #[track_caller]
-    pub(crate) unsafe fn known(raw: LLVMBasicBlockRef) -> Self {
-        // SAFETY: as promised by the caller.
-        unsafe { Self::from_raw(raw) }.expect("internal error: LLVM gave no block")
-    }
-
-    /// LLVM's own handle.
-    pub fn raw(self) -> LLVMBasicBlockRef {
-        self.0.as_ptr()
-    }
-
     /// The block as a value: what branches have for operands.
     pub fn as_value(self) -> Value<'m> {
         // SAFETY: the block is live.

@@ -2,7 +2,8 @@
 
 use llvm_sys::core::*;
 
-use crate::{Block, Opcode, TailCallKind, Type, Value, ValueKind, bytes};
+use crate::ffi::bytes;
+use crate::{Block, Opcode, TailCallKind, Type, Value, ValueKind};
 
 impl<'m> Value<'m> {
     #[track_caller]

@@ -17,23 +17,25 @@
 mod destructors;
 mod objects;
 mod stop;
+mod thread;
 
 pub use stop::stop;
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_void};
 use std::io::{self, Write};
 use std::mem::MaybeUninit;
 use std::os::unix::thread::JoinHandleExt;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::{Arc, Once};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
+use thread::{OWN, Shared};
 
 /// The stack of a compile thread, in bytes; only what is touched takes memory.
 const STACK_SIZE: usize = 64 << 20;
@@ -59,31 +61,6 @@ thread_local! {
 
     /// On a compile thread: where it last panicked.
     static PANICKED_AT: RefCell<String> = const { RefCell::new(String::new()) };
-
-    /// On a compile thread: its own state.
-    static OWN: OnceCell<Arc<Shared>> = const { OnceCell::new() };
-}
-
-/// What a compile thread shares with the thread that started it.
-#[derive(Default)]
-struct Shared {
-    /// The system's number for the compile thread.
-    number: OnceLock<libc::pid_t>,
-    is_abandoned: AtomicBool,
-    /// Whether it runs LLVM no more.
-    is_done: AtomicBool,
-    /// Whether the end of the process has stopped it.
-    is_parked: AtomicBool,
-}
-
-impl Shared {
-    fn is_done(&self) -> bool {
-        self.is_done.load(Ordering::Acquire)
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.is_done() || self.is_parked.load(Ordering::Acquire)
-    }
 }
 
 /// Whether the calling thread is a compile thread whose result nobody waits for. It should end soon.

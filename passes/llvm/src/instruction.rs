@@ -4,7 +4,9 @@ use std::ffi::CString;
 
 use llvm_sys::core::*;
 
-use crate::{Block, Builder, IntPredicate, Opcode, Type, Value, ValueKind};
+use crate::builder::{Builder, IN_BOUNDS};
+use crate::handles::{Block, Type, Value};
+use crate::{IntPredicate, Opcode, ValueKind};
 
 /// The fast-math flags of floating-point operations.
 pub mod fast_math {
@@ -19,9 +21,6 @@ pub mod fast_math {
     /// Approximations for functions.
     pub const APPROXIMATE: u32 = llvm_sys::LLVMFastMathApproxFunc;
 }
-
-/// LLVM's number for the promise of a `getelementptr` that it stays inside of an object.
-pub(crate) const IN_BOUNDS: u32 = 1;
 
 /// What instructions do.
 impl<'m> Value<'m> {

@@ -16,7 +16,8 @@ use llvm_sys::linker::LLVMLinkModules2;
 use llvm_sys::prelude::{LLVMModuleRef, LLVMNamedMDNodeRef, LLVMValueRef};
 use llvm_sys::{LLVMModule, LLVMModuleFlagBehavior};
 
-use crate::{ContextRef, DataLayout, Linkage, Machine, Type, Value, bytes, list, take_message};
+use crate::ffi::{bytes, list, take_message};
+use crate::{ContextRef, DataLayout, Linkage, Type, Value};
 
 /// A module that is borrowed for `'m`, and that may be changed meanwhile, as inkwell's may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,17 +130,6 @@ impl<'m> ModuleRef<'m> {
         unsafe {
             LLVMSetTarget(self.raw(), triple.as_ptr());
             LLVMSetDataLayout(self.raw(), layout.as_str().as_ptr());
-        }
-    }
-
-    /// Makes the module one for a machine.
-    pub fn set_machine(self, machine: &Machine) {
-        let layout = machine.data_layout();
-        // SAFETY: the module is live, and the texts, which LLVM copies, end with a NUL; the layout
-        // is one that LLVM printed.
-        unsafe {
-            LLVMSetTarget(self.raw(), machine.triple().as_ptr());
-            LLVMSetDataLayout(self.raw(), layout.as_ptr());
         }
     }
 
