@@ -21,7 +21,8 @@ use schism_jit_abi::{
 
 use crate::memory::{number, word, word_at};
 use crate::shape::{self, ROOM_ADDRESS};
-use crate::template::{DAMAGED, format};
+use crate::format::format;
+use crate::template::DAMAGED;
 use crate::{Memory, Recorded};
 
 /// A message buffer's bytes, after a launch.
