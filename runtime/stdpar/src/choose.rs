@@ -11,45 +11,13 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, O
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use schism::__private::{note, warn};
+use schism::__private::note;
 use schism::Queue;
 
 use crate::budget;
 use crate::device;
 use crate::policy::{self, Decision, Kernel, Plan, Policy, Step};
-
-/// The environment variable that chooses.
-const VARIABLE: &str = "SCHISM_STDPAR";
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Setting {
-    Auto,
-    Always,
-    Never,
-}
-
-fn setting() -> Setting {
-    static SETTING: OnceLock<Setting> = OnceLock::new();
-    *SETTING.get_or_init(|| {
-        let Some(word) = std::env::var_os(VARIABLE) else { return Setting::Auto };
-        match word.to_str().map(str::trim) {
-            Some("" | "auto") => Setting::Auto,
-            Some("always") => Setting::Always,
-            Some("never") => Setting::Never,
-            _ => {
-                let word = word.display();
-                warn(format_args!("{VARIABLE} is `{word}`; use auto, always or never"));
-                Setting::Auto
-            }
-        }
-    })
-}
-
-/// Whether all pipelines stay with rayon.
-#[inline]
-pub(crate) fn is_off() -> bool {
-    setting() == Setting::Never
-}
+use crate::setting::{Setting, setting};
 
 /// A pipeline of the program.
 struct Site {

@@ -9,14 +9,14 @@ use schism::__private::{
 };
 use schism::{Adaptivity, Device, DeviceError, DeviceKind, Queue};
 
-use crate::choose;
+use crate::setting;
 
 /// Asks for memory that is shared with the device, where a program is to run on one that has memory
 /// of its own. It runs before the program's `main`.
 extern "C" fn at_start() {
     let named = std::env::var_os("SCHISM_DEVICE").unwrap_or_default();
     let on_host = ["", "cpu", "native"].iter().any(|name| named == *name);
-    if !on_host && !choose::is_off() {
+    if !on_host && !setting::is_off() {
         heap::at_start();
         heap::share(|| queue().map(|queue| Queue::clone(&queue)));
     }

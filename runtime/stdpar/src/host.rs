@@ -20,6 +20,7 @@ use crate::each;
 use crate::grid;
 use crate::pieces::{self, Failed, Indexed, Launch, LaunchOf, Piece, Pieces};
 use crate::report::{self, Place};
+use crate::setting;
 use crate::sort::{self, Sorted};
 use crate::unindexed::{self, Unindexed};
 
@@ -111,7 +112,7 @@ fn decide(
     names: Names,
     prepare: fn(Prepared) -> bool,
 ) -> Decision {
-    if choose::is_off() {
+    if setting::is_off() {
         return Decision::Rayon(Place::Never, None);
     }
     if rayon::current_num_threads() < 2 {

@@ -31,6 +31,7 @@ mod pieces;
 mod policy;
 mod report;
 mod results;
+mod setting;
 pub mod sort;
 pub mod sorts;
 mod unindexed;
