@@ -53,6 +53,7 @@ use schism_passes::spec::target_library::TargetLibraryInfo;
 use crate::common::module::Module;
 use crate::common::target::{Lowered, Target, Work, lower};
 use crate::common::{devicelib, pause};
+use crate::gpu::builtins::{DEVICE_EXIT, MAX_GROUP_SIZE, MIN_GROUPS};
 use crate::gpu::entry::Entry;
 use crate::gpu::machine;
 use crate::gpu::options::GpuOptions;
@@ -223,7 +224,7 @@ fn refuse_recursion(module: &Module<'_>, request: &Request) -> Result<(), JitErr
 /// Ends work-items by a return from the entry. Everything that ends one was inlined into it, except
 /// for what calls itself and what is called through a pointer.
 fn leave_by_return(module: &Module<'_>, entry: &str, request: &Request) -> Result<(), JitError> {
-    let Some(exit) = module.function(registers::EXIT) else { return Ok(()) };
+    let Some(exit) = module.function(DEVICE_EXIT) else { return Ok(()) };
     for call in exit.users().into_iter().filter(|user| user.is_call()) {
         let caller = call.parent_function().name();
         if caller != entry {
@@ -267,7 +268,7 @@ fn name_scopes(context: &Context, module: &Module<'_>) {
 /// Says how large the groups of launches are. Only whole groups are launched.
 fn bound_launches(module: &Module<'_>, entry: &Entry, options: &GpuOptions) {
     let Some(kernel) = module.function(&entry.name) else { return };
-    for name in ["nvvm.maxntid", "nvvm.minctasm", BLOCK] {
+    for name in [MAX_GROUP_SIZE, MIN_GROUPS, BLOCK] {
         if kernel.string_attribute(FUNCTION_INDEX, name).is_some() {
             kernel.remove_string_attribute(name);
         }

@@ -11,6 +11,10 @@ use schism_jit_abi::{
 use schism_passes::nvptx::launch_bounds::BLOCK;
 use schism_passes::spec::target::THREAD_ID;
 
+use super::builtins::{
+    DEVICE_BARRIER, DEVICE_GROUP_COUNT, DEVICE_GROUP_ID, DEVICE_GROUP_SIZE, DEVICE_LOCAL_ID,
+    MAX_GROUP_SIZE,
+};
 use super::options::GpuOptions;
 use super::{message, sub_group};
 use crate::common::entry_text::{
@@ -243,13 +247,13 @@ fn text(
     for name in HIDDEN {
         writeln!(o, "declare {} @{name}() nounwind willreturn memory(none)", hidden_type(name))?;
     }
-    for name in ["tid", "ctaid", "ntid", "nctaid"] {
+    for name in [DEVICE_LOCAL_ID, DEVICE_GROUP_ID, DEVICE_GROUP_SIZE, DEVICE_GROUP_COUNT] {
         for axis in AXES {
-            writeln!(o, "declare i32 @llvm.nvvm.read.ptx.sreg.{name}.{axis}()")?;
+            writeln!(o, "declare i32 @{name}.{axis}()")?;
         }
     }
     writeln!(o, "declare i64 @{THREAD_ID}(i32)")?;
-    writeln!(o, "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) convergent nounwind")?;
+    writeln!(o, "declare void @{DEVICE_BARRIER}(i32) convergent nounwind")?;
     if let Some(plain) = copied {
         message::bodies(o, groups, plain)?;
     }
@@ -263,12 +267,12 @@ fn text(
     let [x, y, z] = options.group;
     let bounds = match (x, groups) {
         // A group may have any size that a device supports.
-        (0, true) => "\"nvvm.maxntid\"=\"1024\"".to_owned(),
+        (0, true) => format!("\"{MAX_GROUP_SIZE}\"=\"1024\""),
         // That many threads share the registers. No block size is required of the launch: then a
         // driver has nothing to compare at each launch, and the code does not depend on it.
         (0, false) => String::new(),
         (_, false) if x * y * z <= 256 => format!("\"{BLOCK}\"=\"{x},{y},{z}\""),
-        _ => format!("\"nvvm.maxntid\"=\"{x},{y},{z}\" \"{BLOCK}\"=\"{x},{y},{z}\""),
+        _ => format!("\"{MAX_GROUP_SIZE}\"=\"{x},{y},{z}\" \"{BLOCK}\"=\"{x},{y},{z}\""),
     };
     writeln!(o, "define void @{}({}) {bounds} {{\nstart:", entry.name, parameters.join(", "))?;
     for name in wide {
@@ -331,25 +335,25 @@ fn builtin_bodies(
         let block = AXES.into_iter().zip(options.group).find(|(of, _)| *of == axis);
         let block = block.map_or(0, |(_, size)| size);
         let limit = match name {
-            "tid" if block > 0 => block,
-            "ctaid" if small && block > 0 => (NARROW as u32).div_ceil(block),
-            "nctaid" if small && block > 0 => (NARROW as u32).div_ceil(block) + 1,
+            DEVICE_LOCAL_ID if block > 0 => block,
+            DEVICE_GROUP_ID if small && block > 0 => (NARROW as u32).div_ceil(block),
+            DEVICE_GROUP_COUNT if small && block > 0 => (NARROW as u32).div_ceil(block) + 1,
             _ => NARROW as u32,
         };
         // No grid has more blocks in these dimensions.
         let limit = match name {
-            "ctaid" if axis != "x" => limit.min(65_535),
-            "nctaid" if axis != "x" => limit.min(65_536),
+            DEVICE_GROUP_ID if axis != "x" => limit.min(65_535),
+            DEVICE_GROUP_COUNT if axis != "x" => limit.min(65_536),
             _ => limit,
         };
         format!(
-            "  %{value}.32 = call range(i32 0, {}) i32 @llvm.nvvm.read.ptx.sreg.{name}.{axis}()
+            "  %{value}.32 = call range(i32 0, {}) i32 @{name}.{axis}()
                %{value} = zext nneg i32 %{value}.32 to i64\n",
             limit.cast_signed()
         )
     };
     let block = |value: &str, index: usize| match options.group[index] {
-        0 => register(value, "ntid", AXES[index]),
+        0 => register(value, DEVICE_GROUP_SIZE, AXES[index]),
         known => format!(
             "  %{value}.32 = add i32 {known}, 0
                %{value} = add i64 {known}, 0\n"
@@ -383,7 +387,8 @@ fn builtin_bodies(
                 base("base", index)
             )
         } else {
-            let mut id = register("tid", "tid", axis) + &register("block", "ctaid", axis);
+            let mut id =
+                register("tid", DEVICE_LOCAL_ID, axis) + &register("block", DEVICE_GROUP_ID, axis);
             id += &block("size", index);
             id += &base("base", index);
             id += &match (small, groups) {
@@ -411,11 +416,11 @@ fn builtin_bodies(
             id
         };
         define(GLOBAL_ID[index], id, "%id")?;
-        define(LOCAL_ID[index], register("tid", "tid", axis), "%tid")?;
+        define(LOCAL_ID[index], register("tid", DEVICE_LOCAL_ID, axis), "%tid")?;
         define(LOCAL_RANGE[index], block("size", index), "%size")?;
         define(
             GROUP_ID[index],
-            register("block", "ctaid", axis)
+            register("block", DEVICE_GROUP_ID, axis)
                 + &base("base", index)
                 + "  %group = add nuw nsw i64 %block, %base\n",
             "%group",
@@ -425,14 +430,16 @@ fn builtin_bodies(
             (false, _) | (true, false) => define(GLOBAL_RANGE[index], range.clone(), "%range")?,
             (true, true) => define(
                 GLOBAL_RANGE[index],
-                register("blocks", "nctaid", axis)
+                register("blocks", DEVICE_GROUP_COUNT, axis)
                     + &block("size", index)
                     + "  %range = mul nuw nsw i64 %blocks, %size\n",
                 "%range",
             )?,
         }
         match whole {
-            true => define(GROUP_RANGE[index], register("blocks", "nctaid", axis), "%blocks")?,
+            true => {
+                define(GROUP_RANGE[index], register("blocks", DEVICE_GROUP_COUNT, axis), "%blocks")?
+            }
             false => define(
                 GROUP_RANGE[index],
                 range + &block("size", index) + "  %blocks = udiv exact i64 %range, %size\n",
@@ -443,7 +450,7 @@ fn builtin_bodies(
     writeln!(
         o,
         "define void @{BARRIER}() alwaysinline convergent nounwind {{
-           call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+           call void @{DEVICE_BARRIER}(i32 0)
            ret void
          }}"
     )
@@ -551,15 +558,15 @@ fn deep_bodies() -> String {
     let parameters: Vec<String> =
         HIDDEN.iter().zip(0..).map(|(name, i)| format!("{} %v{i}", hidden_type(name))).collect();
     for axis in AXES {
-        out += &format!("declare i32 @llvm.nvvm.read.ptx.sreg.tid.{axis}()\n");
+        out += &format!("declare i32 @{DEVICE_LOCAL_ID}.{axis}()\n");
     }
-    out += "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) convergent nounwind\n";
+    out += &format!("declare void @{DEVICE_BARRIER}(i32) convergent nounwind\n");
     out += &format!(
         "define void @{KEEP}({}) alwaysinline convergent nounwind {{\n",
         parameters.join(", ")
     );
     for axis in AXES {
-        out += &format!("  %{axis} = call i32 @llvm.nvvm.read.ptx.sreg.tid.{axis}()\n");
+        out += &format!("  %{axis} = call i32 @{DEVICE_LOCAL_ID}.{axis}()\n");
     }
     out += "  %xy = or i32 %x, %y\n  %xyz = or i32 %xy, %z\n  %is.first = icmp eq i32 %xyz, 0\n";
     out += "  br i1 %is.first, label %first, label %all\nfirst:\n";
@@ -571,7 +578,7 @@ fn deep_bodies() -> String {
         );
     }
     out += "  br label %all\nall:\n";
-    out += "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
+    out += &format!("  call void @{DEVICE_BARRIER}(i32 0)\n");
     out + "  ret void\n}\n"
 }
 

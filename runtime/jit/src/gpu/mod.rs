@@ -7,6 +7,7 @@
 //! | `machine` | LLVM's code generator for PTX, and its use as a stand-in |
 //! | `steps` | the steps of a pipeline that are the same for all |
 //! | `entry` | the function around the kernel, its hidden parameters |
+//! | `builtins` | what a kernel asks of its device, by neutral names |
 //! | `sub_group` | operations of sub-groups |
 //! | `message` | messages of panics and prints |
 //! | `atomics` | scopes of atomic accesses |
@@ -14,6 +15,7 @@
 //! | `one_function` | kernels that must be one function |
 
 pub mod atomics;
+pub mod builtins;
 pub mod code;
 pub mod entry;
 pub mod machine;

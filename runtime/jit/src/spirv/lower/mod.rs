@@ -73,6 +73,7 @@ use rspirv::spirv::{
 use schism_llvm::{AsModule, Block, DataLayout, FUNCTION_INDEX, ModuleRef, Value};
 use schism_passes::spec::target::SCALAR;
 
+use crate::gpu::builtins::DEVICE_BARRIER;
 use crate::gpu::options::GpuOptions;
 use assembler::Assembler;
 
@@ -134,7 +135,7 @@ fn has_sub_groups(module: &impl AsModule) -> bool {
 }
 
 fn has_barriers(module: &impl AsModule) -> bool {
-    module.handle().function(registers::BARRIER).is_some_and(Value::is_used)
+    module.handle().function(DEVICE_BARRIER).is_some_and(Value::is_used)
 }
 
 /// A value of each kind that a function has, by its value in LLVM.
