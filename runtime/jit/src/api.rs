@@ -324,7 +324,7 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
     })
 }
 
-/// A list of a request: empty, or behind a pointer that is not null.
+/// A list of a request: empty, or at a pointer that is not null.
 ///
 /// # Safety
 /// Where `pointer` is not null, `len` values can be read there during `'a`.

@@ -51,6 +51,7 @@ use schism_passes::pipeline::{self, Step};
 use schism_passes::spec::target_library::TargetLibraryInfo;
 
 use crate::common::module::Module;
+use crate::common::settings::Settings;
 use crate::common::target::{Lowered, Target, Work, lower};
 use crate::common::{devicelib, pause};
 use crate::gpu::builtins::{DEVICE_EXIT, MAX_GROUP_SIZE, MIN_GROUPS};
@@ -105,14 +106,16 @@ pub fn compile_amdgcn(
     let start = Instant::now();
     options.check(&request)?;
     let processor = Processor::find(&options.arch)?;
+    let settings = Settings::from_environment()?;
+    let linker = settings.linker.clone();
     let kernel = request.kernel.clone();
     let target = Amdgcn { options, processor, assembly };
-    let Lowered { mut code, failures } = isolated(move || lower(&target, &request))
+    let Lowered { mut code, failures } = isolated(move || lower(&target, &request, &settings))
         .map_err(|failure| JitError::of_thread(failure, &kernel))
         .flatten()?;
     code.failures = failures;
     if !assembly {
-        code.bytes = link::link(&code.bytes)?;
+        code.bytes = link::link(&code.bytes, linker)?;
     }
     code.lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     Ok(code)

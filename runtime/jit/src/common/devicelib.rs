@@ -1,7 +1,7 @@
 //! The device library: C's mathematics for devices that have none.
 //!
 //! The crate `schism-devicelib` and its base, the crate `libm`, are embedded in this library as
-//! LLVM bitcode: a module for each function with its dependencies, simplified as far as that is the
+//! LLVM bitcode: a module for each function with its dependencies, simplified where that is the
 //! same for all devices (see `build/library.rs`). The pass `device-library` inserts calls where a
 //! device needs them; called functions are linked into the kernel's module as internal functions
 //! and optimised with the kernel. What a device computes by itself with correct rounding replaces

@@ -13,6 +13,7 @@
 //! | `clock`, `pause` | builtins for clocks, and of work-items that wait |
 //! | `devicelib` | mathematics for devices without a library |
 //! | `lines` | source locations |
+//! | `settings` | what the environment asks for |
 //! | `dump`, `times` | `SCHISM_DUMP_DIR`, `SCHISM_TIME_PASSES` |
 
 pub mod clock;
@@ -29,5 +30,6 @@ pub mod module;
 pub mod pause;
 pub mod precise_math;
 pub mod request;
+pub mod settings;
 pub mod target;
 pub mod times;

@@ -62,7 +62,7 @@
 //! operation is a call of a function that the runtime passes with the group ([`group_operations`]).
 //! The pass `split-at-barriers` cuts the loop function at the barriers, so that its box is a whole
 //! group and nothing waits. Where it cannot, and for sub-group operations, the runtime runs every
-//! work-item of the group as a box of its own, on a stack of its own, and the call returns when all
+//! work-item of the group as a separate box, on a separate stack, and the call returns when all
 //! have made it.
 //!
 //! **Independence.** Work-items do not race, so no two of them access the same memory unless all
@@ -118,12 +118,13 @@ use crate::common::{devicelib, pause, precise_math};
 use schism_llvm::fatal;
 use schism_llvm::{FileKind, Machine};
 
+use crate::common::settings::Settings;
 use crate::common::target::{Lowered, Target, Work, lower, unknown_step};
 use crate::{JitError, Request};
 
 pub use host::cpu_name;
 
-/// A compiled kernel: an object, which whoever wants to run it loads.
+/// A compiled kernel: an object, which a process loads to run it.
 #[derive(Debug)]
 pub struct CpuCode {
     /// The object.
@@ -151,11 +152,14 @@ pub fn compile_cpu(request: Request) -> Result<CpuCode, JitError> {
 #[doc(hidden)]
 pub fn compile_cpu_within(request: Request, limit: Duration) -> Result<CpuCode, JitError> {
     let start = Instant::now();
+    let settings = Settings::from_environment()?;
     let request = Arc::new(request);
     let compile = |vectorise_loops: bool| {
-        let request = Arc::clone(&request);
-        let work = move || lower(&Cpu { name: request.cpu.clone(), vectorise_loops }, &request);
-        fatal::start(work)
+        let (request, settings) = (Arc::clone(&request), settings.clone());
+        fatal::start(move || {
+            let (name, lanes) = (request.cpu.clone(), settings.cpu_lanes.clone());
+            lower(&Cpu { name, lanes, vectorise_loops }, &request, &settings)
+        })
     };
     let Lowered { code: (object, flags, stack), failures } = fallback::first_of(compile, limit)
         .map_err(|failure| JitError::of_thread(failure, &request.kernel))
@@ -168,6 +172,8 @@ pub fn compile_cpu_within(request: Request, limit: Duration) -> Result<CpuCode, 
 struct Cpu {
     /// LLVM's name; empty for that of this process.
     name: String,
+    /// The setting of how many work-items are computed at once.
+    lanes: String,
     vectorise_loops: bool,
 }
 
@@ -194,7 +200,7 @@ impl Target for Cpu {
 
     fn lanes(&self) -> Result<Option<Lanes>, JitError> {
         // Without LLVM's vectoriser there had better be no vectors at all.
-        if self.vectorise_loops { lanes::of(&self.name) } else { Ok(None) }
+        if self.vectorise_loops { lanes::of(&self.name, &self.lanes) } else { Ok(None) }
     }
 
     fn unwinds(state: &CpuState) -> bool {

@@ -7,9 +7,8 @@
 //!
 //! Kernels that unwind have no landing point: a panic of theirs raises an exception.
 //!
-//! The jump skips frames of generated code only. Those have nothing to clean up that
-//! anybody would notice. During optimisation it is a call of [`END`], which may unwind as far as LLVM
-//! knows: so stores before the panic stay before the jump.
+//! The jump skips frames of generated code only. They have nothing to clean up that
+//! a program would notice. During optimisation it is a call of [`END`], which to LLVM may unwind: so stores before the panic stay before the jump.
 
 use std::mem::offset_of;
 

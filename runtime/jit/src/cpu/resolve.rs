@@ -24,7 +24,7 @@ fn values() -> impl Iterator<Item = (&'static str, u32)> {
 const GROUP_OPERAND: u32 = 21;
 
 /// Whether what the nest runs unwinds, and the program notices. More is known of that now than when the
-/// kernel was a function of its own.
+/// kernel was a separate function.
 pub fn unwinds(module: &Module<'_>) -> Result<bool, JitError> {
     let outer = module.function(LOOP).ok_or_else(|| missing(LOOP))?;
     module.still_unwinds(outer).map_err(JitError::Internal)

@@ -4,7 +4,7 @@ use crate::common::module::Module;
 use schism_llvm::{Context, Opcode, Value};
 
 /// Gives atomics and fences the scopes of the target. Those without one, which are the standard
-/// library's, get the scope of the device: nobody else accesses the memory meanwhile. A fence for
+/// library's, get the scope of the device: no other device accesses the memory meanwhile. A fence for
 /// one work-item only stays one.
 pub fn narrow(context: &Context, module: &Module<'_>) {
     for instruction in module.functions().into_iter().flat_map(Value::instructions) {

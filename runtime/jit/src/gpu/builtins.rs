@@ -12,7 +12,7 @@ pub const DEVICE_PREFIX: &str = "llvm.nvvm.";
 /// returns an `i32`.
 pub const REGISTER: &str = "llvm.nvvm.read.ptx.sreg.";
 
-/// A work-item's place in its group; the axis follows behind a point, as in the next three.
+/// A work-item's place in its group; the axis follows after a point, as in the next three.
 pub const DEVICE_LOCAL_ID: &str = "llvm.nvvm.read.ptx.sreg.tid";
 /// The group's place in the grid.
 pub const DEVICE_GROUP_ID: &str = "llvm.nvvm.read.ptx.sreg.ctaid";
@@ -47,7 +47,7 @@ pub const DEVICE_BALLOT: &str = "llvm.nvvm.vote.ballot.sync";
 pub const DEVICE_SUB_GROUP_BARRIER: &str = "llvm.nvvm.bar.warp.sync";
 
 /// Reduces the numbers of all lanes, on some of NVIDIA's processors: `i32 (i32 value, i32 mask)`; the
-/// operation follows behind a point.
+/// operation follows after a point.
 pub const DEVICE_REDUCE: &str = "llvm.nvvm.redux.sync";
 
 /// A kernel's attribute: how many work-items a group has at most, of each axis.

@@ -56,7 +56,7 @@ const COPY_PRINT: [&str; 2] = ["__schism_gpu_print", "__schism_gpu_print_plain"]
 pub const PRINTS: &str = "schism.print";
 
 /// Ends a work-item that has written a message. It has a body only after optimisation: until then
-/// it may unwind, as far as LLVM knows, and so may everything that panics
+/// to LLVM it may unwind, and so may everything that panics
 /// (`schism_passes::frontend::lower_unwind`).
 const END: &str = "schism.end";
 

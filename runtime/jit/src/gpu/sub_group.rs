@@ -86,7 +86,7 @@ fn reductions_at_once(o: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// Each lane combines its value with that of the lane 16 behind it, then 8, 4, 2, 1, if it exists;
+/// Each lane combines its value with that of the lane 16 after it, then 8, 4, 2, 1, if it exists;
 /// then lane 0 has the result, and broadcasts it.
 fn reductions_by_halves(o: &mut String) -> std::fmt::Result {
     writeln!(o, "declare i32 @llvm.ctpop.i32(i32)\ndeclare i32 @{DEVICE_LANE}()")?;

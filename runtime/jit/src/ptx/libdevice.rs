@@ -28,8 +28,8 @@ const OF_VENDOR: [&str; 26] = [
     "sin", "sinh", "tan", "tanh",
 ];
 
-/// Has a module call the vendor's functions in place of the device library's, as far as the bitcode
-/// `libdevice` has them.
+/// Has a module call the vendor's functions in place of those of the device library that the bitcode
+/// `libdevice` has.
 pub fn call<'c>(
     context: &'c Context,
     module: &Module<'c>,
@@ -43,7 +43,7 @@ pub fn call<'c>(
     replace(context, module, &called, libdevice).map_err(wrong)
 }
 
-/// Replaces these functions by the vendor's, as far as it has them.
+/// Replaces these functions by the vendor's, where it has them.
 fn replace<'c>(
     context: &'c Context,
     module: &Module<'c>,

@@ -57,6 +57,7 @@ use schism_passes::spec::target_library::TargetLibraryInfo;
 
 use crate::common::image::{GLOBAL_ID, GLOBAL_RANGE, PANIC, PANIC_FORMAT, group_builtins};
 use crate::common::module::Module;
+use crate::common::settings::Settings;
 use crate::common::target::{Lowered, Target, Work, lower};
 use crate::common::{devicelib, inline, pause};
 use crate::gpu::machine;
@@ -112,6 +113,7 @@ impl PtxCode {
 pub fn compile_ptx(request: Request, options: GpuOptions) -> Result<PtxCode, JitError> {
     let start = Instant::now();
     options.check(&request)?;
+    let settings = Settings::from_environment()?;
     let kernel = request.kernel.clone();
     let bytes = parameter_bytes(&request);
     let version = arch::version_for(&options.arch, options.isa, bytes)?;
@@ -121,7 +123,7 @@ pub fn compile_ptx(request: Request, options: GpuOptions) -> Result<PtxCode, Jit
         device: Ptx::DEVICE,
     })?;
     let target = Ptx { options, version };
-    let Lowered { mut code, failures } = isolated(move || lower(&target, &request))
+    let Lowered { mut code, failures } = isolated(move || lower(&target, &request, &settings))
         .map_err(|failure| JitError::of_thread(failure, &kernel))
         .flatten()?;
     code.failures = failures;

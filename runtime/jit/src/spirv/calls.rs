@@ -22,7 +22,7 @@
 //! }
 //! ```
 //! All functions whose address is taken are known: a kernel gets no others from the host. A call
-//! chooses among those of its own type. Runs before functions are inlined, so that what calls
+//! chooses among those of its type. Runs before functions are inlined, so that what calls
 //! choose is inlined, and may end its work-item, as everything else.
 //!
 //! A constant is as large as a descriptor of a message's argument, because the code that copies

@@ -24,10 +24,10 @@
 //!   br i1 %again, label %rare, label %done
 //! ```
 //! Drivers' compilers compute both sides of a branch for all lanes, and choose. A loop they skip if
-//! no lane comes to it. What it computes of depends on the iteration, as far as compilers know:
-//! otherwise they would compute it in front of the loop.
+//! no lane reaches it. To compilers, what it computes of depends on the iteration: otherwise they would
+//! compute it before the loop.
 //!
-//! What the other, common side computes, if it does nothing else, comes in front of the branch: there
+//! What the other, common side computes, if it does nothing else, moves before the branch: there
 //! it is for all lanes, and drivers hold its constants in registers instead of masking them. Runs
 //! after optimisation.
 
@@ -85,7 +85,7 @@ fn rare_side(block: Block<'_>) -> Option<(Block<'_>, Block<'_>)> {
     Some((block, branch.successor(rare)))
 }
 
-/// Whether a block only computes, and goes on at one place.
+/// Whether a block only computes, and has one successor.
 fn computes(block: Block<'_>) -> bool {
     let end = block.end();
     let goes_on = end.opcode() == Some(Opcode::Br) && !end.is_conditional();
@@ -132,7 +132,7 @@ fn divides(it: Value<'_>) -> bool {
     matches!(it.opcode(), Some(UDiv | SDiv | URem | SRem))
 }
 
-/// Computes in front of a branch what its common side does.
+/// Computes before a branch what its common side does.
 fn compute_before<'m>(before: Block<'m>, common: Block<'m>) {
     let builder = Builder::before(before.end());
     for instruction in common.instructions().into_iter().filter(|it| *it != common.end()) {
@@ -171,7 +171,7 @@ fn repeat<'m>(before: Block<'m>, block: Block<'m>, zero: Value<'m>) {
     turn.add_incoming(turn_next, block);
 }
 
-/// The same number, which depends on the iteration as far as a compiler knows.
+/// The same number, which to a compiler depends on the iteration.
 fn of_turn<'m>(builder: &Builder<'m>, number: Value<'m>, turn: Value<'m>) -> Option<Value<'m>> {
     let ty = number.ty();
     let (bits, is_float) = match ty.kind() {

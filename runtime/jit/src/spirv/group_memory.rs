@@ -9,7 +9,7 @@
 //!   store i32 %value, ptr addrspace(3) %at, align 4
 //! ```
 //! An atomic access says that another work-item may access the same memory meanwhile. On such a
-//! device nobody does: a thread comes to one access after the other, or accesses for several
+//! device none does: a thread does one access after the other, or accesses for several
 //! work-items in one instruction, so that each load gets what some store has left. Drivers' compilers
 //! make vectors of plain accesses, and of atomic ones none. Updates stay atomic: of two in one
 //! instruction one would be lost.

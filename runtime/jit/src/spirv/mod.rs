@@ -35,6 +35,7 @@ use schism_passes::pipeline::{self, Step};
 use schism_passes::spec::target::SPIRV_TRIPLE;
 use schism_passes::spec::target_library::TargetLibraryInfo;
 
+use crate::common::settings::Settings;
 use crate::common::target::{Lowered, Target, Work, lower as lower_kernel};
 use crate::common::{devicelib, pause};
 use crate::gpu::entry::Entry;
@@ -86,11 +87,13 @@ pub fn compile_spirv(request: Request, options: GpuOptions) -> Result<SpirvCode,
     let start = Instant::now();
     let options = GpuOptions { global_ids: true, ..options };
     options.check(&request)?;
+    let settings = Settings::from_environment()?;
     let kernel = request.kernel.clone();
     let target = Spirv { options };
-    let Lowered { mut code, failures } = isolated(move || lower_kernel(&target, &request))
-        .map_err(|failure| JitError::of_thread(failure, &kernel))
-        .flatten()?;
+    let Lowered { mut code, failures } =
+        isolated(move || lower_kernel(&target, &request, &settings))
+            .map_err(|failure| JitError::of_thread(failure, &kernel))
+            .flatten()?;
     code.failures = failures;
     code.lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     Ok(code)

@@ -374,7 +374,7 @@ impl<'m> Lowering<'m> {
     }
 }
 
-/// Blocks that control comes to, each after those that dominate it.
+/// Reachable blocks, each after those that dominate it.
 fn reverse_post_order(function: Value<'_>) -> Vec<Block<'_>> {
     let mut order = Vec::new();
     let mut seen = HashSet::from([function.entry()]);

@@ -24,7 +24,7 @@ use super::{Lowered, Lowering, refuse};
 /// The bytes of a constant, and the addresses among them.
 struct Contents<'m> {
     bytes: Vec<u8>,
-    /// Where an address is, of which global, and how far behind its beginning.
+    /// Where an address is: of which global, and at which offset.
     addresses: Vec<(usize, Value<'m>, i64)>,
 }
 
@@ -271,7 +271,7 @@ impl<'m> Lowering<'m> {
     }
 }
 
-/// The address space that a variable is in. That of one which nobody has moved is the generic one,
+/// The address space that a variable is in. That of one which was not moved is the generic one,
 /// where no variable can be.
 fn space_of(global: Value<'_>) -> u32 {
     match global.ty().address_space() {

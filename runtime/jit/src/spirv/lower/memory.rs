@@ -20,7 +20,7 @@ impl<'m> Lowering<'m> {
         Ok(self.emit_of(Op::Bitcast, ty, &[pointer]))
     }
 
-    /// A pointer so many bytes behind another.
+    /// A pointer at an offset in bytes from another.
     pub fn at_offset(&mut self, pointer: Word, space: u32, offset: u64) -> Lowered<Word> {
         if offset == 0 {
             return Ok(pointer);
@@ -460,7 +460,7 @@ fn pieces(ty: Type<'_>) -> Vec<(u32, u64)> {
     pieces
 }
 
-/// The alignment so many bytes behind an aligned address.
+/// The alignment at an offset in bytes from an aligned address.
 fn align_at(align: u64, offset: u64) -> u64 {
     if offset == 0 { align } else { align.min(1 << offset.trailing_zeros()) }
 }

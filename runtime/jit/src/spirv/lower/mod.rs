@@ -172,7 +172,7 @@ struct Lowering<'m> {
     /// What a phi takes and what needs instructions where control comes from.
     on_edges: HashMap<(Value<'m>, Block<'m>), Word>,
     /// Addresses at a constant distance from others. They are computed where they are used: LLVM
-    /// computes them in front of loops, and where such a loop has barriers, drivers for processors
+    /// computes them before loops, and where such a loop has barriers, drivers for processors
     /// keep each of them in memory for each work-item.
     displacements: HashSet<Value<'m>>,
     /// Blocks that leave a loop which combines numbers, and what hides how often it runs.
