@@ -96,12 +96,12 @@ impl<'m> Block<'m> {
         all
     }
 
-    /// The blocks that control goes to from here; one is there twice if two edges lead to it.
+    /// The successors, with multiplicity.
     pub fn successors(self) -> Vec<Block<'m>> {
         self.terminator().map(Value::successors).unwrap_or_default()
     }
 
-    /// Makes a new block in front of this one.
+    /// Makes a new block before this one.
     #[track_caller]
     pub fn insert_before(self, name: &str) -> Block<'m> {
         self.function();
@@ -111,7 +111,7 @@ impl<'m> Block<'m> {
         unsafe { Block::known(LLVMInsertBasicBlockInContext(context, self.raw(), name.as_ptr())) }
     }
 
-    /// Moves the block behind another one of the same function.
+    /// Moves the block after another one of the same function.
     ///
     /// # Panics
     /// If they are not of one function.
@@ -124,7 +124,7 @@ impl<'m> Block<'m> {
         }
     }
 
-    /// Makes the block another function's: it goes behind all others there. What it uses of its old
+    /// Makes the block another function's: it follows all others there. What it uses of its old
     /// function is the caller's to replace.
     #[track_caller]
     pub fn move_to(self, function: Value<'m>) {
@@ -156,7 +156,7 @@ impl<'m> Block<'m> {
         }
     }
 
-    /// Lets a block that ends in a branch go on at one of its successors only.
+    /// Makes the branch at the end of the block an unconditional one, to one of its successors.
     ///
     /// # Panics
     /// If `next` is none of them.
@@ -175,7 +175,7 @@ impl<'m> Block<'m> {
     /// Removes the block and what stands in it. What used values of it uses `poison`.
     ///
     /// # Panics
-    /// If anything outside of the block goes on at it, or is a phi that control comes to from it.
+    /// If it has a predecessor but itself, or a phi has it as an incoming block.
     #[track_caller]
     pub fn delete(self) {
         let value = self.as_value();

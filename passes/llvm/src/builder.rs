@@ -166,7 +166,7 @@ impl<'m> Builder<'m> {
         Self { raw, placed: Cell::new(false), module: PhantomData }
     }
 
-    /// A builder in front of an instruction.
+    /// A builder before an instruction.
     ///
     /// # Panics
     /// If that is no instruction, or stands nowhere.
@@ -184,7 +184,7 @@ impl<'m> Builder<'m> {
         builder
     }
 
-    /// Goes on in front of an instruction. What is made has its place in the source.
+    /// Continues before an instruction. What is made has its place in the source.
     ///
     /// # Panics
     /// If that is no instruction, or stands nowhere.

@@ -72,7 +72,7 @@ impl<'m> ContextRef<'m> {
         }
     }
 
-    /// A constant array of bytes, without a NUL behind them.
+    /// A constant array of bytes, without a NUL after them.
     pub fn const_bytes(self, bytes: &[u8]) -> Value<'m> {
         // SAFETY: the context is live, and the bytes, which LLVM copies, are passed with their
         // length.

@@ -66,7 +66,7 @@ impl<'m> Value<'m> {
         self.block().function()
     }
 
-    /// The instruction behind this one in its block.
+    /// The instruction after this one in its block.
     ///
     /// # Panics
     /// If this is no instruction, or stands nowhere.
@@ -77,7 +77,7 @@ impl<'m> Value<'m> {
         unsafe { Value::from_raw(LLVMGetNextInstruction(self.raw())) }
     }
 
-    /// The instruction in front of this one in its block.
+    /// The instruction before this one in its block.
     ///
     /// # Panics
     /// If this is no instruction, or stands nowhere.
@@ -88,7 +88,7 @@ impl<'m> Value<'m> {
         unsafe { Value::from_raw(LLVMGetPreviousInstruction(self.raw())) }
     }
 
-    /// The blocks that a terminator goes on at; empty for all else.
+    /// The successors of a terminator, with multiplicity; empty for all else.
     pub fn successors(self) -> Vec<Block<'m>> {
         (0..self.num_successors()).map(|index| self.successor(index)).collect()
     }
@@ -495,7 +495,7 @@ impl<'m> Value<'m> {
         self.erase();
     }
 
-    /// Removes this instruction and all behind it in its block, and ends the block with
+    /// Removes this instruction and all after it in its block, and ends the block with
     /// `unreachable` instead.
     ///
     /// # Panics
@@ -513,7 +513,7 @@ impl<'m> Value<'m> {
         Builder::at_end(block).unreachable();
     }
 
-    /// Removes an invoke: control goes on at its normal destination. What used its result uses
+    /// Replaces an invoke by a branch to its normal destination. What used its result uses
     /// `poison`.
     ///
     /// # Panics
@@ -525,8 +525,8 @@ impl<'m> Value<'m> {
         self.erase();
     }
 
-    /// Moves what stands in front of an instruction of a block to a block of its own, which goes on
-    /// at the old one; all edges to the old one lead to it.
+    /// Moves what stands before an instruction of a block to a new block, which branches
+    /// to the old one; all edges to the old one lead to it.
     ///
     /// # Panics
     /// If this is no instruction, or stands nowhere.

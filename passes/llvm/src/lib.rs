@@ -10,7 +10,7 @@
 //! the predicate of something that is no comparison, is undefined behaviour. Here each method looks
 //! first. It answers `None` where the absence of an answer is one, and panics with
 //! `internal error: …` where only a mistake in the pass can be the reason. A look is a compare of
-//! opcodes or of types. Lists are collected before anybody can change them.
+//! opcodes or of types. Lists are collected before anything can change them.
 //!
 //! **What lifetimes say.** A handle lives no longer than the borrow of the module that it came from
 //! ([`ModuleRef::of`], [`AsModule::handle`]), or than inkwell's value ([`IntoValue::value`]). Types
@@ -25,7 +25,7 @@
 //! (they are not `Send`), and values of two contexts are not mixed.
 //!
 //! **Who cannot use it**: build scripts, which the system's loader would have to find LLVM for.
-//! That of `schism-jit` opens LLVM while it runs, with a few bindings of its own.
+//! That of `schism-jit` opens LLVM while it runs, with a few bindings.
 //!
 //! The IR that comes out may still break LLVM's rules, which is not undefined behaviour but an
 //! error: [`ModuleRef::verify`] says so.

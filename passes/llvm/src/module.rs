@@ -70,7 +70,7 @@ impl<'m> ModuleRef<'m> {
     /// A module of LLVM's own.
     ///
     /// # Safety
-    /// `raw` is null, which panics, or a module that lives for `'m`, and that nobody else changes
+    /// `raw` is null, which panics, or a module that lives for `'m`, and that nothing else changes
     /// while handles of it are used.
     pub unsafe fn from_raw(raw: LLVMModuleRef) -> Self {
         // SAFETY: as promised by the caller.
@@ -435,7 +435,7 @@ impl AsModule for Module<'_> {
 
 impl<'c> Module<'c> {
     /// # Safety
-    /// `raw` is null or a module of a context that lives for `'c`, and nobody else's.
+    /// `raw` is null or a module of a context that lives for `'c`, and only the caller's.
     unsafe fn own(raw: LLVMModuleRef) -> Option<Self> {
         Some(Self { raw: NonNull::new(raw)?, context: PhantomData })
     }

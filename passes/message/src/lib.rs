@@ -155,7 +155,7 @@ numbered! {
         Pointer = 32,
         /// A reference. Part 0 describes what it points to.
         Reference = 33,
-        /// Any type behind a vtable, whose fourth word is a descriptor.
+        /// Any type with a vtable, whose fourth word is a descriptor.
         Dyn = 34,
         /// A `core::fmt::Arguments`.
         Arguments = 35,

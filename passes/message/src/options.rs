@@ -27,7 +27,7 @@ const POINTER_WIDTH: u16 = 18;
 pub(crate) enum Padded {
     /// None, or one for each of its parts.
     No,
-    /// To the right, and zeros may go behind the sign.
+    /// To the right, and zeros may follow the sign.
     Number,
     /// To the left.
     Text,

@@ -379,7 +379,7 @@ fn str_slice(f: &mut Formatter<'_>, text: &str, begin: u64, end: u64) -> Option<
         return Some(write!(f, "begin > end ({begin} > {end}) when slicing `{shown}`{more}"));
     }
     for (which, index) in [("start", begin), ("end", end)] {
-        // A range that ends behind its text is worse than one that starts inside a character.
+        // A range that ends after its text is worse than one that starts inside a character.
         let within = index <= len && (which == "end" || end <= len);
         if index > len {
             return Some(write!(
