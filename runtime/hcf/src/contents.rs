@@ -44,7 +44,7 @@ pub struct KernelRef<'a> {
     pub capabilities: Vec<String>,
     /// The structural hash, if the container has it.
     pub content: Option<[u8; 32]>,
-    /// Whether nothing that it reaches on the host uses thread-local variables, as far as known.
+    /// Whether nothing that it reaches on the host uses thread-local variables, if that is known.
     pub no_thread_locals: bool,
     /// Symbols of the specialization constants that it reads, each in the record.
     pub spec_constants: Vec<Cow<'a, str>>,
