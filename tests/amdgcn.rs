@@ -6,7 +6,7 @@
 mod code_object;
 
 use schism_hcf::KernelRef;
-use schism_jit::{PtxOptions, Request, compile_amdgcn};
+use schism_jit::{GpuOptions, Request, compile_amdgcn};
 
 /// The processors that kernels are lowered to.
 pub const PROCESSORS: [&str; 5] = ["gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100"];
@@ -26,10 +26,10 @@ pub const NO_LINKER: &str = "a kernel for an AMD GPU needs LLVM's linker";
 /// # Panics
 /// The code object is not as the ABI says, or does not take what the runtime passes.
 pub fn lower(request: Request, kernel: &KernelRef<'_>, processor: &str) -> Result<(), String> {
-    let options = PtxOptions {
+    let options = GpuOptions {
         arch: processor.to_owned(),
         local_align: kernel.groups.map_or(0, |groups| groups.local_align),
-        ..PtxOptions::default()
+        ..GpuOptions::default()
     };
     let offset = if request.offset { 3 } else { 0 };
     let code = compile_amdgcn(request, options, false).map_err(|error| error.to_string())?;

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use schism_hcf::{KernelRef, RecordRef};
-use schism_jit::{JitError, PtxCode, PtxOptions, Request, compile_ptx};
+use schism_jit::{GpuOptions, JitError, PtxCode, Request, compile_ptx};
 use schism_jit_abi::Param;
 use schism_jit_abi::ptxas::Ptxas;
 
@@ -359,10 +359,10 @@ impl Job<'_> {
     }
 
     fn lower(&self, processor: &str) -> Result<PtxCode, JitError> {
-        let options = PtxOptions {
+        let options = GpuOptions {
             arch: processor.to_owned(),
             local_align: self.kernel.groups.map_or(0, |groups| groups.local_align),
-            ..PtxOptions::default()
+            ..GpuOptions::default()
         };
         compile_ptx(self.request(), options)
     }

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use schism_jit::{PtxOptions, Request, compile_spirv};
+use schism_jit::{GpuOptions, Request, compile_spirv};
 
 use crate::skip;
 
@@ -43,7 +43,7 @@ pub fn validator() -> Option<PathBuf> {
 /// # Errors
 /// Stage 2's, as a text.
 pub fn lower(request: Request, local_align: u64) -> Result<Vec<u8>, String> {
-    let options = PtxOptions { local_align, ..PtxOptions::default() };
+    let options = GpuOptions { local_align, ..GpuOptions::default() };
     let code = compile_spirv(request, options).map_err(|error| error.to_string())?;
     Ok(code.bytes().to_vec())
 }

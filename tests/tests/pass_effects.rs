@@ -5,7 +5,7 @@
 //! another rustc or another pass makes something else of the source, so that a pass finds nothing.
 
 use schism_hcf::{KernelRef, RecordRef};
-use schism_jit::{PtxOptions, Request, compile_ptx, compile_spirv};
+use schism_jit::{GpuOptions, Request, compile_ptx, compile_spirv};
 use schism_jit_abi::{
     ASSUME_DIVISIBLE, ASSUME_GROUP_ON_THREAD, ASSUME_INDEX_32, PARAM_INTEGER, PARAM_POINTER, Param,
 };
@@ -138,7 +138,7 @@ fn spirv(record: &RecordRef<'_>, kernel: &KernelRef<'_>, disabled: &str) -> Stri
 }
 
 /// What a launch of a kernel asks of stage 2, which leaves out a pass.
-fn launch(record: &RecordRef<'_>, kernel: &KernelRef<'_>, disabled: &str) -> (Request, PtxOptions) {
+fn launch(record: &RecordRef<'_>, kernel: &KernelRef<'_>, disabled: &str) -> (Request, GpuOptions) {
     // SAFETY: this program has one test, so no other thread looks at the environment meanwhile but
     // stage 2's, which begins after this and has ended before the next.
     unsafe { std::env::set_var(DISABLE_PASSES, disabled) };
@@ -150,14 +150,14 @@ fn launch(record: &RecordRef<'_>, kernel: &KernelRef<'_>, disabled: &str) -> (Re
             .map(|(at, _)| 1 << at)
             .sum()
     };
-    let options = PtxOptions {
+    let options = GpuOptions {
         arch: "sm_80".to_owned(),
         assumptions: ASSUME_INDEX_32 | ASSUME_DIVISIBLE,
         local_align: kernel.groups.map_or(0, |groups| groups.local_align),
         group: if kernel.dimensions == 2 { [16, 16, 1] } else { [256, 1, 1] },
         aligned: of_kind(&[PARAM_POINTER, PARAM_INTEGER]),
         narrow: of_kind(&[PARAM_INTEGER]),
-        ..PtxOptions::default()
+        ..GpuOptions::default()
     };
     let request = Request {
         image: image.expect("a kernel is in an image").data.to_vec(),

@@ -1,20 +1,21 @@
 //! Attributes of functions, parameters, results and calls.
 //!
-//! Where an attribute is, is an index: [`FUNCTION_INDEX`], [`RETURN_INDEX`](crate::RETURN_INDEX),
+//! Where an attribute is, is an index: [`FUNCTION_INDEX`], [`RETURN_INDEX`],
 //! and `i + 1` for parameter `i`.
 
-use std::marker::PhantomData;
-use std::ptr::{NonNull, null_mut};
+use std::ptr::null_mut;
 
-use llvm_sys::LLVMOpaqueAttributeRef;
 use llvm_sys::core::*;
-use llvm_sys::prelude::LLVMAttributeRef;
+use llvm_sys::{LLVMAttributeFunctionIndex, LLVMAttributeReturnIndex};
 
-use crate::{FUNCTION_INDEX, Opcode, Type, Value, lossy};
+use crate::Opcode;
+use crate::ffi::lossy;
+use crate::handles::{Attribute, Type, Value};
 
-/// An attribute of a context that lives at least for `'m`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Attribute<'m>(NonNull<LLVMOpaqueAttributeRef>, PhantomData<&'m ()>);
+/// The index of a function's or a call's own attributes; those of parameter `i` are at `i + 1`.
+pub const FUNCTION_INDEX: u32 = LLVMAttributeFunctionIndex;
+/// The index of the attributes of a function's or a call's result.
+pub const RETURN_INDEX: u32 = LLVMAttributeReturnIndex;
 
 /// LLVM's number for an attribute; 0 if this LLVM does not know it.
 pub fn enum_kind(name: &str) -> u32 {
@@ -31,28 +32,6 @@ fn known_kind(name: &str) -> u32 {
 }
 
 impl<'m> Attribute<'m> {
-    /// The handle of an attribute, unless it is null.
-    ///
-    /// # Safety
-    /// `raw` is null or an attribute that lives for `'m`.
-    unsafe fn from_raw(raw: LLVMAttributeRef) -> Option<Self> {
-        NonNull::new(raw).map(|raw| Self(raw, PhantomData))
-    }
-
-    /// The handle of an attribute that LLVM cannot have left out.
-    ///
-    /// # Safety
-    /// `raw` is null, which panics, or an attribute that lives for `'m`.
-    #[track_caller]
-    pub(crate) unsafe fn known(raw: LLVMAttributeRef) -> Self {
-        // SAFETY: as promised by the caller.
-        unsafe { Self::from_raw(raw) }.expect("internal error: LLVM gave no attribute")
-    }
-
-    fn raw(self) -> LLVMAttributeRef {
-        self.0.as_ptr()
-    }
-
     /// Whether it is only a text.
     pub fn is_string(self) -> bool {
         // SAFETY: the attribute is live.

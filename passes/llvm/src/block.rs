@@ -1,43 +1,15 @@
 //! Basic blocks: where control goes, and what stands in them.
 
 use std::ffi::{CStr, CString};
-use std::marker::PhantomData;
-use std::ptr::NonNull;
 
-use llvm_sys::LLVMBasicBlock;
 use llvm_sys::core::*;
-use llvm_sys::prelude::LLVMBasicBlockRef;
 
-use crate::{Builder, ContextRef, Opcode, Value, list};
-
-/// A basic block of a function of a module that lives at least for `'m`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Block<'m>(NonNull<LLVMBasicBlock>, PhantomData<&'m ()>);
+use crate::Opcode;
+use crate::builder::Builder;
+use crate::ffi::list;
+use crate::handles::{Block, ContextRef, Value};
 
 impl<'m> Block<'m> {
-    /// The handle of a block, unless it is null.
-    ///
-    /// # Safety
-    /// `raw` is null or a block that lives for `'m`.
-    pub unsafe fn from_raw(raw: LLVMBasicBlockRef) -> Option<Self> {
-        NonNull::new(raw).map(|raw| Self(raw, PhantomData))
-    }
-
-    /// The handle of a block that LLVM cannot have left out.
-    ///
-    /// # Safety
-    /// `raw` is null, which panics, or a block that lives for `'m`.
-    #[track_caller]
-    pub(crate) unsafe fn known(raw: LLVMBasicBlockRef) -> Self {
-        // SAFETY: as promised by the caller.
-        unsafe { Self::from_raw(raw) }.expect("internal error: LLVM gave no block")
-    }
-
-    /// LLVM's own handle.
-    pub fn raw(self) -> LLVMBasicBlockRef {
-        self.0.as_ptr()
-    }
-
     /// The block as a value: what branches have for operands.
     pub fn as_value(self) -> Value<'m> {
         // SAFETY: the block is live.
@@ -124,12 +96,12 @@ impl<'m> Block<'m> {
         all
     }
 
-    /// The blocks that control goes to from here; one is there twice if two edges lead to it.
+    /// The successors, with multiplicity.
     pub fn successors(self) -> Vec<Block<'m>> {
         self.terminator().map(Value::successors).unwrap_or_default()
     }
 
-    /// Makes a new block in front of this one.
+    /// Makes a new block before this one.
     #[track_caller]
     pub fn insert_before(self, name: &str) -> Block<'m> {
         self.function();
@@ -139,7 +111,7 @@ impl<'m> Block<'m> {
         unsafe { Block::known(LLVMInsertBasicBlockInContext(context, self.raw(), name.as_ptr())) }
     }
 
-    /// Moves the block behind another one of the same function.
+    /// Moves the block after another one of the same function.
     ///
     /// # Panics
     /// If they are not of one function.
@@ -152,7 +124,7 @@ impl<'m> Block<'m> {
         }
     }
 
-    /// Makes the block another function's: it goes behind all others there. What it uses of its old
+    /// Makes the block another function's: it follows all others there. What it uses of its old
     /// function is the caller's to replace.
     #[track_caller]
     pub fn move_to(self, function: Value<'m>) {
@@ -184,7 +156,7 @@ impl<'m> Block<'m> {
         }
     }
 
-    /// Lets a block that ends in a branch go on at one of its successors only.
+    /// Makes the branch at the end of the block an unconditional one, to one of its successors.
     ///
     /// # Panics
     /// If `next` is none of them.
@@ -203,7 +175,7 @@ impl<'m> Block<'m> {
     /// Removes the block and what stands in it. What used values of it uses `poison`.
     ///
     /// # Panics
-    /// If anything outside of the block goes on at it, or is a phi that control comes to from it.
+    /// If it has a predecessor but itself, or a phi has it as an incoming block.
     #[track_caller]
     pub fn delete(self) {
         let value = self.as_value();

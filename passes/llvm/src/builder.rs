@@ -7,11 +7,9 @@ use std::marker::PhantomData;
 use llvm_sys::core::*;
 use llvm_sys::prelude::LLVMBuilderRef;
 
-use crate::instruction::IN_BOUNDS;
-use crate::{
-    AtomicOrdering, AtomicRMWBinOp, Block, ContextRef, FloatPredicate, IntPredicate, Opcode, Type,
-    TypeKind, Value, bytes,
-};
+use crate::ffi::bytes;
+use crate::handles::{Block, ContextRef, Type, Value};
+use crate::{AtomicOrdering, AtomicRMWBinOp, FloatPredicate, IntPredicate, Opcode, TypeKind};
 
 /// Makes instructions at a place, and gives what they compute. What can be computed of constants
 /// is: then no instruction is made.
@@ -22,6 +20,9 @@ pub struct Builder<'m> {
     placed: Cell<bool>,
     module: PhantomData<&'m ()>,
 }
+
+/// LLVM's number for the promise of a `getelementptr` that it stays inside of an object.
+pub(crate) const IN_BOUNDS: u32 = 1;
 
 /// Instructions of one kind have no name: [`Value::with_name`] gives one.
 const NO_NAME: *const std::ffi::c_char = c"".as_ptr();
@@ -165,7 +166,7 @@ impl<'m> Builder<'m> {
         Self { raw, placed: Cell::new(false), module: PhantomData }
     }
 
-    /// A builder in front of an instruction.
+    /// A builder before an instruction.
     ///
     /// # Panics
     /// If that is no instruction, or stands nowhere.
@@ -183,7 +184,7 @@ impl<'m> Builder<'m> {
         builder
     }
 
-    /// Goes on in front of an instruction. What is made has its place in the source.
+    /// Continues before an instruction. What is made has its place in the source.
     ///
     /// # Panics
     /// If that is no instruction, or stands nowhere.

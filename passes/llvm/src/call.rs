@@ -2,7 +2,8 @@
 
 use llvm_sys::core::*;
 
-use crate::{Block, Opcode, TailCallKind, Type, Value, ValueKind, bytes};
+use crate::ffi::bytes;
+use crate::{Block, Opcode, TailCallKind, Type, Value, ValueKind};
 
 impl<'m> Value<'m> {
     #[track_caller]
@@ -134,7 +135,7 @@ impl<'m> Value<'m> {
         unsafe { LLVMSetTailCallKind(self.raw(), kind.into()) };
     }
 
-    /// Where an invoke goes on if nothing unwinds.
+    /// The normal destination of an invoke.
     ///
     /// # Panics
     /// If this is no invoke.
@@ -145,7 +146,7 @@ impl<'m> Value<'m> {
         unsafe { Block::known(LLVMGetNormalDest(self.raw())) }
     }
 
-    /// Where an invoke goes on if something unwinds.
+    /// The unwind destination of an invoke.
     ///
     /// # Panics
     /// If this is no invoke.

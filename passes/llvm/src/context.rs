@@ -1,17 +1,8 @@
 //! A context: its types, and the numbers that it gives to names.
 
-use std::marker::PhantomData;
-use std::ptr::NonNull;
-
-use llvm_sys::LLVMContext;
 use llvm_sys::core::*;
-use llvm_sys::prelude::LLVMContextRef;
 
-use crate::{Attribute, Type, Value};
-
-/// A context that lives at least for `'m`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ContextRef<'m>(NonNull<LLVMContext>, PhantomData<&'m ()>);
+use crate::handles::{Attribute, ContextRef, Type, Value};
 
 macro_rules! types {
     ($($(#[$doc:meta])* $name:ident = $llvm:ident;)*) => {
@@ -37,23 +28,10 @@ types! {
 }
 
 impl<'m> ContextRef<'m> {
-    /// The handle of a context.
-    ///
-    /// # Safety
-    /// `raw` is null, which panics, or a context that lives for `'m`.
-    pub(crate) unsafe fn known(raw: LLVMContextRef) -> Self {
-        Self(NonNull::new(raw).expect("internal error: LLVM gave no context"), PhantomData)
-    }
-
     /// inkwell's context.
     pub fn of(context: &'m inkwell::context::Context) -> Self {
         // SAFETY: inkwell's context is live while it is borrowed.
         unsafe { Self::known(context.raw()) }
-    }
-
-    /// LLVM's own handle.
-    pub fn raw(self) -> LLVMContextRef {
-        self.0.as_ptr()
     }
 
     /// `iN`.
@@ -94,7 +72,7 @@ impl<'m> ContextRef<'m> {
         }
     }
 
-    /// A constant array of bytes, without a NUL behind them.
+    /// A constant array of bytes, without a NUL after them.
     pub fn const_bytes(self, bytes: &[u8]) -> Value<'m> {
         // SAFETY: the context is live, and the bytes, which LLVM copies, are passed with their
         // length.

@@ -8,7 +8,8 @@ use llvm_sys::core::{
 use llvm_sys::debuginfo::*;
 use llvm_sys::prelude::{LLVMDIBuilderRef, LLVMValueRef};
 
-use crate::{Metadata, ModuleRef, Value, lossy};
+use crate::ffi::lossy;
+use crate::{Metadata, ModuleRef, Value};
 
 /// A place in the source: LLVM's `DILocation`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

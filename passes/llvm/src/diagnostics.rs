@@ -12,7 +12,8 @@ use llvm_sys::core::{
 };
 use llvm_sys::prelude::{LLVMContextRef, LLVMDiagnosticInfoRef};
 
-use crate::{ContextRef, take_message};
+use crate::ContextRef;
+use crate::ffi::take_message;
 
 /// Does something with a context, and collects the errors that LLVM reports meanwhile. Without a
 /// handler, LLVM ends the process at an error. The handler that the context had before is there

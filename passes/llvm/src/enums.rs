@@ -90,13 +90,13 @@ mirror! {
 }
 
 mirror! {
-    /// Who can see a global beside this linked object.
+    /// How visible a global is outside of the linked object.
     Visibility: LLVMVisibility {
         /// As the linkage says.
         Default = LLVMDefaultVisibility,
-        /// Nobody.
+        /// Not at all.
         Hidden = LLVMHiddenVisibility,
-        /// Everybody, but nobody can replace it.
+        /// It is, and cannot be replaced.
         Protected = LLVMProtectedVisibility,
     }
 }
@@ -125,7 +125,7 @@ mirror! {
     }
 }
 
-/// What a value is, as far as it is asked for here.
+/// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueKind {
     /// A parameter of a function.

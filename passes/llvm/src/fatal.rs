@@ -1,9 +1,9 @@
 //! Running LLVM so that its fatal errors are errors.
 //!
-//! When LLVM meets something that it cannot go on from (an instruction that no pattern selects,
+//! When LLVM meets something that it cannot recover from (an instruction that no pattern selects,
 //! say), it calls the process's fatal-error handler and then ends the process. The handler must not
 //! return and must not unwind through LLVM's frames. So each compile has its own thread: the
-//! handler hands the message to whoever waits for that thread, and parks the thread for good. That
+//! handler hands the message to the thread that waits for that one, and parks the thread for good. That
 //! leaks the thread and what it had allocated, once per such error.
 //!
 //! A panic on such a thread is an error, too: no text of it reaches the terminal, and the message says where
@@ -11,29 +11,31 @@
 //!
 //! The thread's stack is large, because LLVM recurses over the depth of its input.
 //!
-//! A compilation that nobody waits for any more is abandoned: it ends as soon as it can. The end of the
+//! A compilation whose result is not wanted any more is abandoned: it ends as soon as it can. The end of the
 //! process waits for none: `stop.rs` and `destructors.rs` keep them from what it does.
 
 mod destructors;
 mod objects;
 mod stop;
+mod thread;
 
 pub use stop::stop;
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_void};
 use std::io::{self, Write};
 use std::mem::MaybeUninit;
 use std::os::unix::thread::JoinHandleExt;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::{Arc, Once};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
+use thread::{OWN, Shared};
 
 /// The stack of a compile thread, in bytes; only what is touched takes memory.
 const STACK_SIZE: usize = 64 << 20;
@@ -59,47 +61,22 @@ thread_local! {
 
     /// On a compile thread: where it last panicked.
     static PANICKED_AT: RefCell<String> = const { RefCell::new(String::new()) };
-
-    /// On a compile thread: its own state.
-    static OWN: OnceCell<Arc<Shared>> = const { OnceCell::new() };
 }
 
-/// What a compile thread shares with the thread that started it.
-#[derive(Default)]
-struct Shared {
-    /// The system's number for the compile thread.
-    number: OnceLock<libc::pid_t>,
-    is_abandoned: AtomicBool,
-    /// Whether it runs LLVM no more.
-    is_done: AtomicBool,
-    /// Whether the end of the process has stopped it.
-    is_parked: AtomicBool,
-}
-
-impl Shared {
-    fn is_done(&self) -> bool {
-        self.is_done.load(Ordering::Acquire)
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.is_done() || self.is_parked.load(Ordering::Acquire)
-    }
-}
-
-/// Whether the calling thread is a compile thread whose result nobody waits for. It should end soon.
+/// Whether the calling thread is a compile thread that was abandoned. It should end soon.
 #[must_use]
 pub fn is_abandoned() -> bool {
     OWN.with(|own| own.get().is_some_and(|own| own.is_abandoned.load(Ordering::Relaxed)))
 }
 
-/// Runs `work` on a thread of its own and waits for it.
+/// Runs `work` on a new thread and waits for it.
 pub fn isolated<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Isolated> {
     start(work)?.wait()
 }
 
-/// Work on a thread of its own.
+/// Work on a new thread.
 pub struct Running<T> {
     outcome: Receiver<Result<T, Isolated>>,
     thread: JoinHandle<()>,
@@ -139,7 +116,7 @@ impl<T> Running<T> {
         }
     }
 
-    /// Tells the thread that nobody waits for its result: see [`is_abandoned`].
+    /// Tells the thread that its result is not wanted: see [`is_abandoned`].
     pub fn abandon(self) {
         self.shared.is_abandoned.store(true, Ordering::Relaxed);
         self.give_way();
@@ -160,7 +137,7 @@ fn ended_early() -> Isolated {
     Isolated::Panicked("the compile thread ended early".to_owned())
 }
 
-/// Starts `work` on a thread of its own. If the process ends meanwhile, the thread is stopped where it
+/// Starts `work` on a new thread. If the process ends meanwhile, the thread is stopped where it
 /// is in LLVM.
 pub fn start<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
@@ -256,7 +233,7 @@ extern "C" fn on_fatal(reason: *const c_char) {
     let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy().trim().to_owned();
     let report = REPORT.try_with(|report| report.try_borrow_mut().ok().and_then(|mut r| r.take()));
     let Some(report) = report.ok().flatten() else {
-        // Whether anybody reads it or not.
+        // Whether it is read or not.
         let _ = writeln!(io::stderr(), "LLVM ERROR: {reason}");
         return;
     };

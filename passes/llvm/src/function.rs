@@ -4,7 +4,8 @@ use std::ffi::CString;
 
 use llvm_sys::core::*;
 
-use crate::{Block, Opcode, Value, list};
+use crate::ffi::list;
+use crate::{Block, Opcode, Value};
 
 impl<'m> Value<'m> {
     #[track_caller]

@@ -67,7 +67,7 @@ impl<'m> Value<'m> {
         unsafe { LLVMGetLinkage(self.raw()) }.into()
     }
 
-    /// Says who sees a global. One that nobody else sees has default visibility from then on: LLVM
+    /// Changes a global's linkage. One that is local to the module has default visibility from then on: LLVM
     /// allows no other.
     ///
     /// # Panics

@@ -4,7 +4,9 @@ use std::ffi::CString;
 
 use llvm_sys::core::*;
 
-use crate::{Block, Builder, IntPredicate, Opcode, Type, Value, ValueKind};
+use crate::builder::{Builder, IN_BOUNDS};
+use crate::handles::{Block, Type, Value};
+use crate::{IntPredicate, Opcode, ValueKind};
 
 /// The fast-math flags of floating-point operations.
 pub mod fast_math {
@@ -19,9 +21,6 @@ pub mod fast_math {
     /// Approximations for functions.
     pub const APPROXIMATE: u32 = llvm_sys::LLVMFastMathApproxFunc;
 }
-
-/// LLVM's number for the promise of a `getelementptr` that it stays inside of an object.
-pub(crate) const IN_BOUNDS: u32 = 1;
 
 /// What instructions do.
 impl<'m> Value<'m> {
@@ -67,7 +66,7 @@ impl<'m> Value<'m> {
         self.block().function()
     }
 
-    /// The instruction behind this one in its block.
+    /// The instruction after this one in its block.
     ///
     /// # Panics
     /// If this is no instruction, or stands nowhere.
@@ -78,7 +77,7 @@ impl<'m> Value<'m> {
         unsafe { Value::from_raw(LLVMGetNextInstruction(self.raw())) }
     }
 
-    /// The instruction in front of this one in its block.
+    /// The instruction before this one in its block.
     ///
     /// # Panics
     /// If this is no instruction, or stands nowhere.
@@ -89,7 +88,7 @@ impl<'m> Value<'m> {
         unsafe { Value::from_raw(LLVMGetPreviousInstruction(self.raw())) }
     }
 
-    /// The blocks that a terminator goes on at; empty for all else.
+    /// The successors of a terminator, with multiplicity; empty for all else.
     pub fn successors(self) -> Vec<Block<'m>> {
         (0..self.num_successors()).map(|index| self.successor(index)).collect()
     }
@@ -496,7 +495,7 @@ impl<'m> Value<'m> {
         self.erase();
     }
 
-    /// Removes this instruction and all behind it in its block, and ends the block with
+    /// Removes this instruction and all after it in its block, and ends the block with
     /// `unreachable` instead.
     ///
     /// # Panics
@@ -514,7 +513,7 @@ impl<'m> Value<'m> {
         Builder::at_end(block).unreachable();
     }
 
-    /// Removes an invoke: control goes on at its normal destination. What used its result uses
+    /// Replaces an invoke by a branch to its normal destination. What used its result uses
     /// `poison`.
     ///
     /// # Panics
@@ -526,8 +525,8 @@ impl<'m> Value<'m> {
         self.erase();
     }
 
-    /// Moves what stands in front of an instruction of a block to a block of its own, which goes on
-    /// at the old one; all edges to the old one lead to it.
+    /// Moves what stands before an instruction of a block to a new block, which branches
+    /// to the old one; all edges to the old one lead to it.
     ///
     /// # Panics
     /// If this is no instruction, or stands nowhere.

@@ -24,7 +24,7 @@ impl<'m> DataLayout<'m> {
         Self(unsafe { LLVMGetModuleDataLayout(module) }, PhantomData)
     }
 
-    /// How many bytes one value of a type is behind another.
+    /// The distance of two values of a type in an array, in bytes.
     ///
     /// # Panics
     /// If the type has no size.
@@ -64,8 +64,8 @@ impl<'m> DataLayout<'m> {
         unsafe { LLVMOffsetOfElement(self.0, ty.raw(), field) }
     }
 
-    /// How many bytes an address is behind the one that a `getelementptr` computes it from; `None`
-    /// if that depends on anything, or is no 64-bit number.
+    /// The offset in bytes that a `getelementptr` adds to its base; `None` if that
+    /// depends on anything, or is no 64-bit number.
     ///
     /// # Panics
     /// If this is no `getelementptr`.

@@ -10,7 +10,7 @@
 //! the predicate of something that is no comparison, is undefined behaviour. Here each method looks
 //! first. It answers `None` where the absence of an answer is one, and panics with
 //! `internal error: …` where only a mistake in the pass can be the reason. A look is a compare of
-//! opcodes or of types. Lists are collected before anybody can change them.
+//! opcodes or of types. Lists are collected before anything can change them.
 //!
 //! **What lifetimes say.** A handle lives no longer than the borrow of the module that it came from
 //! ([`ModuleRef::of`], [`AsModule::handle`]), or than inkwell's value ([`IntoValue::value`]). Types
@@ -25,7 +25,7 @@
 //! (they are not `Send`), and values of two contexts are not mixed.
 //!
 //! **Who cannot use it**: build scripts, which the system's loader would have to find LLVM for.
-//! That of `schism-jit` opens LLVM while it runs, with a few bindings of its own.
+//! That of `schism-jit` opens LLVM while it runs, with a few bindings.
 //!
 //! The IR that comes out may still break LLVM's rules, which is not undefined behaviour but an
 //! error: [`ModuleRef::verify`] says so.
@@ -40,8 +40,10 @@ mod debug_info;
 mod diagnostics;
 mod enums;
 pub mod fatal;
+mod ffi;
 mod function;
 mod global;
+mod handles;
 mod instruction;
 mod layout;
 mod machine;
@@ -53,15 +55,12 @@ mod types;
 mod value;
 mod vector;
 
-use std::ffi::{CStr, c_char};
-
-pub use attribute::{Attribute, enum_kind};
-pub use block::Block;
+pub use attribute::{FUNCTION_INDEX, RETURN_INDEX, enum_kind};
 pub use builder::Builder;
-pub use context::ContextRef;
 pub use debug_info::{LineScopes, Location};
 pub use diagnostics::{Context, collect_errors};
 pub use enums::{AsmDialect, TailCallKind, TypeKind, UnnamedAddress, ValueKind, Visibility};
+pub use handles::{Attribute, Block, ContextRef, Type, Value};
 pub use inkwell::module::Linkage;
 pub use inkwell::values::InstructionOpcode as Opcode;
 pub use inkwell::{AtomicOrdering, AtomicRMWBinOp, FloatPredicate, IntPredicate};
@@ -71,9 +70,7 @@ pub use machine::{FileKind, Machine, host_cpu};
 pub use metadata::{Metadata, TemporaryNode};
 pub use module::{AsModule, Module, ModuleRef, View, intrinsic_id};
 pub use pipeline::{initialize_nvptx, initialize_targets, initialize_x86};
-pub use types::Type;
-pub(crate) use value::bytes;
-pub use value::{FUNCTION_INDEX, IntoValue, RETURN_INDEX, Value};
+pub use value::IntoValue;
 
 /// The version of the LLVM that is loaded: major, minor, patch.
 pub fn version() -> (u32, u32, u32) {
@@ -81,36 +78,4 @@ pub fn version() -> (u32, u32, u32) {
     // SAFETY: the three pointers are to live integers.
     unsafe { llvm_sys::core::LLVMGetVersion(&mut major, &mut minor, &mut patch) };
     (major, minor, patch)
-}
-
-/// Copies and disposes of a text that LLVM made.
-///
-/// # Safety
-/// `message` is null or came from LLVM as a text that the receiver disposes of.
-unsafe fn take_message(message: *mut c_char) -> String {
-    if message.is_null() {
-        return String::new();
-    }
-    // SAFETY: LLVM's texts end with a NUL; the caller promises that it is a live text of LLVM's
-    // that is ours.
-    unsafe {
-        let text = CStr::from_ptr(message).to_string_lossy().trim().to_owned();
-        llvm_sys::core::LLVMDisposeMessage(message);
-        text
-    }
-}
-
-/// A copy of a text of LLVM's.
-///
-/// # Safety
-/// `start` is null or has so many bytes.
-unsafe fn lossy(start: *const c_char, length: usize) -> String {
-    // SAFETY: as promised by the caller; the bytes are copied at once.
-    String::from_utf8_lossy(unsafe { value::bytes(start.cast(), length) }).into_owned()
-}
-
-/// The elements of a list of LLVM's: the first one, then each one's next.
-fn list<T>(first: *mut T, next: impl Fn(*mut T) -> *mut T) -> Vec<*mut T> {
-    let some = |element: *mut T| (!element.is_null()).then_some(element);
-    std::iter::successors(some(first), |element| some(next(*element))).collect()
 }

@@ -3,7 +3,10 @@
 use std::ffi::{CStr, CString};
 use std::ptr::null_mut;
 
-use llvm_sys::core::{LLVMDisposeMemoryBuffer, LLVMGetBufferSize, LLVMGetBufferStart};
+use llvm_sys::core::{
+    LLVMDisposeMemoryBuffer, LLVMGetBufferSize, LLVMGetBufferStart, LLVMSetDataLayout,
+    LLVMSetTarget,
+};
 use llvm_sys::target::{LLVMCopyStringRepOfTargetData, LLVMDisposeTargetData};
 use llvm_sys::target_machine::{
     LLVMCodeGenFileType, LLVMCodeGenOptLevel, LLVMCodeModel, LLVMCreateTargetDataLayout,
@@ -12,7 +15,8 @@ use llvm_sys::target_machine::{
     LLVMTargetMachineEmitToMemoryBuffer, LLVMTargetMachineRef,
 };
 
-use crate::{AsModule, bytes, take_message};
+use crate::ffi::{bytes, take_message};
+use crate::{AsModule, ModuleRef};
 
 /// LLVM's name for the processor that this process runs on, and its features.
 pub fn host_cpu() -> (String, String) {
@@ -156,6 +160,19 @@ impl Machine {
 
     pub(crate) fn raw(&self) -> LLVMTargetMachineRef {
         self.raw
+    }
+}
+
+impl ModuleRef<'_> {
+    /// Makes the module one for a machine.
+    pub fn set_machine(self, machine: &Machine) {
+        let layout = machine.data_layout();
+        // SAFETY: the module is live, and the texts, which LLVM copies, end with a NUL; the layout
+        // is one that LLVM printed.
+        unsafe {
+            LLVMSetTarget(self.raw(), machine.triple().as_ptr());
+            LLVMSetDataLayout(self.raw(), layout.as_ptr());
+        }
     }
 }
 

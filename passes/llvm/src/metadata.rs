@@ -10,7 +10,8 @@ use llvm_sys::debuginfo::{
 };
 use llvm_sys::prelude::LLVMMetadataRef;
 
-use crate::{ContextRef, Value, bytes};
+use crate::ffi::bytes;
+use crate::{ContextRef, Value};
 
 /// Metadata of a context that lives at least for `'m`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -16,7 +16,8 @@ use llvm_sys::linker::LLVMLinkModules2;
 use llvm_sys::prelude::{LLVMModuleRef, LLVMNamedMDNodeRef, LLVMValueRef};
 use llvm_sys::{LLVMModule, LLVMModuleFlagBehavior};
 
-use crate::{ContextRef, DataLayout, Linkage, Machine, Type, Value, bytes, list, take_message};
+use crate::ffi::{bytes, list, take_message};
+use crate::{ContextRef, DataLayout, Linkage, Type, Value};
 
 /// A module that is borrowed for `'m`, and that may be changed meanwhile, as inkwell's may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +70,7 @@ impl<'m> ModuleRef<'m> {
     /// A module of LLVM's own.
     ///
     /// # Safety
-    /// `raw` is null, which panics, or a module that lives for `'m`, and that nobody else changes
+    /// `raw` is null, which panics, or a module that lives for `'m`, and that nothing else changes
     /// while handles of it are used.
     pub unsafe fn from_raw(raw: LLVMModuleRef) -> Self {
         // SAFETY: as promised by the caller.
@@ -129,17 +130,6 @@ impl<'m> ModuleRef<'m> {
         unsafe {
             LLVMSetTarget(self.raw(), triple.as_ptr());
             LLVMSetDataLayout(self.raw(), layout.as_str().as_ptr());
-        }
-    }
-
-    /// Makes the module one for a machine.
-    pub fn set_machine(self, machine: &Machine) {
-        let layout = machine.data_layout();
-        // SAFETY: the module is live, and the texts, which LLVM copies, end with a NUL; the layout
-        // is one that LLVM printed.
-        unsafe {
-            LLVMSetTarget(self.raw(), machine.triple().as_ptr());
-            LLVMSetDataLayout(self.raw(), layout.as_ptr());
         }
     }
 
@@ -445,7 +435,7 @@ impl AsModule for Module<'_> {
 
 impl<'c> Module<'c> {
     /// # Safety
-    /// `raw` is null or a module of a context that lives for `'c`, and nobody else's.
+    /// `raw` is null or a module of a context that lives for `'c`, and only the caller's.
     unsafe fn own(raw: LLVMModuleRef) -> Option<Self> {
         Some(Self { raw: NonNull::new(raw)?, context: PhantomData })
     }

@@ -1,33 +1,12 @@
 //! Types.
 
-use std::marker::PhantomData;
-use std::ptr::NonNull;
-
-use llvm_sys::LLVMType;
 use llvm_sys::core::*;
-use llvm_sys::prelude::LLVMTypeRef;
 
-use crate::{ContextRef, TypeKind, Value, take_message};
-
-/// A type of a context that lives at least for `'m`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Type<'m>(NonNull<LLVMType>, PhantomData<&'m ()>);
+use crate::TypeKind;
+use crate::ffi::take_message;
+use crate::handles::{ContextRef, Type, Value};
 
 impl<'m> Type<'m> {
-    /// The handle of a type.
-    ///
-    /// # Safety
-    /// `raw` is null, which panics, or a type that lives for `'m`.
-    #[track_caller]
-    pub(crate) unsafe fn known(raw: LLVMTypeRef) -> Self {
-        Self(NonNull::new(raw).expect("internal error: LLVM gave no type"), PhantomData)
-    }
-
-    /// LLVM's own handle.
-    pub fn raw(self) -> LLVMTypeRef {
-        self.0.as_ptr()
-    }
-
     #[track_caller]
     fn check(self, is_so: bool, what: &str) {
         assert!(is_so, "internal error: this is no {what}: {}", self.text());

@@ -2,28 +2,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
-use std::marker::PhantomData;
-use std::ptr::NonNull;
 
 use inkwell::values::AsValueRef;
 use llvm_sys::core::*;
-use llvm_sys::prelude::LLVMValueRef;
-use llvm_sys::{LLVMAttributeFunctionIndex, LLVMAttributeReturnIndex, LLVMValue};
 
-use crate::{Block, ContextRef, Type, TypeKind, ValueKind, lossy, take_message};
-
-/// The index of a function's or a call's own attributes; those of parameter `i` are at `i + 1`.
-pub const FUNCTION_INDEX: u32 = LLVMAttributeFunctionIndex;
-/// The index of the attributes of a function's or a call's result.
-pub const RETURN_INDEX: u32 = LLVMAttributeReturnIndex;
-
-/// A value of a module that lives at least for `'m`: a function, a global, an instruction, a
-/// parameter, a constant.
-///
-/// A handle is small and can be copied. What every handle of this crate asks of its user is at the
-/// top of the [crate](crate).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Value<'m>(NonNull<LLVMValue>, PhantomData<&'m ()>);
+use crate::ffi::{bytes, lossy, take_message};
+use crate::handles::{Block, ContextRef, Type, Value};
+use crate::{TypeKind, ValueKind};
 
 /// Panics with a text that says which precondition a caller has broken.
 #[cold]
@@ -37,7 +22,7 @@ fn broken(value: Value<'_>, what: &str) -> ! {
 
 impl fmt::Debug for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Value({:p})", self.0)
+        write!(f, "Value({:p})", self.raw())
     }
 }
 
@@ -119,29 +104,6 @@ kinds! {
 }
 
 impl<'m> Value<'m> {
-    /// The handle of a value, unless it is null.
-    ///
-    /// # Safety
-    /// `raw` is null or a value that lives for `'m`.
-    pub unsafe fn from_raw(raw: LLVMValueRef) -> Option<Self> {
-        NonNull::new(raw).map(|raw| Self(raw, PhantomData))
-    }
-
-    /// The handle of a value that LLVM cannot have left out.
-    ///
-    /// # Safety
-    /// `raw` is null, which panics, or a value that lives for `'m`.
-    #[track_caller]
-    pub(crate) unsafe fn known(raw: LLVMValueRef) -> Self {
-        // SAFETY: as promised by the caller.
-        unsafe { Self::from_raw(raw) }.expect("internal error: LLVM gave no value")
-    }
-
-    /// LLVM's own handle.
-    pub fn raw(self) -> LLVMValueRef {
-        self.0.as_ptr()
-    }
-
     /// Panics if this is not what `is_so` asks for.
     #[track_caller]
     pub(crate) fn check(self, is_so: bool, what: &str) {
@@ -358,16 +320,4 @@ impl<'m> Value<'m> {
         // SAFETY: the value is a block.
         unsafe { Block::known(LLVMValueAsBasicBlock(self.raw())) }
     }
-}
-
-/// The bytes of a text of LLVM's.
-///
-/// # Safety
-/// `start` is null or has so many bytes, which nothing changes during `'t`.
-pub(crate) unsafe fn bytes<'t>(start: *const u8, length: usize) -> &'t [u8] {
-    if start.is_null() || length == 0 {
-        return &[];
-    }
-    // SAFETY: as promised by the caller.
-    unsafe { std::slice::from_raw_parts(start, length) }
 }

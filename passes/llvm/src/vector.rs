@@ -32,7 +32,7 @@ impl<'m> Value<'m> {
     pub fn switch_cases(self) -> Vec<(Value<'m>, Block<'m>)> {
         self.check_is(Opcode::Switch, "switch");
         let case = |index: u32| {
-            // SAFETY: it is a switch, and the index that of a successor behind the first.
+            // SAFETY: it is a switch, and the index that of a successor after the first.
             let value = unsafe { Value::known(LLVMGetSwitchCaseValue(self.raw(), index)) };
             (value, self.successor(index))
         };

@@ -19,9 +19,10 @@ use schism_jit_abi::{
     GPU_PANIC_LEAST, GPU_STATE_COMPLETE, GPU_STATE_FREE, GpuChunk, GpuMessage, GpuMessageBuffer,
 };
 
+use crate::format::format;
 use crate::memory::{number, word, word_at};
 use crate::shape::{self, ROOM_ADDRESS};
-use crate::template::{DAMAGED, format};
+use crate::template::DAMAGED;
 use crate::{Memory, Recorded};
 
 /// A message buffer's bytes, after a launch.
@@ -163,7 +164,7 @@ impl<'a> Message<'a> {
     }
 
     /// Writes the text, up to `limit` bytes; what had no room is shown as such. `device` is the
-    /// device's memory, as far as it can still be read: constants of the kernel. A message that was
+    /// device's memory, where it can still be read: constants of the kernel. A message that was
     /// copied as a whole needs none of it.
     ///
     /// # Errors
@@ -183,7 +184,7 @@ impl<'a> Message<'a> {
         format(out, &Both(&Recorded(&room), device), template, args, limit)
     }
 
-    /// One of the words behind a message that has a shape.
+    /// One of the words after a message that has a shape.
     fn word(&self, index: usize) -> Option<u64> {
         let begin = size_of::<GpuMessage>() + 8 * index;
         let bytes = self.bytes.get(begin..begin + 8)?;
@@ -224,7 +225,7 @@ impl Memory for Both<'_> {
     }
 }
 
-/// The device's memory, as far as a message has it.
+/// The part of the device's memory that a message has.
 struct Chunks<'a>(&'a [u8]);
 
 impl<'a> Chunks<'a> {

@@ -25,6 +25,7 @@
 #![no_std]
 
 pub mod buffer;
+mod format;
 mod memory;
 mod options;
 pub mod recorder;
@@ -35,8 +36,8 @@ mod walk;
 
 use core::mem::size_of;
 
+pub use format::format;
 pub use memory::{Memory, Own, Recorded};
-pub use template::format;
 
 /// Whether an address is that of code which cannot be read. A process can read its own.
 fn is_code(_address: u64) -> bool {
@@ -154,7 +155,7 @@ numbered! {
         Pointer = 32,
         /// A reference. Part 0 describes what it points to.
         Reference = 33,
-        /// Any type behind a vtable, whose fourth word is a descriptor.
+        /// Any type with a vtable, whose fourth word is a descriptor.
         Dyn = 34,
         /// A `core::fmt::Arguments`.
         Arguments = 35,

@@ -4,10 +4,11 @@
 //! for each combination that makes a difference. Width and precision are arguments of these; a fill
 //! other than a space is put around the text afterwards.
 
-use core::fmt::{self, Write};
+use core::fmt::{
+    Binary, Debug, Display, LowerExp, LowerHex, Octal, Pointer, Result, UpperExp, UpperHex, Write,
+};
 
 use crate::Trait;
-use crate::value::{Padded, Value};
 
 const PLUS: u32 = 1 << 21;
 const ALTERNATE: u32 = 1 << 23;
@@ -20,6 +21,23 @@ const FILL: u32 = (1 << 21) - 1;
 
 /// The width of an address in `{:#p}`.
 const POINTER_WIDTH: u16 = 18;
+
+/// Which rule of `core` pads a value to a width.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Padded {
+    /// None, or one for each of its parts.
+    No,
+    /// To the right, and zeros may follow the sign.
+    Number,
+    /// To the left.
+    Text,
+}
+
+/// What can be formatted by every [`Trait`].
+pub(crate) trait Formats:
+    Binary + Debug + Display + LowerExp + LowerHex + Octal + Pointer + UpperExp + UpperHex
+{
+}
 
 /// Flags as `core::fmt::FormattingOptions` has them, width and precision.
 #[derive(Clone, Copy, Debug)]
@@ -57,15 +75,18 @@ impl Options {
         }
     }
 
-    /// Writes a value as the placeholder says.
-    pub(crate) fn write(mut self, out: &mut dyn Write, value: &Value<'_>) -> fmt::Result {
-        let innermost = value.innermost();
-        let by = value.formatter();
+    /// Writes a value by a trait as the placeholder says.
+    pub(crate) fn write(
+        mut self,
+        out: &mut dyn Write,
+        by: Trait,
+        padded: Padded,
+        value: &impl Formats,
+    ) -> Result {
         let fill = char::from_u32(self.flags & FILL).unwrap_or(' ');
         if by == Trait::Pointer && self.has(ALTERNATE) && !self.has(WIDTH) {
             self.width = POINTER_WIDTH;
         }
-        let padded = innermost.padded(by);
         let zeros = self.has(ZERO) && padded == Padded::Number
             || by == Trait::Pointer && self.has(ALTERNATE);
         if fill == ' ' || self.width == 0 || zeros || padded == Padded::No {
@@ -86,7 +107,7 @@ impl Options {
         (before..missing).try_for_each(|_| out.write_char(fill))
     }
 
-    fn through_core(&self, out: &mut dyn Write, by: Trait, value: &Value<'_>) -> fmt::Result {
+    fn through_core(&self, out: &mut dyn Write, by: Trait, value: &impl Formats) -> Result {
         /// The format strings of one trait, an option at a time. Not of a reference to the value:
         /// `{:p}` would show that.
         macro_rules! with {
@@ -154,7 +175,7 @@ impl Options {
 struct Length(usize);
 
 impl Write for Length {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
+    fn write_str(&mut self, text: &str) -> Result {
         self.0 += text.chars().count();
         Ok(())
     }

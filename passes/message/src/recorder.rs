@@ -35,7 +35,7 @@ pub struct WorkItem {
     pub in_group: bool,
 }
 
-/// Copies pieces of memory as chunks behind a message, or counts their bytes.
+/// Copies pieces of memory as chunks after a message, or counts their bytes.
 struct Copy {
     /// Where the message begins; null to count only.
     to: *mut u8,
@@ -133,7 +133,7 @@ impl Copy {
 /// Leaves the message of a panic, unless another work-item has left one.
 ///
 /// # Safety
-/// `buffer` is a [`GpuMessageBuffer`] with the room that it says, of which nobody else writes but
+/// `buffer` is a [`GpuMessageBuffer`] with the room that it says, of which nothing else writes but
 /// through this module. `template` and `args` are the two words of a message with descriptors for
 /// formatters, `location` is 0 or the address of a `core::panic::Location`, and what they refer to
 /// can be read. If it is `PLAIN`, all values of the message are of kinds that [`is_plain`].
@@ -156,7 +156,7 @@ pub unsafe fn panic<const PLAIN: bool>(
     if claimed.is_err() {
         return;
     }
-    // SAFETY: the room behind the buffer is there, and whoever claims it is the only one to write;
+    // SAFETY: the room after the buffer is there, and the work-item that claims it is the only one to write;
     // the rest is the caller's promise.
     unsafe {
         let room = (*buffer).panic_bytes;

@@ -53,7 +53,7 @@ const _: () = assert!(size_of::<Shape>() == 8 && size_of::<ShapePart>() == 16);
 pub const PART_CONSTANT: u8 = 0;
 /// The bytes are those of the word with this number.
 pub const PART_WORD: u8 = 1;
-/// The bytes are the address of what is so many bytes behind the room's beginning.
+/// The bytes are the address of what is at this offset in the room.
 pub const PART_ROOM: u8 = 2;
 
 /// The most words of a message.

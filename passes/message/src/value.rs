@@ -1,12 +1,13 @@
 //! Values: what a descriptor says is at an address, formatted by `core::fmt` as the type itself
-//! would be.
+//! would be. A message is one, and has some.
 
 use core::cell::Cell;
 use core::fmt::{self, Formatter, Write};
 use core::ptr;
 
 use crate::memory::{Memory, descriptor, number, part, word, word_at};
-use crate::template::write_message;
+use crate::options::{Formats, Padded};
+use crate::template::{Cursor, DAMAGED, Step, step};
 use crate::{Descriptor, Kind, Trait};
 
 /// How deep values are followed.
@@ -25,9 +26,42 @@ pub(crate) struct Context<'a> {
     pub(crate) full: Cell<bool>,
 }
 
+/// The message itself. `depth` counts messages within messages.
+pub(crate) fn write_message(
+    out: &mut dyn Write,
+    context: &Context<'_>,
+    template: u64,
+    args: u64,
+    depth: u32,
+) -> fmt::Result {
+    if args & 1 != 0 {
+        let text = usize::try_from(args >> 1).ok();
+        return match text.and_then(|len| context.memory.bytes(template, len)) {
+            Some(text) => write_lossy(out, text),
+            None => out.write_str(DAMAGED),
+        };
+    }
+    let mut cursor = Cursor { memory: context.memory, at: template };
+    let mut next = 0;
+    loop {
+        let Some(step) = step(&mut cursor, args, &mut next) else {
+            return out.write_str(DAMAGED);
+        };
+        match step {
+            Step::End => return Ok(()),
+            Step::Text(text) => write_lossy(out, text)?,
+            Step::Placeholder(value, descriptor, options) => {
+                let value = Value::new(context, value, descriptor, depth + 1);
+                let padded = value.innermost().padded(value.by);
+                options.write(out, value.by, padded, &value)?;
+            }
+        }
+    }
+}
+
 /// A value to format.
 #[derive(Clone, Copy)]
-pub(crate) struct Value<'a> {
+struct Value<'a> {
     context: &'a Context<'a>,
     at: u64,
     /// The second word of the address: a length or a vtable.
@@ -38,30 +72,14 @@ pub(crate) struct Value<'a> {
     depth: u32,
 }
 
-/// Which rule of `core` pads a value to a width.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Padded {
-    /// None, or one for each of its parts.
-    No,
-    /// To the right, and zeros may go behind the sign.
-    Number,
-    /// To the left.
-    Text,
-}
-
 const UNKNOWN: Descriptor =
     Descriptor { kind: 0, magic: 0, name: 0, name_len: 0, parts: 0, parts_len: 0 };
 
 impl<'a> Value<'a> {
-    pub(crate) fn new(context: &'a Context<'a>, at: u64, described: u64, depth: u32) -> Self {
+    fn new(context: &'a Context<'a>, at: u64, described: u64, depth: u32) -> Self {
         let (kind, by, descriptor) =
             descriptor(context.memory, described).unwrap_or((Kind::Opaque, Trait::Debug, UNKNOWN));
         Value { context, at, meta: 0, kind, by, descriptor, depth }
-    }
-
-    /// The trait to format it by.
-    pub(crate) fn formatter(&self) -> Trait {
-        self.by
     }
 
     fn memory(&self) -> &'a dyn Memory {
@@ -103,7 +121,7 @@ impl<'a> Value<'a> {
     }
 
     /// What it formats as in the end.
-    pub(crate) fn innermost(self) -> Self {
+    fn innermost(self) -> Self {
         let mut value = self;
         while let Some(inner) = value.inner() {
             value = inner;
@@ -111,7 +129,7 @@ impl<'a> Value<'a> {
         value
     }
 
-    pub(crate) fn padded(&self, by: Trait) -> Padded {
+    fn padded(&self, by: Trait) -> Padded {
         match self.kind {
             Kind::Bool | Kind::Unit => Padded::Text,
             Kind::Char | Kind::Str if by == Trait::Display => Padded::Text,
@@ -316,6 +334,8 @@ macro_rules! formats {
     };
 }
 
+impl Formats for Value<'_> {}
+
 formats! { Display Debug LowerHex UpperHex Binary Octal LowerExp UpperExp Pointer }
 
 /// What can be shown as text in both ways.
@@ -327,7 +347,7 @@ fn name(memory: &dyn Memory, at: u64, len: u64) -> Option<&str> {
 }
 
 /// Writes bytes that should be text.
-pub(crate) fn write_lossy(out: &mut dyn Write, bytes: &[u8]) -> fmt::Result {
+fn write_lossy(out: &mut dyn Write, bytes: &[u8]) -> fmt::Result {
     bytes.utf8_chunks().try_for_each(|chunk| {
         out.write_str(chunk.valid())?;
         if chunk.invalid().is_empty() {
@@ -359,7 +379,7 @@ fn str_slice(f: &mut Formatter<'_>, text: &str, begin: u64, end: u64) -> Option<
         return Some(write!(f, "begin > end ({begin} > {end}) when slicing `{shown}`{more}"));
     }
     for (which, index) in [("start", begin), ("end", end)] {
-        // A range that ends behind its text is worse than one that starts inside a character.
+        // A range that ends after its text is worse than one that starts inside a character.
         let within = index <= len && (which == "end" || end <= len);
         if index > len {
             return Some(write!(

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Addresses, HcfError, ObjectId, Target, write};
+use crate::{Addresses, Target};
 
 /// What one crate embeds: device images, and the kernels in them.
 ///
@@ -268,27 +268,5 @@ impl ParameterKind {
 impl fmt::Display for ParameterKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
-    }
-}
-
-impl Container {
-    /// The container as one framed record, for a section or a file.
-    ///
-    /// The length is a multiple of [`ALIGNMENT`](crate::format::ALIGNMENT), and the record should
-    /// be placed at such an address.
-    ///
-    /// # Errors
-    /// If the container breaks a rule that the fields' documentation states, or a limit of
-    /// [`format`](mod@crate::format). What this function returns,
-    /// [`RecordRef::parse`](crate::RecordRef::parse) accepts.
-    pub fn to_record(&self) -> Result<Vec<u8>, HcfError> {
-        write::record(self)
-    }
-
-    /// The content hash that the container's record carries.
-    ///
-    /// Defined for every container, even for one that [`to_record`](Self::to_record) refuses.
-    pub fn object_id(&self) -> ObjectId {
-        write::object_id(self)
     }
 }

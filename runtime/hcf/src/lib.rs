@@ -17,6 +17,7 @@
 
 mod addresses;
 mod container;
+mod contents;
 mod error;
 mod escape;
 #[cfg(feature = "file")]
@@ -35,11 +36,12 @@ pub use container::{
     Code, Container, GENERIC_IR, Groups, IN_PROCESS, Image, Kernel, Parameter, ParameterKind,
     SpecConstant, SpecPart,
 };
+pub use contents::{ImageRef, KernelRef, SpecConstantRef};
 pub use error::{HcfError, Problem};
 #[cfg(feature = "file")]
 pub use file::{FileSection, sections_of_file};
 pub use object_id::ObjectId;
-pub use record::{ImageRef, KernelRef, RecordRef, Records, SpecConstantRef, records};
+pub use record::{RecordRef, Records, records};
 pub use target::{
     AMD_PROCESSORS, AmdProcessor, Level, PROCESSORS, Processor, Target, TargetError, Targets,
 };

@@ -6,20 +6,10 @@ use std::{borrow::Cow, collections::HashSet, fmt, str::FromStr};
 use crate::{
     Addresses, Code, Groups, HcfError, ImageRef, KernelRef, Parameter, ParameterKind, Problem,
     SpecConstantRef, SpecPart, Target,
+    contents::Contents,
     format::{ALIGNMENT, FRAME_LEN, MAX_ALIGN, VERSION},
     tree::{Node, Pair, shown},
 };
-
-/// The contents of a record.
-#[derive(Clone, Debug)]
-pub(crate) struct Contents<'a> {
-    pub generator: Cow<'a, str>,
-    pub llvm_version: Cow<'a, str>,
-    pub crate_name: Cow<'a, str>,
-    pub images: Vec<ImageRef<'a>>,
-    pub spec_constants: Vec<SpecConstantRef<'a>>,
-    pub kernels: Vec<KernelRef<'a>>,
-}
 
 impl<'a> Contents<'a> {
     /// Interprets the root node. Offsets in errors are from the record's start.

@@ -4,15 +4,37 @@ use std::fmt::{Display, Write};
 
 use crate::{
     Code, Container, HcfError, Image, Kernel, ObjectId, Parameter, Problem, SpecConstant, SpecPart,
+    contents::Contents,
     escape::encode,
     format::{ALIGNMENT, FRAME_LEN, MARKER, MAX_HEADER_LEN, VERSION},
     frame::Frame,
-    read::Contents,
     tree::Node,
 };
 
+impl Container {
+    /// The container as one framed record, for a section or a file.
+    ///
+    /// The length is a multiple of [`ALIGNMENT`](crate::format::ALIGNMENT), and the record should
+    /// be placed at such an address.
+    ///
+    /// # Errors
+    /// If the container breaks a rule that the fields' documentation states, or a limit of
+    /// [`format`](mod@crate::format). What this function returns,
+    /// [`RecordRef::parse`](crate::RecordRef::parse) accepts.
+    pub fn to_record(&self) -> Result<Vec<u8>, HcfError> {
+        record(self)
+    }
+
+    /// The content hash that the container's record carries.
+    ///
+    /// Defined for every container, even for one that [`to_record`](Self::to_record) refuses.
+    pub fn object_id(&self) -> ObjectId {
+        object_id(self)
+    }
+}
+
 /// The container's record, which the reader accepts.
-pub(crate) fn record(container: &Container) -> Result<Vec<u8>, HcfError> {
+fn record(container: &Container) -> Result<Vec<u8>, HcfError> {
     let header = header(container);
     if header.len() > MAX_HEADER_LEN {
         let problem = Problem::TooMany { what: "bytes in the header", limit: MAX_HEADER_LEN };
@@ -36,7 +58,7 @@ pub(crate) fn record(container: &Container) -> Result<Vec<u8>, HcfError> {
 }
 
 /// The hash of what follows the frame in the container's record.
-pub(crate) fn object_id(container: &Container) -> ObjectId {
+fn object_id(container: &Container) -> ObjectId {
     let mut contents = Vec::new();
     append_contents(&mut contents, header(container), container);
     ObjectId::of(&contents)

@@ -14,9 +14,10 @@ use schism_jit_abi::{
 use schism_passes::spec::options::FastMath;
 
 use crate::amdgcn::{AmdgcnCode, compile_amdgcn};
+use crate::common::request::Known;
 use crate::cpu::{CpuCode, compile_cpu, cpu_name};
-use crate::ptx::{Libdevice, PtxCode, PtxOptions, compile_ptx};
-use crate::request::Known;
+use crate::gpu::options::{GpuOptions, Libdevice};
+use crate::ptx::{PtxCode, compile_ptx};
 use crate::spirv::{SpirvCode, compile_spirv};
 use crate::{JitError, Request};
 use schism_llvm::fatal::panic_text;
@@ -178,7 +179,7 @@ unsafe extern "C" fn compile_gpu_c(
 ///
 /// # Safety
 /// The request's lists and texts can be read.
-unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions), JitError> {
+unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, GpuOptions), JitError> {
     let invalid = |reason: &str| JitError::InvalidRequest(reason.to_owned());
     const TARGETS: [u32; 4] = [TARGET_PTX, TARGET_SPIRV, TARGET_AMDGCN, TARGET_AMDGCN_ASSEMBLY];
     if !TARGETS.contains(&request.target) {
@@ -217,7 +218,7 @@ unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions)
     let common = unsafe { copy_request(&common) }?;
     // SAFETY: the caller promises that text and library can be read.
     let (arch, libdevice) = unsafe { (request.arch.as_slice(), request.libdevice.as_slice()) };
-    let options = PtxOptions {
+    let options = GpuOptions {
         arch: String::from_utf8(arch.to_vec())
             .map_err(|_| invalid("an architecture that is not UTF-8"))?,
         isa: request.isa,
@@ -323,7 +324,7 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
     })
 }
 
-/// A list of a request: empty, or behind a pointer that is not null.
+/// A list of a request: empty, or at a pointer that is not null.
 ///
 /// # Safety
 /// Where `pointer` is not null, `len` values can be read there during `'a`.

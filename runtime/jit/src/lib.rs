@@ -10,49 +10,34 @@
 //! | module | what |
 //! |---|---|
 //! | [`api`](schism_jit_api) | the C interface |
-//! | `target` | the steps that are the same for every target, and what a target adds |
-//! | `image` | reads and checks an image, and extracts one kernel |
-//! | `clock` | clock builtins |
-//! | `pause` | the builtin of work-items that wait |
-//! | `devicelib` | mathematics for devices without a library |
+//! | `common` | what all targets share: requests, images, the steps of a compilation |
+//! | `gpu` | what PTX, SPIR-V and AMDGCN share: an entry around the kernel, its builtins, messages |
 //! | `cpu` | the CPU: a loop nest around the kernel |
-//! | `ptx` | NVIDIA GPUs: an entry around the kernel, and its PTX |
-//! | `amdgcn` | AMD's GPUs: the same entry, and its code object |
-//! | `spirv` | OpenCL's devices: the same entry, and its SPIR-V |
-//! | `module` | a module, and passes over it as a whole |
-//! | `lines` | source locations |
-//! | `dump` | `SCHISM_DUMP_DIR` |
-//! | `times` | `SCHISM_TIME_PASSES` |
+//! | `ptx` | NVIDIA GPUs: PTX |
+//! | `amdgcn` | AMD's GPUs: code objects |
+//! | `spirv` | OpenCL's devices: SPIR-V |
 //!
-//! A new kind of device is a module beside `cpu` that implements `target::Target`.
+//! No target imports another, `gpu` imports none, and `common` imports neither. A new kind of device
+//! is a folder beside `cpu` that implements `common::target::Target`.
 //!
-//! Images come from files and are untrusted: see `image`. The output for the CPU is an object,
+//! Images come from files and are untrusted: see `common::image`. The output for the CPU is an object,
 //! which the crate `schism-loader` loads.
 
 mod amdgcn;
 mod api;
-mod clock;
+mod common;
 mod cpu;
-mod devicelib;
-mod dump;
-mod error;
-mod image;
-mod kinds;
-mod lines;
-mod module;
-mod pause;
+mod gpu;
 mod ptx;
-mod request;
 mod spirv;
-mod target;
-mod times;
 
 pub use amdgcn::{AmdgcnCode, compile_amdgcn};
 pub use api::{schism_jit_api, version};
+pub use common::error::JitError;
+pub use common::request::{Known, Request};
 #[doc(hidden)]
 pub use cpu::compile_cpu_within;
 pub use cpu::{CpuCode, compile_cpu, cpu_name};
-pub use error::JitError;
-pub use ptx::{Libdevice, PtxCode, PtxOptions, compile_ptx};
-pub use request::{Known, Request};
+pub use gpu::options::{GpuOptions, Libdevice};
+pub use ptx::{PtxCode, compile_ptx};
 pub use spirv::{SpirvCode, compile_spirv};

@@ -6,7 +6,7 @@ mod support;
 
 use std::process::{Command, Output};
 
-use schism_jit::{PtxOptions, Request, compile_cpu, compile_ptx};
+use schism_jit::{GpuOptions, Request, compile_cpu, compile_ptx};
 use schism_jit_abi::*;
 use support::{Source, words};
 
@@ -39,7 +39,7 @@ fn request() -> Request {
 
 /// Prints what became of the kernel on standard output.
 fn run_case(case: &str) {
-    let ptx = PtxOptions { arch: "sm_80".into(), ..PtxOptions::default() };
+    let ptx = GpuOptions { arch: "sm_80".into(), ..GpuOptions::default() };
     let failures = match case {
         "cpu" => compile_cpu(request()).map(|code| code.failures),
         _ => compile_ptx(request(), ptx).map(|code| code.failures),

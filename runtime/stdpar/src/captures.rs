@@ -112,7 +112,7 @@ impl Captures {
     }
 }
 
-/// The references of a pipeline: none that anybody knows of.
+/// The references of a pipeline: none that is known.
 #[inline(never)]
 pub fn references<P, C>() -> [usize; MOST] {
     [0; MOST]
@@ -135,11 +135,11 @@ pub fn encoded<
     [A, B, D, E, F, G, H, I]
 }
 
-/// Puts copies in the place of what a pipeline refers to: of nothing that anybody knows of.
+/// Puts copies in the place of what a pipeline refers to: of nothing that is known.
 ///
 /// # Safety
 /// `captures` was gathered from values with the bytes of these. The copies are not used otherwise,
-/// as long as the pipeline is, and each is a variable of its own.
+/// as long as the pipeline is, and each is a separate variable.
 #[inline(never)]
 pub unsafe fn rebind<P, C>(
     _captures: *const (),

@@ -1,8 +1,8 @@
 //! Where a pipeline runs: with rayon, or as a kernel.
 //!
 //! `SCHISM_STDPAR=always` runs all as kernels that can be, `never` none. `auto`, the default,
-//! measures, and [`policy`](crate::policy) decides. Most calls read one word that says which way
-//! to go, and neither lock anything nor look at a clock.
+//! measures, and [`policy`](crate::policy) decides. Most calls read one word that says where
+//! to run, and neither lock anything nor read a clock.
 
 use std::cell::Cell;
 use std::fmt::{self, Display};
@@ -39,7 +39,7 @@ struct Site {
     classes: [[Class; LENGTHS]; 2],
 }
 
-/// Nobody has asked for the kernel.
+/// The kernel was not asked for.
 const UNASKED: u8 = 0;
 /// It is being made, in the background.
 const MAKING: u8 = 1;
@@ -72,7 +72,7 @@ struct Measured {
 /// A bit of a plan: the calls are kernels.
 const KERNEL: u32 = 1;
 /// A bit of a plan: calls are so short that not even their number is kept. Each thread asks at
-/// every [`TICKS`]th of its own.
+/// every [`TICKS`]th call.
 const BY_TICKS: u32 = 2;
 /// The rest of a plan: this, for each call that need not ask.
 const ONE: u32 = 4;
@@ -89,14 +89,14 @@ impl Class {
     }
 
     fn set(&self, plan: Plan, is_tiny: bool) {
-        let way = if plan.way == policy::Way::Kernel { KERNEL } else { 0 };
+        let kernel = if plan.strategy == policy::Strategy::Kernel { KERNEL } else { 0 };
         let word = if is_tiny { BY_TICKS } else { plan.calls * ONE };
-        self.plan.store(word | way, Ordering::Relaxed);
+        self.plan.store(word | kernel, Ordering::Relaxed);
     }
 }
 
 /// Where a pipeline runs now.
-pub(crate) enum Way {
+pub(crate) enum Choice {
     /// With rayon.
     Rayon,
     /// With rayon, and it counts how long that takes.
@@ -108,7 +108,7 @@ pub(crate) enum Way {
 /// A run that has begun.
 pub(crate) struct Run {
     site: &'static Site,
-    /// The pipeline's items, if anybody knows.
+    /// The pipeline's items, if that is known.
     len: Option<usize>,
     class: &'static Class,
     /// Whether the policy learns of it.
@@ -119,19 +119,23 @@ pub(crate) struct Run {
 /// Chooses for a pipeline, which the address of its descriptor stands for; one without a descriptor
 /// has no kernel. `prepare` has its kernel made, if that can be had in the background.
 #[inline]
-pub(crate) fn way(descriptor: usize, len: Option<usize>, prepare: fn(Prepared) -> bool) -> Way {
+pub(crate) fn choice(
+    descriptor: usize,
+    len: Option<usize>,
+    prepare: fn(Prepared) -> bool,
+) -> Choice {
     if descriptor == 0 {
-        return Way::Rayon;
+        return Choice::Rayon;
     }
     let site = site(descriptor);
     if site.kernel.load(Ordering::Relaxed) == REFUSED {
-        return Way::Rayon;
+        return Choice::Rayon;
     }
     let wait = site.wait.load(Ordering::Relaxed);
     if wait != 0 {
         // Other threads may do the same meanwhile, and a call more waits then.
         site.wait.store(wait - 1, Ordering::Relaxed);
-        return Way::Rayon;
+        return Choice::Rayon;
     }
     let within = usize::from(rayon::current_thread_index().is_some());
     let class = &site.classes[within][(usize::BITS - len.unwrap_or(0).leading_zeros()) as usize];
@@ -145,7 +149,7 @@ pub(crate) fn way(descriptor: usize, len: Option<usize>, prepare: fn(Prepared) -
         return site.as_planned(class, plan, len);
     }
     if plan & BY_TICKS != 0 && !tick() {
-        return Way::Rayon;
+        return Choice::Rayon;
     }
     site.ask(class, len, prepare)
 }
@@ -233,17 +237,17 @@ impl Site {
     }
 
     #[inline]
-    fn as_planned(&'static self, class: &'static Class, plan: u32, len: Option<usize>) -> Way {
-        if plan & KERNEL == 0 { Way::Rayon } else { Way::Device(self.run(class, len, false)) }
+    fn as_planned(&'static self, class: &'static Class, plan: u32, len: Option<usize>) -> Choice {
+        if plan & KERNEL == 0 { Choice::Rayon } else { Choice::Device(self.run(class, len, false)) }
     }
 
     #[cold]
-    fn always(&'static self, class: &'static Class, len: Option<usize>) -> Way {
+    fn always(&'static self, class: &'static Class, len: Option<usize>) -> Choice {
         if device::device().is_none() {
             self.kernel.store(REFUSED, Ordering::Relaxed);
-            return Way::Rayon;
+            return Choice::Rayon;
         }
-        Way::Device(Run { site: self, len, class, counts: false, begin: Some(Instant::now()) })
+        Choice::Device(Run { site: self, len, class, counts: false, begin: Some(Instant::now()) })
     }
 
     /// A call that is not planned.
@@ -253,7 +257,7 @@ impl Site {
         class: &'static Class,
         len: Option<usize>,
         prepare: fn(Prepared) -> bool,
-    ) -> Way {
+    ) -> Choice {
         // Who would have to wait goes where the last one went.
         let Ok(mut measured) = class.measured().try_lock() else {
             return self.as_planned(class, class.plan.load(Ordering::Relaxed), len);
@@ -266,7 +270,7 @@ impl Site {
             MAKING => Kernel::Making,
             READY if device::is_wide() => Kernel::ReadyElsewhere,
             READY => Kernel::Ready,
-            _ => return Way::Rayon,
+            _ => return Choice::Rayon,
         };
         let step = measured.policy.next(kernel);
         let decision = measured.policy.decision();
@@ -277,12 +281,14 @@ impl Site {
         match step {
             Step::Make => {
                 self.make(prepare);
-                Way::Rayon
+                Choice::Rayon
             }
-            Step::Take(policy::Way::Rayon, false) => Way::Rayon,
-            Step::Take(policy::Way::Rayon, true) => Way::Measured(self.run(class, len, true)),
-            Step::Take(policy::Way::Kernel, measured) => {
-                Way::Device(self.run(class, len, measured))
+            Step::Take(policy::Strategy::Rayon, false) => Choice::Rayon,
+            Step::Take(policy::Strategy::Rayon, true) => {
+                Choice::Measured(self.run(class, len, true))
+            }
+            Step::Take(policy::Strategy::Kernel, measured) => {
+                Choice::Device(self.run(class, len, measured))
             }
         }
     }
@@ -297,12 +303,12 @@ impl Site {
         }
     }
 
-    /// Says what a look has led to.
+    /// Says what a probe has led to.
     #[cold]
     fn tell(&self, decision: Decision, len: Option<usize>) {
-        let way = match decision.way {
-            policy::Way::Rayon => "rayon",
-            policy::Way::Kernel => "a kernel",
+        let way = match decision.strategy {
+            policy::Strategy::Rayon => "rayon",
+            policy::Strategy::Kernel => "a kernel",
         };
         let [rayon, kernel] = decision.times.map(Taken);
         note(format_args!(
@@ -387,12 +393,12 @@ impl Display for Taken {
 }
 
 impl Run {
-    /// What it will take, as far as the calls before it tell; 0 if they do not.
+    /// What it will take, by the calls before it; 0 if they do not tell.
     pub(crate) fn expected(&self) -> Duration {
         Duration::from_nanos(self.class.latest.load(Ordering::Relaxed))
     }
 
-    fn end_as(&self, way: policy::Way) -> Option<Duration> {
+    fn end_as(&self, strategy: policy::Strategy) -> Option<Duration> {
         let time = self.begin?.elapsed();
         let (class, nanos) = (self.class, nanos(time));
         class.latest.store(nanos, Ordering::Relaxed);
@@ -401,14 +407,15 @@ impl Run {
         }
         let mut measured: MutexGuard<'_, Measured> =
             class.measured().lock().unwrap_or_else(PoisonError::into_inner);
-        // The first launch makes the kernel if nobody has.
-        let counts = way == policy::Way::Rayon || self.site.is_made.swap(true, Ordering::Relaxed);
-        let plan = measured.policy.end(way, nanos, counts);
+        // The first launch makes the kernel if that was not done.
+        let counts =
+            strategy == policy::Strategy::Rayon || self.site.is_made.swap(true, Ordering::Relaxed);
+        let plan = measured.policy.end(strategy, nanos, counts);
         class.set(plan, measured.policy.is_tiny());
-        // Where the next call is not to be measured, nobody knows when it begins.
+        // Where the next call is not to be measured, its begin is unknown.
         measured.ended = (plan.calls == 0).then(Instant::now);
         drop(measured);
-        if way == policy::Way::Rayon {
+        if strategy == policy::Strategy::Rayon {
             let in_all = nanos.saturating_mul(u64::from(plan.calls) + 1);
             self.site.spent.fetch_add(in_all, Ordering::Relaxed);
         }
@@ -417,7 +424,7 @@ impl Run {
 
     /// It ran with rayon.
     pub(crate) fn end(self) {
-        self.end_as(policy::Way::Rayon);
+        self.end_as(policy::Strategy::Rayon);
     }
 
     /// It ran as a kernel.
@@ -428,7 +435,7 @@ impl Run {
         }
         let (device, name) = (queue.device(), name());
         let items = Items(self.len);
-        match self.end_as(policy::Way::Kernel) {
+        match self.end_as(policy::Strategy::Kernel) {
             Some(time) => {
                 note(format_args!(
                     "{items} in {pieces} pieces on `{device}` took {time:?}: {name}"

@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    /// Numbers, each of which goes to a consumer of its own.
+    /// Numbers, each of which a separate consumer gets.
     struct Source {
         len: usize,
     }

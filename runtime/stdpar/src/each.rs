@@ -171,7 +171,7 @@ where
         if let Some(item) = unsafe { items.take(index + number) } {
             let own = consumer.folder().consume(item).complete();
             let sum = &raw mut sums[number];
-            // SAFETY: the sum is there, and is there again right away; if adding panics, nobody looks
+            // SAFETY: the sum is there, and is there again right away; if adding panics, nothing looks
             // at it, and floating-point numbers drop nothing.
             unsafe { sum.write(consumer.reducer().reduce(sum.read(), own)) };
         }
@@ -180,7 +180,7 @@ where
     while len - index >= SUMS {
         let mut number = 0;
         while number < SUMS {
-            // SAFETY: as in `run_each`; each iteration has a sum of its own.
+            // SAFETY: as in `run_each`; each iteration has a separate sum.
             unsafe { independent_iterations() };
             add(index, number);
             number += 1;
@@ -238,7 +238,7 @@ impl<P: Producer> Items<P> {
     /// Takes an item.
     ///
     /// # Safety
-    /// There is one with this number, and nobody has taken it.
+    /// There is one with this number, and it was not taken.
     #[inline(always)]
     pub(crate) unsafe fn take(&self, index: usize) -> Option<P::Item> {
         // SAFETY: of this copy's items, one is used, and no other copy's is the same; the others are
@@ -283,7 +283,7 @@ impl<P: Producer> Drop for InOrder<P> {
     #[inline(always)]
     fn drop(&mut self) {
         if const { needs_drop::<P>() } {
-            // SAFETY: nobody uses the producer again.
+            // SAFETY: the producer is not used again.
             let producer = unsafe { ManuallyDrop::take(&mut self.items.0) };
             let (before, items) = producer.split_at(0);
             let (taken, rest) = items.split_at(self.taken);

@@ -80,7 +80,7 @@ struct Copied<P, C> {
 }
 
 /// Declares the pipeline of a kernel, with copies in the place of what it refers to. Each copy is a
-/// variable of its own: together they could not become registers.
+/// separate variable: together they could not become registers.
 macro_rules! rebound {
     ($pipeline:ident, $kernel:expr) => {
         let (mut a, mut b) = (Copy::uninit(), Copy::uninit());
@@ -103,7 +103,7 @@ where
     C: Consumer<P::Item>,
 {
     /// # Safety
-    /// Producer and consumer are used by nobody while the copy is, and drop nothing.
+    /// Producer and consumer are not used while the copy is, and drop nothing.
     unsafe fn of(producer: &P, consumer: &C, len: usize, shape: Shape) -> Self {
         // SAFETY: bytes of a value may be copied; what may be done with them is up to the caller.
         unsafe {
@@ -155,7 +155,7 @@ where
     /// Some neighbouring items.
     ///
     /// # Safety
-    /// They are there, and nobody else takes them.
+    /// They are there, and nothing else takes them.
     #[inline(always)]
     unsafe fn row(&self, begin: usize, count: usize) -> Items<P> {
         // SAFETY: as in `fold`.
@@ -260,7 +260,7 @@ where
     #[inline(always)]
     fn run(&self, item: Item<1>) {
         if const { has_results::<P, C>() } {
-            // A panic ends the launch, whoever has seen it.
+            // A panic ends the launch, whichever work-item has seen it.
             let _ = self.run_in_group(item);
         } else {
             rebound!(pipeline, self);
@@ -332,7 +332,7 @@ where
 {
     #[inline(always)]
     fn run(&self, item: Item<1>) {
-        // A panic ends the launch, whoever has seen it.
+        // A panic ends the launch, whichever work-item has seen it.
         let _ = self.run_in_group(item);
     }
 }
@@ -501,12 +501,12 @@ where
     producer: &'a P,
     consumer: &'a C,
     len: usize,
-    way: Way<C::Result>,
+    output: Output<C::Result>,
     shape: Shape,
 }
 
-/// How a pipeline runs.
-enum Way<R> {
+/// What a pipeline leaves.
+enum Output<R> {
     /// Without results.
     Each,
     /// Without results, but there is one of the whole.
@@ -535,28 +535,28 @@ where
             let sub_groups = const { group::size_for::<C::Result>() / LANES };
             Shape::in_groups(len, piece, sub_groups, concurrency(queue))
         };
-        let (way, shape) = match form {
+        let (output, shape) = match form {
             Form::Collect => {
                 // SAFETY: the bytes of a consumer that drops nothing. The compiler makes no such
                 // kernel of other consumers.
                 let copy = unsafe { std::ptr::from_ref(consumer).read() };
                 // SAFETY: as above.
                 let collected = unsafe { Collected::find(copy, len)? };
-                (Way::Collect(collected), Shape::without_groups(len, piece(len, 0, limits)))
+                (Output::Collect(collected), Shape::without_groups(len, piece(len, 0, limits)))
             }
             Form::Fold if const { !has_results::<P, C>() } => {
-                (Way::Each, Shape::without_groups(len, piece(len, 0, limits)))
+                (Output::Each, Shape::without_groups(len, piece(len, 0, limits)))
             }
             Form::Fold => {
                 let shape = in_groups(piece(len, size_of::<C::Result>(), limits));
-                (Way::Fold(Results::new(shape.count)), shape)
+                (Output::Fold(Results::new(shape.count)), shape)
             }
             Form::Sums => {
                 let shape = in_groups(1);
-                (Way::Sums(Results::new(shape.count)), shape)
+                (Output::Sums(Results::new(shape.count)), shape)
             }
         };
-        Some(Self { producer, consumer, len, way, shape })
+        Some(Self { producer, consumer, len, output, shape })
     }
 
     /// The number of pieces.
@@ -577,18 +577,18 @@ where
         let (pipeline, shape) = (self.pipeline(), self.shape);
         let captures = pipeline.captures(queue);
         // SAFETY: kernel and results live until the launch is over; the rest is borrowed by the
-        // pipeline. Work-items have pieces of their own, which may go to other threads.
+        // pipeline. Work-items have separate pieces, which may move to other threads.
         let launched = unsafe {
-            match &mut self.way {
-                Way::Each => {
+            match &mut self.output {
+                Output::Each => {
                     // Nothing of the results is written.
                     let results = std::ptr::dangling_mut();
                     run_unchecked(queue, &Fold { pipeline, captures, results }, shape.count)
                 }
-                Way::Collect(_) => {
+                Output::Collect(_) => {
                     run_unchecked(queue, &Collect { pipeline, captures }, shape.count)
                 }
-                Way::Fold(results) => {
+                Output::Fold(results) => {
                     let results = results.as_mut_ptr();
                     launch_groups::<_, C::Result>(
                         queue,
@@ -596,7 +596,7 @@ where
                         shape,
                     )
                 }
-                Way::Sums(results) => {
+                Output::Sums(results) => {
                     let results = results.as_mut_ptr();
                     launch_groups::<_, C::Result>(
                         queue,
@@ -610,16 +610,16 @@ where
             if has_not_begun(&error) { Failed::NotBegun(error) } else { Failed::Within(error) }
         })?;
         let pipeline = self.pipeline();
-        match &mut self.way {
-            Way::Each => {
+        match &mut self.output {
+            Output::Each => {
                 // SAFETY: it has no bytes, and stands for those of all work-items.
                 Ok(unsafe { std::ptr::dangling::<C::Result>().read() })
             }
-            Way::Collect(collected) => {
+            Output::Collect(collected) => {
                 // SAFETY: it was found for this consumer, and all work-items have written theirs.
                 Ok(unsafe { collected.result(pipeline.consumer(0, self.len)) })
             }
-            Way::Fold(results) | Way::Sums(results) => {
+            Output::Fold(results) | Output::Sums(results) => {
                 // SAFETY: each group has written its own.
                 let mut rest = unsafe { results.take() };
                 let mut joined = rest.next().expect("a pipeline with items has a group");

@@ -4,7 +4,7 @@
 //! takes away once. Lanes of a sub-group join by a tree; then one work-item joins what the
 //! sub-groups have.
 //!
-//! A closure that panics ends its work-item, on a GPU without the others. So whoever is to read what
+//! A closure that panics ends its work-item, on a GPU without the others. So the work-item that is to read what
 //! another has written checks first that all are there; if not, it ends, too, and the launch fails.
 
 use std::mem::MaybeUninit;
@@ -151,7 +151,7 @@ impl<R> Member<'_, R> {
     /// As for [`join_lanes`](Self::join_lanes).
     ///
     /// # Safety
-    /// There is a place for each group of the launch, which nobody else accesses.
+    /// There is a place for each group of the launch, which nothing else accesses.
     #[inline(always)]
     pub(crate) unsafe fn give(
         &self,
@@ -183,7 +183,7 @@ impl<R> Member<'_, R> {
         if self.lane() == 0 && number != 0 {
             let state = if own.is_some() { THERE } else { ABSENT };
             if let Some(own) = own.take() {
-                // SAFETY: the first lane's own place, which nobody reads before the barrier.
+                // SAFETY: the first lane's own place, which nothing reads before the barrier.
                 unsafe {
                     self.result(number.wrapping_mul(LANES)).write(MaybeUninit::new(own));
                 }

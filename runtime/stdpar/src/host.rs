@@ -14,7 +14,7 @@ use schism::__private::{ErasedKernel, Kernel, descriptor, prepare_unchecked, wit
 use schism::{ImageError, LaunchError, Queue};
 
 use crate::budget;
-use crate::choose::{self, Prepared, Way};
+use crate::choose::{self, Choice, Prepared};
 use crate::device::{self, OwnQueue};
 use crate::each;
 use crate::grid;
@@ -119,10 +119,10 @@ fn decide(
         // Who asks for one thread gets one.
         return Decision::Rayon(Place::OneThread, None);
     }
-    match choose::way(descriptor, len, prepare) {
-        Way::Rayon => Decision::Rayon(Place::Chosen, None),
-        Way::Measured(run) => Decision::Rayon(Place::Chosen, Some(run)),
-        Way::Device(run) => match device::queue() {
+    match choose::choice(descriptor, len, prepare) {
+        Choice::Rayon => Decision::Rayon(Place::Chosen, None),
+        Choice::Measured(run) => Decision::Rayon(Place::Chosen, Some(run)),
+        Choice::Device(run) => match device::queue() {
             Some(queue) => Decision::Device(run, queue),
             None => {
                 refuse(run, names, descriptor, NO_QUEUE);
@@ -400,7 +400,7 @@ where
 }
 
 /// Takes note of what a kernel took to make, and has all of the program's memory made visible to a
-/// device before somebody is told of the kernel, so that its first launch finds most of that done.
+/// device before the kernel is announced, so that its first launch finds most of that done.
 fn seen(
     queue: &Queue,
     told: impl FnOnce(Result<(), LaunchError>) + Send + 'static,

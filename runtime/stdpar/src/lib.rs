@@ -1,6 +1,6 @@
 //! Runs rayon's pipelines as kernels.
 //!
-//! Nobody names this crate. `cargo schism build --stdpar` compiles it against the rayon of a
+//! No program names this crate. `cargo schism build --stdpar` compiles it against the rayon of a
 //! program, and the compiler resolves calls of the functions in [`originals`] to those of the same
 //! name here, which have the same generics and the same signatures. Every pipeline of rayon ends in
 //! one of them, whichever adaptors it is made of, with all that there is to say about it: a
@@ -64,7 +64,7 @@ where
     host::pipeline(len, producer, consumer)
 }
 
-/// Runs a pipeline whose items nobody has counted: what calls of [`originals::bridge_unindexed`]
+/// Runs a pipeline of an unknown number of items: what calls of [`originals::bridge_unindexed`]
 /// become.
 ///
 /// # Panics

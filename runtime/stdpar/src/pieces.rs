@@ -38,7 +38,7 @@ pub trait Piece {
     /// What becomes of it.
     type Result;
 
-    /// Whether it may have no end of its own, and run until another piece of the pipeline has found
+    /// Whether it may have no end, and run until another piece of the pipeline has found
     /// what is searched for.
     const IS_ENDLESS: bool;
 
@@ -135,7 +135,7 @@ impl<W: Piece> Pieces<W> {
     #[inline(always)]
     unsafe fn run_piece(&self, index: usize, run: impl FnOnce(W) -> W::Result) {
         // SAFETY: there are as many results and states as pieces, and what belongs to this one is used
-        // by nobody else. The piece is there, and nobody takes it again: the state says so before
+        // by nothing else. The piece is there, and is not taken again: the state says so before
         // anything of it runs.
         unsafe {
             self.states.add(index).write(TAKEN);
@@ -153,7 +153,7 @@ impl<W: Piece> Pieces<W> {
 /// [`LaunchError`].
 ///
 /// # Safety
-/// What the kernel points to lives until the launch is over, and is used by nobody else. There are
+/// What the kernel points to lives until the launch is over, and is used by nothing else. There are
 /// as many pieces, results and states.
 pub(crate) unsafe fn launch<W: Piece>(
     queue: &Queue,
@@ -337,7 +337,7 @@ where
         });
         match outcome {
             Ok(()) => Ok(self.joined()),
-            // The launch is over, and nobody but this thread looks at the states.
+            // The launch is over, and only this thread reads the states.
             Err(error) if self.states.iter().all(|state| *state == UNTOUCHED) => {
                 Err(Box::new(Failed::NotBegun(self, error)))
             }

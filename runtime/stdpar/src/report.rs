@@ -117,7 +117,7 @@ extern "C" fn at_exit() {
     let Some(sink) = sink() else { return };
     let text = REPORT.lock().unwrap_or_else(PoisonError::into_inner).to_string();
     let path = match sink {
-        // Nobody is left to hear of a failure.
+        // A failure cannot be reported any more.
         Sink::StandardError => return drop(std::io::stderr().write_all(text.as_bytes())),
         Sink::File(path) => path,
     };
@@ -138,7 +138,7 @@ extern "C" fn at_exit() {
 /// A run that will be in the report.
 pub(crate) struct Run {
     key: Key,
-    /// 0 if nobody knows.
+    /// 0 if that is unknown.
     items: usize,
     begin: Instant,
 }
@@ -152,8 +152,8 @@ impl Run {
     }
 }
 
-/// Begins a run of a pipeline, if there will be a report; `name` names its types. Items that nobody
-/// has counted are not in the report.
+/// Begins a run of a pipeline, if there will be a report; `name` names its types. Items that were
+/// not counted are not in the report.
 #[inline]
 pub(crate) fn begin(
     name: fn() -> &'static str,

@@ -1,6 +1,6 @@
 //! Room for the results of a launch, which a device writes and the host reads.
 //!
-//! It is the system's memory, not the program's heap: a device with memory of its own writes it
+//! It is the system's memory, not the program's heap: a device with separate memory writes it
 //! over the link, and pages of a heap that is shared with it would move there and back. Each thread
 //! keeps its room for the next launch, so most launches find it mapped, and visible to the device.
 
@@ -44,7 +44,7 @@ impl<R> Results<R> {
     /// Takes all results.
     ///
     /// # Safety
-    /// All are there, and nobody has taken them.
+    /// All are there, and none was taken.
     pub(crate) unsafe fn take(&mut self) -> impl Iterator<Item = R> {
         let results = self.as_mut_ptr();
         // SAFETY: the room has as many, and the caller says that they are there; each is read once.

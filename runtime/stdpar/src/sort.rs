@@ -130,7 +130,7 @@ where
 /// Copies elements in order.
 ///
 /// # Safety
-/// `from` is `len` elements that nobody writes, and `to` is memory for as many, which nobody else
+/// `from` is `len` elements that nothing writes, and `to` is memory for as many, which nothing else
 /// uses.
 #[inline(always)]
 unsafe fn insert<T, F: Fn(&T, &T) -> bool>(from: *const T, to: *mut T, len: usize, is_less: &F) {
@@ -155,7 +155,7 @@ unsafe fn insert<T, F: Fn(&T, &T) -> bool>(from: *const T, to: *mut T, len: usiz
 /// at one end does not depend on what is taken at the other, so a processor does both together.
 ///
 /// # Safety
-/// Both are elements that nobody writes, and `to` is memory for all of them, which nobody else uses.
+/// Both are elements that nothing writes, and `to` is memory for all of them, which nothing else uses.
 #[inline(always)]
 unsafe fn merge<T, F: Fn(&T, &T) -> bool>(
     mut left: *const T,
@@ -236,7 +236,7 @@ impl<T, F: Fn(&T, &T) -> bool> Pass<T, F> {
     /// part begins.
     ///
     /// # Safety
-    /// There are elements at `from`, which nobody writes.
+    /// There are elements at `from`, which nothing writes.
     #[inline(always)]
     unsafe fn search(&self, part: &Part) -> usize {
         let mut low = part.begin.saturating_sub(part.right);
@@ -408,7 +408,7 @@ where
             sizes,
         };
         // SAFETY: the kernel and what it points to live until the launch is over; elements are
-        // `Send`, the comparison is `Sync`, and work-items have blocks of their own.
+        // `Send`, the comparison is `Sync`, and work-items have separate blocks.
         let outcome = unsafe { run_on_threads(queue, &blocks, parts, threads) };
         // All blocks go where the first one is, which most are: the last one may be shorter, and have
         // needed fewer steps. After a failure they go back.
@@ -467,7 +467,7 @@ where
         let part = self.sizes.block;
         let pass = || Pass { from, is_less, begins, len, run, part };
         let merge = Merge { pass: pass(), to, is_bad: self.is_bad };
-        // SAFETY: as in `run`; work-items have parts of their own, and nobody else uses `begins`.
+        // SAFETY: as in `run`; work-items have separate parts, and nothing else uses `begins`.
         unsafe {
             run_on_threads(queue, &Begins(pass()), self.parts, threads)?;
             run_on_threads(queue, &merge, self.parts, threads)?;

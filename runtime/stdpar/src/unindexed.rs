@@ -1,4 +1,4 @@
-//! Pipelines whose items nobody has counted, such as the lines of a text: their producers split
+//! Pipelines of an unknown number of items, such as the lines of a text: their producers split
 //! where they can, or not at all.
 //!
 //! The host splits them into pieces as rayon does, each into two and these again, until there are

@@ -23,7 +23,8 @@ use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::{OWN, Shared, destructors, objects};
+use super::thread::{OWN, Shared};
+use super::{destructors, objects};
 
 /// The end of the process waits no longer.
 const LIMIT: Duration = Duration::from_secs(2);

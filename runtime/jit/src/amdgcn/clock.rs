@@ -14,8 +14,8 @@ use schism_llvm::Context;
 
 use super::arch::Processor;
 use crate::JitError;
-use crate::image::{self, CLOCK, TIME};
-use crate::module::Module;
+use crate::common::image::{self, CLOCK, TIME};
+use crate::common::module::Module;
 
 /// Gives the builtins bodies, which are always inlined.
 pub fn add<'c>(

@@ -8,7 +8,7 @@
 //! 2. beside this library, where an installation may have put it together with LLVM;
 //! 3. in the toolchain that this library was built with, as `rust-lld`;
 //! 4. beside that toolchain's compiler, as `lld-22`: a distribution's compiler uses the system's
-//!    LLVM, and its linker of the same version is a package of its own.
+//!    LLVM, and its linker of the same version is a separate package.
 //!
 //! A linker in this process would need no program, but what the driver's loader expects of a code
 //! object (the order of segments, both symbol tables, relocations that are left to it) is only
@@ -21,9 +21,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use crate::JitError;
-
-/// Names the linker.
-const VARIABLE: &str = "SCHISM_LLD";
+use crate::common::settings::LLD;
 
 /// The linker's file.
 const FILE: &str = "rust-lld";
@@ -31,12 +29,12 @@ const FILE: &str = "rust-lld";
 /// Where rust-lang's toolchains have it, and where a distribution has it.
 const INSTALLED: [&str; 2] = [env!("SCHISM_TOOLCHAIN_LLD"), env!("SCHISM_DISTRIBUTION_LLD")];
 
-/// Links one object.
+/// Links one object, by the linker at the path `named` if there is one.
 ///
 /// # Errors
 /// There is no linker, it cannot be started, or it refuses the object.
-pub fn link(object: &[u8]) -> Result<Vec<u8>, JitError> {
-    let linker = find()?;
+pub fn link(object: &[u8], named: Option<PathBuf>) -> Result<Vec<u8>, JitError> {
+    let linker = find(named)?;
     let mut command = Command::new(&linker);
     command
         .args(["-flavor", "gnu", "-m", "elf64_amdgpu", "-shared", "--no-undefined"])
@@ -70,13 +68,12 @@ pub fn link(object: &[u8]) -> Result<Vec<u8>, JitError> {
     read.map_err(panicked)?.map_err(|error| failed("does not write", &error))
 }
 
-/// The linker, which nobody untrusted can have put there.
-fn find() -> Result<PathBuf, JitError> {
-    let named = schism_trust::variable(VARIABLE).map(PathBuf::from);
+/// The linker: a file that only trusted users can write.
+fn find(named: Option<PathBuf>) -> Result<PathBuf, JitError> {
     if let Some(path) = named {
         return match schism_trust::open(&path) {
             Ok(_) => Ok(path),
-            Err(error) => Err(JitError::NoLinker(format!("{VARIABLE}: {}", error.about(&path)))),
+            Err(error) => Err(JitError::NoLinker(format!("{LLD}: {}", error.about(&path)))),
         };
     }
     let beside = own_folder().map(|folder| folder.join(FILE));
@@ -113,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_linker_says_what_it_does_not_take() {
-        let error = link(b"no object").expect_err("it is no object");
+        let error = link(b"no object", None).expect_err("it is no object");
         if matches!(&error, JitError::NoLinker(_)) {
             println!("skipped: {error}");
             return;

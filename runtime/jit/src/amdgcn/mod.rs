@@ -1,6 +1,6 @@
 //! AMD's GPUs: compiles a kernel to a code object with one entry.
 //!
-//! The entry, its hidden parameters, and how a panic's message leaves the device are those of `ptx`.
+//! The entry, its hidden parameters, and how a panic's message leaves the device are those of `gpu`.
 //! LLVM has a code generator for these GPUs, and from the pass `address-spaces` on the module is
 //! one for them. Take a kernel over one dimension:
 //!
@@ -50,13 +50,15 @@ use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
 use schism_passes::spec::target_library::TargetLibraryInfo;
 
-use crate::devicelib;
-use crate::module::Module;
-use crate::pause::{self, Pause};
-use crate::ptx::entry::Entry;
-use crate::ptx::steps::{self, EntryState};
-use crate::ptx::{self, PtxOptions};
-use crate::target::{Lowered, Target, Work, lower};
+use crate::common::module::Module;
+use crate::common::settings::Settings;
+use crate::common::target::{Lowered, Target, Work, lower};
+use crate::common::{devicelib, pause};
+use crate::gpu::builtins::{DEVICE_EXIT, MAX_GROUP_SIZE, MIN_GROUPS};
+use crate::gpu::entry::Entry;
+use crate::gpu::machine;
+use crate::gpu::options::GpuOptions;
+use crate::gpu::steps::{self, EntryState};
 use crate::{JitError, Request};
 use arch::Processor;
 
@@ -98,20 +100,22 @@ impl AmdgcnCode {
 /// Every variant of [`JitError`] documents when it occurs.
 pub fn compile_amdgcn(
     request: Request,
-    options: PtxOptions,
+    options: GpuOptions,
     assembly: bool,
 ) -> Result<AmdgcnCode, JitError> {
     let start = Instant::now();
-    ptx::check(&request, &options)?;
+    options.check(&request)?;
     let processor = Processor::find(&options.arch)?;
+    let settings = Settings::from_environment()?;
+    let linker = settings.linker.clone();
     let kernel = request.kernel.clone();
     let target = Amdgcn { options, processor, assembly };
-    let Lowered { mut code, failures } = isolated(move || lower(&target, &request))
+    let Lowered { mut code, failures } = isolated(move || lower(&target, &request, &settings))
         .map_err(|failure| JitError::of_thread(failure, &kernel))
         .flatten()?;
     code.failures = failures;
     if !assembly {
-        code.bytes = link::link(&code.bytes)?;
+        code.bytes = link::link(&code.bytes, linker)?;
     }
     code.lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     Ok(code)
@@ -119,7 +123,7 @@ pub fn compile_amdgcn(
 
 /// The driver of an AMD GPU.
 struct Amdgcn {
-    options: PtxOptions,
+    options: GpuOptions,
     processor: Processor,
     assembly: bool,
 }
@@ -142,7 +146,7 @@ impl Target for Amdgcn {
 
     fn machine_of_images(&self) -> Result<Option<Machine>, JitError> {
         // Rust's locals are in the generic address space, and this machine's are not.
-        ptx::arch::stand_in().map(Some)
+        machine::stand_in().map(Some)
     }
 
     fn run_step<'c>(
@@ -155,10 +159,10 @@ impl Target for Amdgcn {
         let Work { context, module, request, .. } = *work;
         match step {
             "link-device-library" => {
-                devicelib::supply(context, module, &TargetLibraryInfo::AMDGCN, &[])?;
+                devicelib::supply(context, module, &TargetLibraryInfo::AMDGCN)?;
             }
             "define-clock" => clock::add(context, module, self.processor)?,
-            "define-pause" => pause::add(context, module, Pause::Amd)?,
+            "define-pause" => pause_by_sleep(context, module)?,
             "lower-registers" => registers::lower(context, module, self.processor)?,
             "leave-by-return" => leave_by_return(module, &state.entry()?.name, request)?,
             "name-scopes" => name_scopes(context, module),
@@ -171,7 +175,7 @@ impl Target for Amdgcn {
     fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<AmdgcnCode, JitError> {
         let Work { context, module, machine, request, dump, .. } = *work;
         let Entry { name, flags, .. } = state.into_entry()?;
-        ptx::unresolved(module, request)?;
+        steps::refuse_undefined(module, request)?;
         refuse_recursion(module, request)?;
         show_variables(module);
         declare_version(context, module)?;
@@ -185,6 +189,27 @@ impl Target for Amdgcn {
         let entry = CString::new(name).map_err(internal)?;
         Ok(AmdgcnCode { bytes, entry, flags, lower_micros: 0, failures: String::new() })
     }
+}
+
+/// Has work-items that wait for others sleep: for multiples of 64 cycles, a constant of the
+/// instruction, so it is a loop.
+fn pause_by_sleep<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
+    /// How long 64 cycles take, in nanoseconds.
+    const STEP: u32 = 32;
+    let body = format!(
+        "entry:
+           %last = udiv i32 %time, {STEP}
+           br label %loop
+         loop:
+           %step = phi i32 [ 0, %entry ], [ %next, %loop ]
+           call void @llvm.amdgcn.s.sleep(i32 1)
+           %next = add nuw nsw i32 %step, 1
+           %more = icmp ult i32 %step, %last
+           br i1 %more, label %loop, label %exit
+         exit:
+           ret void\n"
+    );
+    pause::define(context, module, "declare void @llvm.amdgcn.s.sleep(i32 immarg)\n", &body)
 }
 
 fn unsupported(request: &Request, feature: String) -> JitError {
@@ -202,7 +227,7 @@ fn refuse_recursion(module: &Module<'_>, request: &Request) -> Result<(), JitErr
 /// Ends work-items by a return from the entry. Everything that ends one was inlined into it, except
 /// for what calls itself and what is called through a pointer.
 fn leave_by_return(module: &Module<'_>, entry: &str, request: &Request) -> Result<(), JitError> {
-    let Some(exit) = module.function(registers::EXIT) else { return Ok(()) };
+    let Some(exit) = module.function(DEVICE_EXIT) else { return Ok(()) };
     for call in exit.users().into_iter().filter(|user| user.is_call()) {
         let caller = call.parent_function().name();
         if caller != entry {
@@ -244,9 +269,9 @@ fn name_scopes(context: &Context, module: &Module<'_>) {
 }
 
 /// Says how large the groups of launches are. Only whole groups are launched.
-fn bound_launches(module: &Module<'_>, entry: &Entry, options: &PtxOptions) {
+fn bound_launches(module: &Module<'_>, entry: &Entry, options: &GpuOptions) {
     let Some(kernel) = module.function(&entry.name) else { return };
-    for name in ["nvvm.maxntid", "nvvm.minctasm", BLOCK] {
+    for name in [MAX_GROUP_SIZE, MIN_GROUPS, BLOCK] {
         if kernel.string_attribute(FUNCTION_INDEX, name).is_some() {
             kernel.remove_string_attribute(name);
         }

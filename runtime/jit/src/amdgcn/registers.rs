@@ -1,4 +1,4 @@
-//! Special registers, barriers and sub-groups, which the shared entry has as NVIDIA's intrinsics.
+//! Special registers, barriers and sub-groups: what `gpu::builtins` names.
 //!
 //! Before:
 //! ```llvm
@@ -34,17 +34,16 @@ use schism_llvm::{AsModule, Context};
 
 use super::arch::Processor;
 use crate::JitError;
-use crate::cpu::work_loop::AXES;
-use crate::module::Module;
-
-/// The start of the names of these intrinsics.
-const NVVM: &str = "llvm.nvvm.";
+use crate::common::entry_text::AXES;
+use crate::common::module::Module;
+use crate::gpu::builtins::{
+    DEVICE_BALLOT, DEVICE_BARRIER, DEVICE_EXIT, DEVICE_GROUP_COUNT, DEVICE_GROUP_ID,
+    DEVICE_GROUP_SIZE, DEVICE_LANE, DEVICE_LOCAL_ID, DEVICE_PREFIX, DEVICE_SHUFFLE,
+    DEVICE_SHUFFLE_DOWN, DEVICE_SHUFFLE_UP, DEVICE_SHUFFLE_XOR, DEVICE_SUB_GROUP_BARRIER,
+};
 
 /// The start of the names of what replaces them.
 const OWN: &str = "schism.amdgcn.";
-
-/// Ends a work-item; it is lowered when everything is in the entry.
-pub const EXIT: &str = "llvm.nvvm.exit";
 
 /// Lowers the intrinsics that a module uses. May run several times.
 pub fn lower<'c>(
@@ -57,7 +56,8 @@ pub fn lower<'c>(
         .into_iter()
         .filter(|function| !function.users().is_empty())
         .map(|function| function.name())
-        .filter(|name| name.starts_with(NVVM) && name != EXIT)
+        // The end of a work-item is lowered when everything is in the entry.
+        .filter(|name| name.starts_with(DEVICE_PREFIX) && name != DEVICE_EXIT)
         .collect();
     if used.is_empty() {
         return Ok(());
@@ -72,7 +72,7 @@ pub fn lower<'c>(
     bodies.set_target_of(module);
     module.link(context, bodies).map_err(JitError::Internal)?;
     for name in used {
-        let own = format!("{OWN}{}", &name[NVVM.len()..]);
+        let own = format!("{OWN}{}", &name[DEVICE_PREFIX.len()..]);
         let (Some(old), Some(new)) = (module.function(&name), module.function(&own)) else {
             return Err(JitError::Internal(format!("`{name}` is not lowered")));
         };
@@ -119,12 +119,12 @@ fn declarations(text: &str) -> String {
 
 /// The body of what replaces an intrinsic, as LLVM's assembly. An unknown one gets none.
 fn body(o: &mut String, name: &str, processor: Processor) -> std::fmt::Result {
-    let own = format!("{OWN}{}", &name[NVVM.len()..]);
+    let own = format!("{OWN}{}", &name[DEVICE_PREFIX.len()..]);
     let end = "alwaysinline nounwind";
     for (axis, index) in AXES.into_iter().zip(0_u32..) {
-        let register = |register: &str| format!("{NVVM}read.ptx.sreg.{register}.{axis}");
-        if name == register("tid") || name == register("ctaid") {
-            let what = if name == register("tid") { "workitem" } else { "workgroup" };
+        let register = |register: &str| format!("{register}.{axis}");
+        if name == register(DEVICE_LOCAL_ID) || name == register(DEVICE_GROUP_ID) {
+            let what = if name == register(DEVICE_LOCAL_ID) { "workitem" } else { "workgroup" };
             return writeln!(
                 o,
                 "define i32 @{own}() {end} {{
@@ -133,16 +133,16 @@ fn body(o: &mut String, name: &str, processor: Processor) -> std::fmt::Result {
                  }}"
             );
         }
-        if name == register("nctaid") {
+        if name == register(DEVICE_GROUP_COUNT) {
             return implicit(o, &own, "i32", 4 * index, end);
         }
-        if name == register("ntid") {
+        if name == register(DEVICE_GROUP_SIZE) {
             return implicit(o, &own, "i16", 12 + 2 * index, end);
         }
     }
     let group = "alwaysinline convergent nounwind";
-    match name.strip_prefix(NVVM).unwrap_or_default() {
-        "barrier.cta.sync.aligned.all" => writeln!(
+    match name {
+        DEVICE_BARRIER => writeln!(
             o,
             "define void @{own}(i32 %number) {group} {{
                fence syncscope(\"workgroup\") release
@@ -151,7 +151,7 @@ fn body(o: &mut String, name: &str, processor: Processor) -> std::fmt::Result {
                ret void
              }}"
         ),
-        "bar.warp.sync" => writeln!(
+        DEVICE_SUB_GROUP_BARRIER => writeln!(
             o,
             "define void @{own}(i32 %mask) {group} {{
                fence syncscope(\"wavefront\") release
@@ -160,7 +160,7 @@ fn body(o: &mut String, name: &str, processor: Processor) -> std::fmt::Result {
                ret void
              }}"
         ),
-        "read.ptx.sreg.laneid" => writeln!(
+        DEVICE_LANE => writeln!(
             o,
             "define i32 @{own}() {end} {{
              {}
@@ -168,14 +168,14 @@ fn body(o: &mut String, name: &str, processor: Processor) -> std::fmt::Result {
              }}",
             lane(processor)
         ),
-        "vote.ballot.sync" if processor.wave == 32 => writeln!(
+        DEVICE_BALLOT if processor.wave == 32 => writeln!(
             o,
             "define i32 @{own}(i32 %mask, i1 %flag) {group} {{
                %result = call i32 @llvm.amdgcn.ballot.i32(i1 %flag)
                ret i32 %result
              }}"
         ),
-        "vote.ballot.sync" => writeln!(
+        DEVICE_BALLOT => writeln!(
             o,
             "define i32 @{own}(i32 %mask, i1 %flag) {group} {{
              {}
@@ -187,15 +187,15 @@ fn body(o: &mut String, name: &str, processor: Processor) -> std::fmt::Result {
              }}",
             lane(processor)
         ),
-        "shfl.sync.idx.i32" => shuffle(o, &own, processor, "  %from = and i32 %argument, 31"),
-        "shfl.sync.bfly.i32" => shuffle(
+        DEVICE_SHUFFLE => shuffle(o, &own, processor, "  %from = and i32 %argument, 31"),
+        DEVICE_SHUFFLE_XOR => shuffle(
             o,
             &own,
             processor,
             "  %by = and i32 %argument, 31
                %from = xor i32 %lane, %by",
         ),
-        "shfl.sync.up.i32" => shuffle(
+        DEVICE_SHUFFLE_UP => shuffle(
             o,
             &own,
             processor,
@@ -204,7 +204,7 @@ fn body(o: &mut String, name: &str, processor: Processor) -> std::fmt::Result {
                %is.there = icmp uge i32 %lane, %by
                %from = select i1 %is.there, i32 %other, i32 %lane",
         ),
-        "shfl.sync.down.i32" => shuffle(
+        DEVICE_SHUFFLE_DOWN => shuffle(
             o,
             &own,
             processor,

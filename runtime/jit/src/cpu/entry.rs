@@ -8,9 +8,10 @@ use schism_jit_abi::code::{CURRENT, ENTRY, ItemContext, PERSONALITY, SWAP};
 use schism_jit_abi::{CPU_BARRIER, CPU_GROUPS, CPU_UNWINDS, CPU_WHOLE_GROUP, CpuChunk};
 
 use super::group_operations;
-use super::work_loop::{AXES, LOOP, loop_parameters, offset_values, type_text};
-use crate::image::{PANIC, PANIC_FORMAT};
-use crate::module::Module;
+use super::work_loop::loop_parameters;
+use crate::common::entry_text::{AXES, LOOP, offset_values, type_text};
+use crate::common::image::{PANIC, PANIC_FORMAT};
+use crate::common::module::Module;
 use crate::{JitError, Request};
 use schism_llvm::Context;
 

@@ -16,13 +16,14 @@ use schism_jit_abi::code;
 
 use schism_passes::cpu::split_at_barriers;
 
-use super::work_loop::{LOOP, calls_in};
+use super::work_loop::calls_in;
 use crate::JitError;
-use crate::image::{
+use crate::common::entry_text::LOOP;
+use crate::common::image::{
     BALLOT, BARRIER, REDUCE_ADD, REDUCE_LEAST, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR,
     SUB_GROUP_BARRIER, group_operation_builtins,
 };
-use crate::module::Module;
+use crate::common::module::Module;
 use schism_llvm::{Builder, Context, Value};
 
 /// The pass's names and numbers are those of the interface.

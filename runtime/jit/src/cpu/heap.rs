@@ -11,8 +11,8 @@
 
 use schism_jit_abi::code::HEAP;
 
-use crate::image::HOST_HEAP;
-use crate::module::Module;
+use crate::common::image::HOST_HEAP;
+use crate::common::module::Module;
 
 /// Renames the builtins.
 pub fn name(module: &Module<'_>) {

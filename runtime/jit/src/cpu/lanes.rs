@@ -4,14 +4,11 @@ use schism_passes::spec::lanes::Lanes;
 
 use super::host;
 use crate::JitError;
+use crate::common::settings::CPU_LANES;
 
-/// The environment variable. The runtime makes it a part of the key of compiled kernels.
-const VARIABLE: &str = "SCHISM_CPU_LANES";
-
-/// The lanes for a processor, by the name that [`host::machine`] takes.
-pub fn of(processor: &str) -> Result<Option<Lanes>, JitError> {
-    let value = schism_trust::variable(VARIABLE).and_then(|value| value.into_string().ok());
-    from(value.as_deref().unwrap_or_default(), host::register_bits(processor))
+/// The lanes for a processor, by the name that [`host::machine`] takes, and by the setting.
+pub fn of(processor: &str, setting: &str) -> Result<Option<Lanes>, JitError> {
+    from(setting, host::register_bits(processor))
 }
 
 fn from(value: &str, register_bits: u32) -> Result<Option<Lanes>, JitError> {
@@ -24,7 +21,7 @@ fn from(value: &str, register_bits: u32) -> Result<Option<Lanes>, JitError> {
         "32" => Some(32),
         other => {
             return Err(JitError::InvalidOptions(format!(
-                "{VARIABLE} is `{other}`: it can be `auto`, `off`, `4`, `8`, `16` or `32`"
+                "{CPU_LANES} is `{other}`: it can be `auto`, `off`, `4`, `8`, `16` or `32`"
             )));
         }
     };

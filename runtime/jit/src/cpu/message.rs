@@ -3,8 +3,9 @@
 
 use schism_jit_abi::code::{ABORT, PRINT, RAISE, RECORD_FORMAT, RECORD_TEXT};
 
-use crate::module::Module;
-use crate::{JitError, image};
+use crate::JitError;
+use crate::common::image;
+use crate::common::module::Module;
 use schism_llvm::Context;
 
 /// Calls [`RECORD_TEXT`].

@@ -10,8 +10,8 @@
 //!   …
 //! ```
 //!
-//! [`work_loop`] puts the nest around it, inlines it, and replaces the builtins by the nest's own
-//! values. The loop's parameters keep the attributes of the kernel's, so no run-time check in front
+//! [`work_loop`] puts the nest around it, and once it is inlined [`resolve`] replaces the builtins by
+//! the nest's own values. The loop's parameters keep the attributes of the kernel's, so no run-time check in front
 //! of the vector loop repeats what the compiler knew:
 //!
 //! ```llvm
@@ -44,7 +44,7 @@
 //! }
 //! ```
 //!
-//! **Panics.** Where `__schism_panic` is called in the loop function (nearly always: [`inline`]
+//! **Panics.** Where `__schism_panic` is called in the loop function (nearly always: [`inline`](crate::common::inline)
 //! forces calls that can panic inline), the call becomes one of [`message`], which formats the
 //! message into the record, and a `ret i32 1`: a plain loop exit. Panics and builtins that stay in
 //! functions of their own (recursive ones, or called through pointers) are
@@ -62,7 +62,7 @@
 //! operation is a call of a function that the runtime passes with the group ([`group_operations`]).
 //! The pass `split-at-barriers` cuts the loop function at the barriers, so that its box is a whole
 //! group and nothing waits. Where it cannot, and for sub-group operations, the runtime runs every
-//! work-item of the group as a box of its own, on a stack of its own, and the call returns when all
+//! work-item of the group as a separate box, on a separate stack, and the call returns when all
 //! have made it.
 //!
 //! **Independence.** Work-items do not race, so no two of them access the same memory unless all
@@ -92,15 +92,14 @@ mod fallback;
 mod group_operations;
 mod heap;
 mod host;
-pub(crate) mod inline;
 mod lanes;
 mod message;
 mod out_of_line_builtins;
 mod parallel_loop_metadata;
-pub(crate) mod precise_math;
+mod resolve;
 mod stack;
 mod unwinding;
-pub(crate) mod work_loop;
+mod work_loop;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -112,21 +111,20 @@ use schism_passes::spec::lanes::Lanes;
 use schism_passes::spec::options::FastMath;
 use schism_passes::spec::target_library::TargetLibraryInfo;
 
-use crate::clock::{self, Time};
-use crate::devicelib;
-use crate::image::{self, builtins};
-use crate::pause::{self, Pause};
+use crate::common::clock::{self, Time};
+use crate::common::image::{self, builtins};
+use crate::common::inline::{self, SMALL_OF_LIBRARY, SMALL_OF_LIBRARY_IN_LANES};
+use crate::common::{devicelib, pause, precise_math};
 use schism_llvm::fatal;
 use schism_llvm::{FileKind, Machine};
 
-use crate::target::{Lowered, Target, Work, lower, unknown_step};
+use crate::common::settings::Settings;
+use crate::common::target::{Lowered, Target, Work, lower, unknown_step};
 use crate::{JitError, Request};
-
-use inline::{SMALL_OF_LIBRARY, SMALL_OF_LIBRARY_IN_LANES};
 
 pub use host::cpu_name;
 
-/// A compiled kernel: an object, which whoever wants to run it loads.
+/// A compiled kernel: an object, which a process loads to run it.
 #[derive(Debug)]
 pub struct CpuCode {
     /// The object.
@@ -154,11 +152,14 @@ pub fn compile_cpu(request: Request) -> Result<CpuCode, JitError> {
 #[doc(hidden)]
 pub fn compile_cpu_within(request: Request, limit: Duration) -> Result<CpuCode, JitError> {
     let start = Instant::now();
+    let settings = Settings::from_environment()?;
     let request = Arc::new(request);
     let compile = |vectorise_loops: bool| {
-        let request = Arc::clone(&request);
-        let work = move || lower(&Cpu { name: request.cpu.clone(), vectorise_loops }, &request);
-        fatal::start(work)
+        let (request, settings) = (Arc::clone(&request), settings.clone());
+        fatal::start(move || {
+            let (name, lanes) = (request.cpu.clone(), settings.cpu_lanes.clone());
+            lower(&Cpu { name, lanes, vectorise_loops }, &request, &settings)
+        })
     };
     let Lowered { code: (object, flags, stack), failures } = fallback::first_of(compile, limit)
         .map_err(|failure| JitError::of_thread(failure, &request.kernel))
@@ -171,6 +172,8 @@ pub fn compile_cpu_within(request: Request, limit: Duration) -> Result<CpuCode, 
 struct Cpu {
     /// LLVM's name; empty for that of this process.
     name: String,
+    /// The setting of how many work-items are computed at once.
+    lanes: String,
     vectorise_loops: bool,
 }
 
@@ -197,7 +200,7 @@ impl Target for Cpu {
 
     fn lanes(&self) -> Result<Option<Lanes>, JitError> {
         // Without LLVM's vectoriser there had better be no vectors at all.
-        if self.vectorise_loops { lanes::of(&self.name) } else { Ok(None) }
+        if self.vectorise_loops { lanes::of(&self.name, &self.lanes) } else { Ok(None) }
     }
 
     fn unwinds(state: &CpuState) -> bool {
@@ -215,7 +218,7 @@ impl Target for Cpu {
         match step {
             "link-device-library" => {
                 if request.portable_math {
-                    devicelib::supply(context, module, &TargetLibraryInfo::CPU, &[])?;
+                    devicelib::supply(context, module, &TargetLibraryInfo::CPU)?;
                 }
             }
             "define-print" => {
@@ -223,7 +226,7 @@ impl Target for Cpu {
                 message::add_abort(context, module)?;
             }
             "define-clock" => clock::add(context, module, Time::Process)?,
-            "define-pause" => pause::add(context, module, Pause::Nothing)?,
+            "define-pause" => pause::ignore(context, module)?,
             "name-allocator" => heap::name(module),
             "wrap-kernel" => work_loop::wrap(context, module, kernel, request)?,
             "choose-inlining" => {
@@ -232,8 +235,8 @@ impl Target for Cpu {
                 inline::choose(module, builtins(), small, request.in_process);
             }
             "resolve-builtins" => {
-                state.unwinds = !request.in_process && work_loop::unwinds(module)?;
-                work_loop::resolve(context, module, state.unwinds)?;
+                state.unwinds = !request.in_process && resolve::unwinds(module)?;
+                resolve::resolve(context, module, state.unwinds)?;
             }
             "unfuse-multiply-add" => {
                 if request.math == FastMath::PRECISE {

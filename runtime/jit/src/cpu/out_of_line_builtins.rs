@@ -7,9 +7,8 @@
 //!
 //! Kernels that unwind have no landing point: a panic of theirs raises an exception.
 //!
-//! The jump skips frames of generated code only. Those have nothing to clean up that
-//! anybody would notice. During optimisation it is a call of [`END`], which may unwind as far as LLVM
-//! knows: so stores before the panic stay before the jump.
+//! The jump skips frames of generated code only. They have nothing to clean up that
+//! a program would notice. During optimisation it is a call of [`END`], which to LLVM may unwind: so stores before the panic stay before the jump.
 
 use std::mem::offset_of;
 
@@ -20,11 +19,11 @@ use super::group_operations;
 use super::message::{raise_declaration, record_declarations};
 use super::work_loop::{ITEM, item_parameters};
 use crate::JitError;
-use crate::image::{
+use crate::common::image::{
     GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE, PANIC,
     PANIC_FORMAT, builtins,
 };
-use crate::module::Module;
+use crate::common::module::Module;
 use schism_llvm::Context;
 
 /// Jumps to the landing point. It has no body while the module is optimised.

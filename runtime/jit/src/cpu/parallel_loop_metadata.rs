@@ -17,9 +17,10 @@
 //! one's. Memory for a panic's message does not count: code that writes there leaves the loop.
 
 use super::group_operations;
-use super::unwinding;
-use super::work_loop::{ITEMS, LOOP};
-use crate::module::Module;
+use super::work_loop::ITEMS;
+use crate::common::entry_text::LOOP;
+use crate::common::host_calls;
+use crate::common::module::Module;
 use schism_jit_abi::code::HEAP;
 use schism_llvm::{AsModule, Context, Opcode, Value};
 
@@ -37,7 +38,7 @@ pub fn mark(context: &Context, module: &Module<'_>) {
     // What the program's own functions do is unknown, but for those that only leave.
     let returns = |function: &Value| !function.has_function_attribute("noreturn");
     let mut functions = module.functions().into_iter().filter(|function| function.is_used());
-    if functions.any(|function| unwinding::is_of_host(function) && returns(&function)) {
+    if functions.any(|function| host_calls::is_of_host(function) && returns(&function)) {
         return;
     }
     let Some(&items) = module.handle().named_metadata(ITEMS).first() else { return };

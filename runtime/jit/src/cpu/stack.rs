@@ -17,8 +17,8 @@ use std::collections::{HashMap, HashSet};
 use schism_jit_abi::STACK_UNKNOWN;
 use schism_jit_abi::code::{ENTRY, HEAP};
 
-use super::unwinding;
-use crate::module::Module;
+use crate::common::host_calls;
+use crate::common::module::Module;
 use schism_llvm::{Opcode, Value};
 
 /// What a call needs besides the frame that LLVM reports: the return address, alignment beyond that
@@ -77,7 +77,7 @@ impl Calls {
                     // allocator may be the program's own.
                     None if callee.is_function() => {
                         this.open |= HEAP.contains(&&*callee.name())
-                            || (in_process && unwinding::is_of_host(callee));
+                            || (in_process && host_calls::is_of_host(callee));
                     }
                     None => this.open |= !callee.is_inline_assembly(),
                 }

@@ -4,92 +4,25 @@ use std::collections::HashSet;
 use std::fmt::Write;
 use std::mem::offset_of;
 
-use schism_jit_abi::{CpuGroup, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, Param};
+use schism_jit_abi::{CpuGroup, PARAM_BYTES, Param};
 
 use schism_passes::cpu::split_at_barriers::{GROUP_FIRST, GROUP_LOCAL_MEMORY, GROUP_SIZE};
 use schism_passes::vectorize::MARK as WORK_ITEM_LOOP;
 
-use super::message::{INNER_FORMAT, INNER_TEXT, RAISE_FORMAT, RAISE_TEXT};
-use super::{group_operations, message, out_of_line_builtins};
-use crate::image::{
-    ABORT, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_MEMORY,
-    LOCAL_RANGE, PANIC, PANIC_FORMAT, PRINT, builtins, group_builtins,
+use crate::common::entry_text::{
+    AXES, LOOP, copy_parameter_attributes, known_value, needs_groups, offset_values, type_text,
 };
-use crate::module::Module;
+use crate::common::image::KERNEL;
+use crate::common::module::Module;
 use crate::{JitError, Request};
-use schism_llvm::{Builder, Context, Opcode, Value, enum_kind};
+use schism_llvm::{Context, Value};
 
-/// The loop function.
-pub const LOOP: &str = "schism.loop";
-
-/// Called once for each work-item with the nest's values, until [`resolve`]: these become the
-/// builtins' values.
+/// Called once for each work-item with the nest's values, until these become the
+/// builtins' values (`resolve`).
 pub const ITEM: &str = "schism.item";
 
 /// Names the metadata node for all work-items' memory accesses.
 pub const ITEMS: &std::ffi::CStr = c"schism.items";
-
-/// The dimensions' names, fastest first.
-pub const AXES: [&str; 3] = ["x", "y", "z"];
-
-/// Attributes of a kernel's parameter that hold during the whole launch, and so for the loop's.
-/// Others describe one call, such as that it writes before it reads, and a nest over no ids makes
-/// no call.
-const KEPT_ATTRIBUTES: [&str; 13] = [
-    "noalias",
-    "readonly",
-    "readnone",
-    "writeonly",
-    "nonnull",
-    "noundef",
-    "align",
-    "dereferenceable",
-    "dereferenceable_or_null",
-    "captures",
-    "nofree",
-    "zeroext",
-    "signext",
-];
-
-/// A parameter's type as text. An aggregate is a pointer into the closure.
-pub fn type_text(param: &Param) -> String {
-    match (param.kind, param.size) {
-        (PARAM_INTEGER, size) => format!("i{}", size * 8),
-        (PARAM_FLOAT, 2) => "half".to_owned(),
-        (PARAM_FLOAT, 4) => "float".to_owned(),
-        (PARAM_FLOAT, _) => "double".to_owned(),
-        _ => "ptr".to_owned(),
-    }
-}
-
-/// The argument for a parameter whose value is known; an aggregate becomes a constant of the
-/// module.
-pub fn known_value(
-    o: &mut String,
-    request: &Request,
-    index: u32,
-) -> Result<Option<String>, std::fmt::Error> {
-    let Some(known) = request.values.iter().find(|known| known.param == index) else {
-        return Ok(None);
-    };
-    let param = &request.params[index as usize];
-    let Param { size, align, kind, .. } = *param;
-    if kind == PARAM_BYTES {
-        write!(o, "@schism.known.{index} = private constant [{size} x i8] c\"")?;
-        for byte in &known.bytes {
-            write!(o, "\\{byte:02X}")?;
-        }
-        writeln!(o, "\", align {align}")?;
-        return Ok(Some(format!("ptr byval([{size} x i8]) align {align} @schism.known.{index}")));
-    }
-    let mut wide = [0; 16];
-    wide[..known.bytes.len()].copy_from_slice(&known.bytes);
-    let (number, ty) = (u128::from_le_bytes(wide), type_text(param));
-    Ok(Some(match kind {
-        PARAM_FLOAT => format!("{ty} bitcast (i{} {number} to {ty})", size * 8),
-        _ => format!("{ty} {number}"),
-    }))
-}
 
 /// The types of the loop function's parameters.
 pub fn loop_parameters(request: &Request, groups: bool) -> Vec<String> {
@@ -104,12 +37,6 @@ pub fn loop_parameters(request: &Request, groups: bool) -> Vec<String> {
         .collect()
 }
 
-/// The names of the values of the launch's offset, for a kernel that takes it.
-pub fn offset_values(request: &Request) -> impl Iterator<Item = String> {
-    let axes = if request.offset { &AXES[..] } else { &[] };
-    axes.iter().map(|axis| format!("%{axis}.offset"))
-}
-
 /// The types of the marker's operands: id and range, the record for panics, the context; with
 /// groups also local id, local range, group id, group range, local memory and the group.
 pub fn item_parameters(groups: bool) -> Vec<&'static str> {
@@ -120,23 +47,6 @@ pub fn item_parameters(groups: bool) -> Vec<&'static str> {
         types.extend(["ptr", "ptr"]);
     }
     types
-}
-
-/// The values of builtins in the loop function, and the corresponding operands of the marker.
-fn values() -> impl Iterator<Item = (&'static str, u32)> {
-    let before = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).zip(0..);
-    let groups = [LOCAL_ID, LOCAL_RANGE, GROUP_ID, GROUP_RANGE].into_iter().flatten();
-    before.chain(groups.chain([LOCAL_MEMORY]).zip(8..))
-}
-
-/// The marker's operand that is the group.
-const GROUP_OPERAND: u32 = 21;
-
-/// Whether a module has a kernel that needs a work-group.
-pub fn needs_groups(module: &Module<'_>) -> bool {
-    group_builtins()
-        .filter_map(|name| module.function(name))
-        .any(|builtin| !builtin.users().is_empty())
 }
 
 /// Adds the loop function, which calls the kernel, and makes the kernel internal.
@@ -161,24 +71,8 @@ pub fn wrap<'c>(
     Ok(())
 }
 
-/// Copies attributes from the kernel's parameters to those of the function around it, which are the
-/// same.
-pub fn copy_parameter_attributes<'m>(kernel: Value<'m>, outer: Value<'m>, params: &[Param]) {
-    let kept = KEPT_ATTRIBUTES.map(enum_kind);
-    for (index, param) in params.iter().enumerate() {
-        if param.kind == PARAM_BYTES {
-            continue;
-        }
-        let place = index as u32 + 1;
-        for attribute in kernel.attributes(place) {
-            if attribute.kind().is_some_and(|kind| kept.contains(&kind)) {
-                outer.add_attribute(place, attribute);
-            }
-        }
-    }
-}
-
-fn missing(name: &str) -> JitError {
+/// An error for a function that this module has added and does not find again.
+pub fn missing(name: &str) -> JitError {
     JitError::Internal(format!("`{name}` is gone"))
 }
 
@@ -352,94 +246,6 @@ fn load_group(o: &mut String) -> std::fmt::Result {
     let at = offset_of!(CpuGroup, local_memory);
     writeln!(o, "  %group.memory.at = getelementptr inbounds i8, ptr %group, i64 {at}")?;
     writeln!(o, "  %group.memory = load ptr, ptr %group.memory.at")
-}
-
-/// Whether what the nest runs unwinds, and the program notices. More is known of that now than when the
-/// kernel was a function of its own.
-pub fn unwinds(module: &Module<'_>) -> Result<bool, JitError> {
-    let outer = module.function(LOOP).ok_or_else(|| missing(LOOP))?;
-    module.still_unwinds(outer).map_err(JitError::Internal)
-}
-
-/// Replaces builtins and panics of the loop function by the nest's values; `out_of_line_builtins`
-/// handles those elsewhere.
-pub fn resolve<'c>(
-    context: &'c Context,
-    module: &Module<'c>,
-    unwinds: bool,
-) -> Result<(), JitError> {
-    let outer = module.function(LOOP).ok_or_else(|| missing(LOOP))?;
-    let item = module.function(ITEM).ok_or_else(|| missing(ITEM))?;
-    let marker = item
-        .users()
-        .into_iter()
-        .find(|user| user.direct_callee() == Some(item) && user.parent_function() == outer)
-        .ok_or_else(|| missing(ITEM))?;
-    let value = |index: u32| marker.get_operand(index).ok_or_else(|| missing(ITEM));
-
-    for (name, index) in values() {
-        let Some(builtin) = module.function(name) else { continue };
-        let value = value(index)?;
-        for call in calls_in(outer, builtin) {
-            call.replace_uses(value);
-            call.erase();
-        }
-    }
-
-    let groups = item.params().len() > GROUP_OPERAND as usize;
-    group_operations::resolve(context, module, outer, || value(GROUP_OPERAND))?;
-
-    let panics = match unwinds {
-        false => [(PANIC, INNER_TEXT), (PANIC_FORMAT, INNER_FORMAT)],
-        true => [(PANIC, RAISE_TEXT), (PANIC_FORMAT, RAISE_FORMAT)],
-    };
-    if panics.iter().any(|(name, _)| module.function(name).is_some()) {
-        let text = if unwinds { message::raise_bodies() } else { message::record_bodies() };
-        let record = Module::from_text(context, &text).map_err(JitError::Internal)?;
-        record.set_target_of(module);
-        module.link(context, record).map_err(JitError::InvalidImage)?;
-    }
-    for (name, record) in panics {
-        let Some(record) = module.function(record) else { continue };
-        record.set_internal();
-        let Some(panic) = module.function(name) else { continue };
-        for call in calls_in(outer, panic) {
-            if unwinds {
-                let own: Vec<Value> = call.args();
-                let [first, second, location] = own[..] else { continue };
-                let id = [value(0)?, value(1)?, value(2)?];
-                let all = [value(6)?, first, second, location, id[0], id[1], id[2]];
-                let builder = Builder::before(call);
-                builder.call_like(call, record.value_type(), record, &all, |_| false);
-                call.erase();
-                continue;
-            }
-            let next = call.next();
-            let Some(end) = next.filter(|i| i.opcode() == Some(Opcode::Unreachable)) else {
-                continue;
-            };
-            let builder = Builder::before(call);
-            let message = (call.get_operand(0), call.get_operand(1), call.get_operand(2));
-            let (Some(first), Some(second), Some(location)) = message else { continue };
-            let id = (value(0)?, value(1)?, value(2)?);
-            builder.call_function(record, &[value(6)?, first, second, location, id.0, id.1, id.2]);
-            let number = record.context().int_type(32);
-            builder.ret(number.const_int(schism_jit_abi::RUN_PANICKED.into(), false));
-            end.erase();
-            call.erase();
-        }
-    }
-
-    let out_of_line = builtins()
-        .filter(|name| ![PRINT, ABORT].contains(name))
-        .filter_map(|name| module.function(name))
-        .any(|function| !function.users().is_empty());
-    if out_of_line {
-        out_of_line_builtins::add(context, module, groups, unwinds)?;
-    } else {
-        marker.erase();
-    }
-    Ok(())
 }
 
 /// The calls of `callee` in `caller`, each once.

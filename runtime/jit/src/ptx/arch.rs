@@ -1,25 +1,14 @@
 //! The processors, and the PTX versions that they support.
 
-use std::ffi::{CStr, CString};
-
 use schism_jit_abi::PTX_PROCESSORS as PROCESSORS;
 
 use crate::JitError;
-use schism_llvm::{Machine, initialize_nvptx};
-
-/// The triple of LLVM's backend for NVIDIA's driver.
-const TRIPLE: &CStr = c"nvptx64-nvidia-cuda";
 
 /// The PTX versions that this LLVM supports, times ten.
 const VERSIONS: [u32; 26] = [
     60, 61, 62, 63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88,
     89, 90,
 ];
-
-/// LLVM multiplies this by 11 for PTX. With its default of 250 a kernel that formats a number has
-/// over a hundred thousand instructions, which take the driver minutes. Small functions have been
-/// inlined before.
-const INLINE_THRESHOLD: i32 = 50;
 
 /// The PTX version to emit for a processor: the newest up to `isa`, or the first that supports the
 /// processor if `isa` is 0.
@@ -66,26 +55,10 @@ pub fn version_for(arch: &str, isa: u32, parameters: u64) -> Result<Result<u32, 
     Ok(if parameters > most { Err(most) } else { Ok(version) })
 }
 
-/// The target machine for a PTX version and a processor, both as [`version_for`] knows them.
-pub fn machine(arch: &str, version: u32) -> Result<Machine, JitError> {
-    let features = format!("+ptx{version}");
-    initialize_nvptx();
-    let text = |text: &str| {
-        CString::new(text).map_err(|_| JitError::Internal("a NUL in a name".to_owned()))
-    };
-    let machine = Machine::new(TRIPLE, &text(arch)?, &text(&features)?);
-    Ok(machine.map_err(JitError::Internal)?.with_inline_threshold(INLINE_THRESHOLD))
-}
-
-/// A machine for targets that LLVM generates no code for: a GPU whose generic address space is 0.
-pub fn stand_in() -> Result<Machine, JitError> {
-    let (arch, version) = PROCESSORS[0];
-    machine(arch, version)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gpu::machine;
 
     #[test]
     fn the_version_is_the_newest_that_both_sides_know() {
@@ -103,7 +76,7 @@ mod tests {
     #[test]
     fn llvm_knows_every_processor_in_its_first_version() {
         for (arch, least) in PROCESSORS {
-            assert!(machine(arch, least).is_ok(), "{arch}");
+            assert!(machine::nvptx(arch, least).is_ok(), "{arch}");
         }
     }
 }

@@ -9,7 +9,7 @@
 //!   …
 //! ```
 //!
-//! [`entry`] puts a function around it that skips the work-items outside the range (there are only
+//! [`entry`](crate::gpu::entry) puts a function around it that skips the work-items outside the range (there are only
 //! whole blocks), and gives the builtins bodies that read the special registers. With everything
 //! inlined, and pointers in the address spaces of the target:
 //!
@@ -31,93 +31,39 @@
 //! two operations, divisions and square roots are those of IEEE 754, subnormal numbers are kept.
 //!
 //! **Panics and prints.** A work-item that panics writes its message to a message buffer that the
-//! host can read ([`message`]), and ends with `exit`; other work-items continue. It never traps:
+//! host can read ([`message`](crate::gpu::message)), and ends with `exit`; other work-items continue. It never traps:
 //! that would destroy the host's context, and all memory in it.
 //!
 //! **Constants and statics** of the image are in global memory: code reads tables at indices that
 //! differ between work-items, which is slow in the constant bank.
 
-pub(crate) mod arch;
-pub(crate) mod atomics;
-pub(crate) mod code;
-pub(crate) mod entry;
-pub(crate) mod message;
-mod one_function;
+mod arch;
+mod atomics;
+mod libdevice;
+mod multiples;
 mod order;
-pub(crate) mod steps;
-mod sub_group;
 
 use std::ffi::{CStr, CString};
-use std::fmt;
 use std::time::Instant;
 
-use schism_jit_abi::{
-    ASSUME_DIVISIBLE, ASSUME_GROUP_ON_THREAD, ASSUME_INDEX_32, GPU_ADDRESSES, PARAM_INTEGER,
-    PARAM_POINTER,
-};
+use schism_jit_abi::GPU_ADDRESSES;
+use schism_llvm::fatal::isolated;
+use schism_llvm::{Context, FileKind, Machine};
 use schism_passes::analysis::addresses_passed::{self, ParameterOffset};
 use schism_passes::nvptx::circular_statics;
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
 use schism_passes::spec::target_library::TargetLibraryInfo;
 
-use crate::cpu::inline;
-use crate::devicelib;
-use crate::image::{GLOBAL_ID, GLOBAL_RANGE, PANIC, PANIC_FORMAT, group_builtins};
-use crate::module::Module;
-use crate::pause::{self, Pause};
-use crate::ptx::steps::EntryState;
-use crate::target::{Lowered, Target, Work, lower};
+use crate::common::image::{GLOBAL_ID, GLOBAL_RANGE, PANIC, PANIC_FORMAT, group_builtins};
+use crate::common::module::Module;
+use crate::common::settings::Settings;
+use crate::common::target::{Lowered, Target, Work, lower};
+use crate::common::{devicelib, inline, pause};
+use crate::gpu::machine;
+use crate::gpu::options::GpuOptions;
+use crate::gpu::steps::{self, EntryState};
 use crate::{JitError, Request};
-use schism_llvm::fatal::isolated;
-use schism_llvm::{FileKind, Machine, Value};
-
-/// The options of PTX, besides the kernel. The fields have the meaning of those in
-/// [`schism_jit_abi::GpuRequest`].
-#[derive(Clone, Debug, Default)]
-pub struct PtxOptions {
-    /// The processor, such as `sm_90`.
-    pub arch: String,
-    /// The version of PTX, times ten; 0 is the lowest that `arch` allows.
-    pub isa: u32,
-    /// The work-items of a block in each dimension, or 0.
-    pub group: [u32; 3],
-    /// What every launch satisfies: a sum of `ASSUME_` constants.
-    pub assumptions: u32,
-    /// Whether the launch is divided into sub-grids.
-    pub base: bool,
-    /// The alignment that local memory needs.
-    pub local_align: u64,
-    /// Bit `i`: parameter `i` is a pointer or an integer of 64 bits that is always a multiple of
-    /// `schism_jit_abi::ALIGNED`.
-    pub aligned: u64,
-    /// Bit `i`: parameter `i` is an integer of 64 bits that is always below
-    /// `schism_jit_abi::NARROW`.
-    pub narrow: u64,
-    /// The vendor's mathematics, instead of the device library's.
-    pub libdevice: Libdevice,
-    /// Whether a work-item's place in the grid is a value of the device's own: the intrinsic
-    /// `llvm.spv.thread.id`.
-    pub global_ids: bool,
-}
-
-impl PtxOptions {
-    /// The assumptions that there are for the target.
-    const fn known_assumptions(&self) -> u32 {
-        let of_opencl = if self.global_ids { ASSUME_GROUP_ON_THREAD } else { 0 };
-        ASSUME_INDEX_32 | ASSUME_DIVISIBLE | of_opencl
-    }
-}
-
-/// NVIDIA's mathematics library, as LLVM bitcode; empty, if it is not used.
-#[derive(Clone, Default)]
-pub struct Libdevice(pub Vec<u8>);
-
-impl fmt::Debug for Libdevice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Libdevice({} bytes)", self.0.len())
-    }
-}
 
 /// A kernel as PTX.
 #[derive(Debug)]
@@ -164,9 +110,10 @@ impl PtxCode {
 ///
 /// # Errors
 /// Every variant of [`JitError`] documents when it occurs.
-pub fn compile_ptx(request: Request, options: PtxOptions) -> Result<PtxCode, JitError> {
+pub fn compile_ptx(request: Request, options: GpuOptions) -> Result<PtxCode, JitError> {
     let start = Instant::now();
-    check(&request, &options)?;
+    options.check(&request)?;
+    let settings = Settings::from_environment()?;
     let kernel = request.kernel.clone();
     let bytes = parameter_bytes(&request);
     let version = arch::version_for(&options.arch, options.isa, bytes)?;
@@ -176,7 +123,7 @@ pub fn compile_ptx(request: Request, options: PtxOptions) -> Result<PtxCode, Jit
         device: Ptx::DEVICE,
     })?;
     let target = Ptx { options, version };
-    let Lowered { mut code, failures } = isolated(move || lower(&target, &request))
+    let Lowered { mut code, failures } = isolated(move || lower(&target, &request, &settings))
         .map_err(|failure| JitError::of_thread(failure, &kernel))
         .flatten()?;
     code.failures = failures;
@@ -195,54 +142,9 @@ fn parameter_bytes(request: &Request) -> u64 {
     own.checked_next_multiple_of(8).unwrap_or(u64::MAX).saturating_add(hidden)
 }
 
-/// Checks the options against the interface's rules.
-pub(crate) fn check(request: &Request, options: &PtxOptions) -> Result<(), JitError> {
-    /// The maximum number of threads of a block, in total and in each dimension.
-    const BLOCK: [u32; 4] = [1024, 1024, 1024, 64];
-
-    let wrong = |reason: String| Err(JitError::InvalidRequest(reason));
-    if options.assumptions & !options.known_assumptions() != 0 {
-        return wrong("unknown assumptions".to_owned());
-    }
-    if options.local_align != 0
-        && (!options.local_align.is_power_of_two() || options.local_align > 1 << 16)
-    {
-        return wrong(format!("local memory aligned to {} bytes", options.local_align));
-    }
-    let [x, y, z] = options.group;
-    let known = options.group != [0; 3];
-    let product = [x, y, z].into_iter().try_fold(1_u32, u32::checked_mul);
-    let fits = x <= BLOCK[1] && y <= BLOCK[2] && z <= BLOCK[3];
-    if known && (!fits || !product.is_some_and(|all| (1..=BLOCK[0]).contains(&all))) {
-        return wrong(format!("blocks of {x} by {y} by {z} work-items"));
-    }
-    let outside = options.group.get(request.dimensions as usize..).unwrap_or_default();
-    if known && outside.iter().any(|&size| size != 1) {
-        return wrong(format!("blocks of more than {} dimensions", request.dimensions));
-    }
-    let is_pointer = |index: u32| {
-        request.params.get(index as usize).is_some_and(|param| param.kind == PARAM_POINTER)
-    };
-    let is_long = |index: u32| {
-        let param = request.params.get(index as usize);
-        param.is_some_and(|param| param.kind == PARAM_INTEGER && param.size == 8)
-    };
-    if let Some(index) =
-        (0..64).find(|i| options.aligned >> i & 1 != 0 && !is_pointer(*i) && !is_long(*i))
-    {
-        return wrong(format!(
-            "the aligned parameter {index} is neither a pointer nor an integer of 64 bits"
-        ));
-    }
-    if let Some(index) = (0..64).find(|i| options.narrow >> i & 1 != 0 && !is_long(*i)) {
-        return wrong(format!("the narrow parameter {index} is no integer of 64 bits"));
-    }
-    Ok(())
-}
-
 /// NVIDIA's driver.
 struct Ptx {
-    options: PtxOptions,
+    options: GpuOptions,
     /// The version of PTX, times ten.
     version: u32,
 }
@@ -259,7 +161,7 @@ impl Target for Ptx {
     }
 
     fn machine(&self) -> Result<Machine, JitError> {
-        arch::machine(&self.options.arch, self.version)
+        machine::nvptx(&self.options.arch, self.version)
     }
 
     fn run_step<'c>(
@@ -273,8 +175,9 @@ impl Target for Ptx {
         let options = &self.options;
         match step {
             "link-device-library" => {
-                let libdevice = &options.libdevice.0;
-                devicelib::supply(context, module, &TargetLibraryInfo::PTX, libdevice)?;
+                devicelib::insert_calls(module, &TargetLibraryInfo::PTX)?;
+                libdevice::call(context, module, &options.libdevice.0)?;
+                devicelib::link(context, module, &TargetLibraryInfo::PTX)?;
             }
             "choose-inlining" => {
                 // Panic code need not be in the entry, since the message buffer is found from
@@ -283,9 +186,11 @@ impl Target for Ptx {
                 let special = ids.chain([PANIC, PANIC_FORMAT]);
                 inline::choose(module, special, inline::SMALL_OF_LIBRARY, false);
             }
-            "define-pause" => pause::add(context, module, Pause::Nvidia)?,
+            "define-pause" => pause_by_sleep(context, module)?,
             "order-atomics" => atomics::order_updates(module),
-            "unmask-multiples" => entry::show_multiples(module, state.entry()?, request, options),
+            "unmask-multiples" => {
+                multiples::unmask(module, &state.entry()?.name, request, options);
+            }
             "adopt-lines" => module.adopt_lines(&state.entry()?.name),
             step => steps::run_common(step, work, options, state, cx)?,
         }
@@ -295,7 +200,7 @@ impl Target for Ptx {
     fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<PtxCode, JitError> {
         let Work { context, module, machine, request, dump, .. } = *work;
         let entry = state.into_entry()?;
-        unresolved(module, request)?;
+        steps::refuse_undefined(module, request)?;
         let addresses = addresses(module, &entry.name, request);
         let known = if addresses.is_some() { GPU_ADDRESSES } else { 0 };
         let text =
@@ -318,6 +223,12 @@ impl Target for Ptx {
     }
 }
 
+/// Has work-items that wait for others sleep.
+fn pause_by_sleep<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
+    let body = "  call void @llvm.nvvm.nanosleep(i32 %time)\n  ret void\n";
+    pause::define(context, module, "declare void @llvm.nvvm.nanosleep(i32)\n", body)
+}
+
 /// Where the closure has the addresses by which the kernel reaches memory; `None` if it may find
 /// others.
 fn addresses(module: &Module<'_>, entry: &str, request: &Request) -> Option<Vec<u64>> {
@@ -326,20 +237,4 @@ fn addresses(module: &Module<'_>, entry: &str, request: &Request) -> Option<Vec<
     let of_closure =
         |(index, byte): ParameterOffset| Some(request.params.get(index as usize)?.offset + byte);
     Some(passed.into_iter().filter_map(of_closure).collect())
-}
-
-/// Refuses a module that calls undefined functions: a GPU has no libraries to find them in.
-pub(crate) fn unresolved(module: &Module<'_>, request: &Request) -> Result<(), JitError> {
-    let mut symbols: Vec<String> = module
-        .functions()
-        .into_iter()
-        .filter(|function| function.is_declaration() && !function.is_intrinsic())
-        .filter(|function| !function.users().is_empty())
-        .map(Value::name)
-        .collect();
-    if symbols.is_empty() {
-        return Ok(());
-    }
-    symbols.sort();
-    Err(JitError::UnresolvedSymbols { kernel: request.kernel.clone(), symbols })
 }

@@ -24,7 +24,7 @@
 //!   ret i8 %old
 //! }
 //! ```
-//! A word never leaves its page, and others' bytes in it are written back only if nobody changed
+//! A word never leaves its page, and others' bytes in it are written back only if none changed
 //! them. Runs after optimisation.
 
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ use schism_llvm::{
 };
 
 use crate::JitError;
-use crate::module::Module;
+use crate::common::module::Module;
 
 /// A function that accesses: its name, and its text.
 type Function = (String, String);
@@ -205,7 +205,7 @@ impl Access {
         )
     }
 
-    /// A function that exchanges until nobody has come between; `combine` computes `%new` of `%old`
+    /// A function that exchanges until no other access has come between; `combine` computes `%new` of `%old`
     /// and `%value`.
     fn update(&self, kind: &str, combine: &str, gives: bool) -> Function {
         let Self { ty, word, pointer, .. } = self;

@@ -22,7 +22,7 @@
 //! }
 //! ```
 //! All functions whose address is taken are known: a kernel gets no others from the host. A call
-//! chooses among those of its own type. Runs before functions are inlined, so that what calls
+//! chooses among those of its type. Runs before functions are inlined, so that what calls
 //! choose is inlined, and may end its work-item, as everything else.
 //!
 //! A constant is as large as a descriptor of a message's argument, because the code that copies
@@ -34,7 +34,7 @@ use schism_llvm::{AsModule, Builder, Context, IntPredicate, Type, TypeKind, Valu
 use schism_passes::check::recursion;
 
 use crate::JitError;
-use crate::module::Module;
+use crate::common::module::Module;
 
 /// The bytes of a descriptor.
 const DESCRIPTOR: usize = 40;

@@ -16,14 +16,14 @@
 //!   ; …                                   a loop over the bytes that are left
 //! ```
 //! The words are as large as the alignment says, up to 8 bytes. A `memmove` goes forwards where its
-//! target is in front of its source, and backwards otherwise. Runs after optimisation.
+//! target is before its source, and backwards otherwise. Runs after optimisation.
 
 use std::collections::BTreeMap;
 
 use schism_llvm::{Builder, Context, Value, enum_kind};
 
 use crate::JitError;
-use crate::module::Module;
+use crate::common::module::Module;
 
 /// The largest word, in bytes.
 const WORD: u64 = 8;

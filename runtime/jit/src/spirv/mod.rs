@@ -2,7 +2,7 @@
 //!
 //! LLVM as rustc has it generates no SPIR-V. So its passes run for another GPU, whose generic
 //! address space is 0 as in Rust, and `lower` makes SPIR-V of what they leave. The entry, its
-//! hidden parameters, and how a panic's message leaves the device are those of `ptx`: special
+//! hidden parameters, and how a panic's message leaves the device are those of `gpu`: special
 //! registers, the barrier and the end of a work-item are the intrinsics that LLVM has for that GPU.
 //!
 //! What differs: locals have memory of their own (address space 5), the group's local memory is a
@@ -16,12 +16,12 @@
 
 mod atomics;
 mod calls;
+mod expand_above_i128;
+mod expand_i128;
 mod fills;
-mod long;
 mod lower;
-mod sides;
+mod reorder_branches;
 mod split_aggregates;
-mod wide;
 
 use std::ffi::{CStr, CString};
 use std::time::Instant;
@@ -32,13 +32,14 @@ use schism_passes::pipeline::{self, Step};
 use schism_passes::spec::target::SPIRV_TRIPLE;
 use schism_passes::spec::target_library::TargetLibraryInfo;
 
-use crate::devicelib;
-use crate::pause::{self, Pause};
-use crate::ptx::entry::Entry;
-use crate::ptx::message::{self, Writing};
-use crate::ptx::steps::{self, EntryState};
-use crate::ptx::{self, PtxOptions, arch};
-use crate::target::{Lowered, Target, Work, lower as lower_kernel};
+use crate::common::settings::Settings;
+use crate::common::target::{Lowered, Target, Work, lower as lower_kernel};
+use crate::common::{devicelib, pause};
+use crate::gpu::entry::Entry;
+use crate::gpu::machine;
+use crate::gpu::message::{self, Writing};
+use crate::gpu::options::GpuOptions;
+use crate::gpu::steps::{self, EntryState};
 use crate::{JitError, Request};
 use schism_llvm::Machine;
 use schism_llvm::fatal::isolated;
@@ -79,15 +80,17 @@ impl SpirvCode {
 ///
 /// # Errors
 /// Every variant of [`JitError`] documents when it occurs.
-pub fn compile_spirv(request: Request, options: PtxOptions) -> Result<SpirvCode, JitError> {
+pub fn compile_spirv(request: Request, options: GpuOptions) -> Result<SpirvCode, JitError> {
     let start = Instant::now();
-    let options = PtxOptions { global_ids: true, ..options };
-    ptx::check(&request, &options)?;
+    let options = GpuOptions { global_ids: true, ..options };
+    options.check(&request)?;
+    let settings = Settings::from_environment()?;
     let kernel = request.kernel.clone();
     let target = Spirv { options };
-    let Lowered { mut code, failures } = isolated(move || lower_kernel(&target, &request))
-        .map_err(|failure| JitError::of_thread(failure, &kernel))
-        .flatten()?;
+    let Lowered { mut code, failures } =
+        isolated(move || lower_kernel(&target, &request, &settings))
+            .map_err(|failure| JitError::of_thread(failure, &kernel))
+            .flatten()?;
     code.failures = failures;
     code.lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     Ok(code)
@@ -95,7 +98,7 @@ pub fn compile_spirv(request: Request, options: PtxOptions) -> Result<SpirvCode,
 
 /// A driver of OpenCL.
 struct Spirv {
-    options: PtxOptions,
+    options: GpuOptions,
 }
 
 impl Target for Spirv {
@@ -111,7 +114,7 @@ impl Target for Spirv {
     }
 
     fn machine(&self) -> Result<Machine, JitError> {
-        arch::stand_in()
+        machine::stand_in()
     }
 
     fn run_step<'c>(
@@ -124,18 +127,18 @@ impl Target for Spirv {
         let Work { context, module, .. } = *work;
         match step {
             "link-device-library" => {
-                devicelib::supply(context, module, &TargetLibraryInfo::SPIRV, &[])?;
+                devicelib::supply(context, module, &TargetLibraryInfo::SPIRV)?;
             }
-            "define-pause" => pause::add(context, module, Pause::Nothing)?,
+            "define-pause" => pause::ignore(context, module)?,
             "dispatch-calls" => calls::dispatch(context, module)?,
             "expand-wide-integers" => {
-                long::expand(module)?;
-                wide::expand(context, module)?;
+                expand_above_i128::expand(module)?;
+                expand_i128::expand(context, module)?;
             }
             "expand-atomics" => atomics::expand(context, module)?,
             "separate-sides" => {
                 if self.options.assumptions & ASSUME_GROUP_ON_THREAD != 0 {
-                    sides::separate(module, &state.entry()?.name);
+                    reorder_branches::separate(module, &state.entry()?.name);
                 }
             }
             "split-aggregates" => split_aggregates::split(module),
@@ -158,7 +161,7 @@ impl Target for Spirv {
     fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<SpirvCode, JitError> {
         let Work { context, module, request, dump, .. } = *work;
         let Entry { name, mut flags, .. } = state.into_entry()?;
-        ptx::unresolved(module, request)?;
+        steps::refuse_undefined(module, request)?;
         let gone = || JitError::Internal(format!("`{name}` is gone"));
         let entry = module.function(&name).ok_or_else(gone)?;
         let binary = lower::lower(module, entry, request.dimensions, &self.options);

@@ -1,4 +1,4 @@
-//! Phis of aggregates, and choices between them: each part gets one of its own.
+//! Phis of aggregates, and choices between them: there is one for each part.
 //!
 //! SPIR-V has no choice between aggregates, before its version 1.4. Intel's compiler for processors does
 //! not compute structures in the lanes of vectors, and ends with a wrong access to memory where the blocks
@@ -28,7 +28,7 @@ use std::collections::HashMap;
 
 use schism_llvm::{Block, Builder, Opcode, Type, TypeKind, Value};
 
-use crate::module::Module;
+use crate::common::module::Module;
 
 /// Runs the step over all functions of a module.
 pub fn split(module: &Module<'_>) {

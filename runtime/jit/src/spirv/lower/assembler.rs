@@ -64,7 +64,7 @@ impl Assembler {
         id
     }
 
-    /// A global of its own.
+    /// A new global.
     pub fn define(&mut self, op: Op, ty: Word, operands: Vec<Operand>) -> Word {
         let id = self.fresh();
         let instruction = Instruction::new(op, Some(ty), Some(id), operands);

@@ -8,7 +8,7 @@ use super::types::{bits_of, held_in, is_whole};
 use super::{Lowered, Lowering, refuse};
 
 /// Intrinsics that tell an optimiser something and have no effect. That LLVM has no others with
-/// these beginnings is not said: a name ends, or goes on with a point.
+/// these beginnings is not said: a name ends, or continues with a point.
 const NOTHING: [&str; 11] = [
     "llvm.assume",
     "llvm.dbg",
@@ -316,7 +316,7 @@ impl<'m> Lowering<'m> {
         Ok(result)
     }
 
-    /// `llvm.bitreverse`, by shifts. A number that lies in a larger one comes to its upper end.
+    /// `llvm.bitreverse`, by shifts. A number that is held in a larger one moves to its upper end.
     fn reverse_bits(&mut self, it: Value<'m>) -> Lowered<Word> {
         let (ty, bits) = (it.ty(), bits_of(it.ty())?);
         if bits == 1 {

@@ -4,8 +4,7 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{Op, Word};
 use schism_llvm::{Type, TypeKind, Value, ValueKind};
 
-use super::types::held_in;
-use super::wide::is_wide;
+use super::types::{held_in, is_i128};
 use super::{Lowered, Lowering, refuse};
 
 impl<'m> Lowering<'m> {
@@ -80,7 +79,7 @@ impl<'m> Lowering<'m> {
             return Ok(self.null(ty));
         }
         if value.is_constant_int() {
-            if is_wide(ty) {
+            if is_i128(ty) {
                 return self.wide_constant(value);
             }
             let width = ty.int_width();

@@ -10,8 +10,7 @@ use schism_llvm::{Block, Opcode, TypeKind, Value, ValueKind};
 use schism_passes::check::recursion;
 use schism_passes::spec::builtins::DYNAMIC_ALIGN;
 
-use super::types::held_in;
-use super::wide::is_wide;
+use super::types::{held_in, is_i128};
 use super::{Lowered, Lowering, hoisted_loads, refuse, sums};
 
 impl<'m> Lowering<'m> {
@@ -290,7 +289,7 @@ impl<'m> Lowering<'m> {
 
     fn switch(&mut self, end: Value<'m>) -> Lowered<()> {
         let on = end.operand(0);
-        if is_wide(on.ty()) {
+        if is_i128(on.ty()) {
             return self.wide_switch(end);
         }
         let width = on.ty().int_width();
@@ -359,7 +358,7 @@ impl<'m> Lowering<'m> {
     }
 }
 
-/// Blocks that control comes to, each after those that dominate it.
+/// Reachable blocks, each after those that dominate it.
 fn reverse_post_order(function: Value<'_>) -> Vec<Block<'_>> {
     let mut order = Vec::new();
     let mut seen = HashSet::from([function.entry()]);

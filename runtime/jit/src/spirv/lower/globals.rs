@@ -18,14 +18,13 @@ use schism_llvm::{Opcode, TypeKind, Value, ValueKind};
 use schism_passes::gpu::lower_local_memory::SHARED;
 
 use super::constants::elements;
-use super::types::storage_class;
-use super::wide::is_wide;
+use super::types::{is_i128, storage_class};
 use super::{Lowered, Lowering, refuse};
 
 /// The bytes of a constant, and the addresses among them.
 struct Contents<'m> {
     bytes: Vec<u8>,
-    /// Where an address is, of which global, and how far behind its beginning.
+    /// Where an address is: of which global, and at which offset.
     addresses: Vec<(usize, Value<'m>, i64)>,
 }
 
@@ -104,7 +103,7 @@ impl<'m> Lowering<'m> {
                 put(value.zext_value(), u64::from(ty.int_width().div_ceil(8)));
                 Ok(())
             }
-            TypeKind::Integer if value.is_constant_int() && is_wide(ty) => {
+            TypeKind::Integer if value.is_constant_int() && is_i128(ty) => {
                 let words = self.wide_words(value);
                 let Some(words) = words else {
                     return refuse(format!("a variable of type `{}`", ty.text()));
@@ -272,7 +271,7 @@ impl<'m> Lowering<'m> {
     }
 }
 
-/// The address space that a variable is in. That of one which nobody has moved is the generic one,
+/// The address space that a variable is in. That of one which was not moved is the generic one,
 /// where no variable can be.
 fn space_of(global: Value<'_>) -> u32 {
     match global.ty().address_space() {

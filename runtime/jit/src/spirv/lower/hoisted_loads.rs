@@ -1,7 +1,7 @@
 //! Loads that a driver hoists to where the kernel begins.
 //!
 //! Intel's compiler for processors computes what is the same in all work-items of a group and is
-//! needed after a barrier once, at the kernel's begin: also a load in front of which a kernel looks
+//! needed after a barrier once, at the kernel's begin: also a load before which a kernel looks
 //! whether there is something at its address, of OpenCL C too.
 //!
 //! ```text
@@ -88,10 +88,10 @@ impl<'m> Positions<'m> {
     }
 
     /// Whether what is loaded is needed after a barrier, or what is computed of it and is the same in
-    /// all work-items, too: what each work-item has of its own is kept where it was computed.
+    /// all work-items, too: what differs between work-items is kept where it was computed.
     fn outlives_barrier(&self, load: Value<'m>, varying: &mut HashMap<Value<'m>, bool>) -> bool {
         let (from, first) = (load.block(), self.numbers[&load]);
-        // Blocks that control comes to from the load, and whether a barrier is on some way.
+        // Blocks that are reachable from the load, and whether a barrier is on some way.
         let mut crossed: HashMap<Block<'m>, bool> = HashMap::new();
         let mut open = vec![(from, self.has_barrier(from, first..usize::MAX))];
         while let Some((block, after)) = open.pop() {

@@ -4,8 +4,7 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{Op, Word};
 use schism_llvm::{FloatPredicate, IntPredicate, Opcode, Type, TypeKind, Value};
 
-use super::types::{bits_of, held_in, is_bit, is_whole};
-use super::wide::is_wide;
+use super::types::{bits_of, held_in, is_bit, is_i128, is_whole};
 use super::{Lowered, Lowering, refuse};
 
 impl<'m> Lowering<'m> {
@@ -115,7 +114,7 @@ impl<'m> Lowering<'m> {
 
     fn integers(&mut self, it: Value<'m>, opcode: Opcode) -> Lowered<Word> {
         use Opcode::*;
-        if is_wide(it.ty()) {
+        if is_i128(it.ty()) {
             return self.wide_arithmetic(it, opcode);
         }
         let ty = self.ty(it.ty())?;
@@ -167,7 +166,7 @@ impl<'m> Lowering<'m> {
 
     fn icmp(&mut self, it: Value<'m>) -> Lowered<Word> {
         use IntPredicate::*;
-        if is_wide(it.operand(0).ty()) {
+        if is_i128(it.operand(0).ty()) {
             return self.wide_compare(it);
         }
         let bool = self.bool_like(it.operand(0).ty())?;
@@ -248,7 +247,7 @@ impl<'m> Lowering<'m> {
         }
         let ty = self.ty(it.ty())?;
         let mut condition = self.value(it.operand(0))?;
-        if is_wide(it.ty()) {
+        if is_i128(it.ty()) {
             let bool = self.bool();
             let bools = self.vector(bool, 2)?;
             condition = self.emit_of(Op::CompositeConstruct, bools, &[condition; 2]);
@@ -263,7 +262,7 @@ impl<'m> Lowering<'m> {
 
     fn resize(&mut self, it: Value<'m>, opcode: Opcode) -> Lowered<Word> {
         let (from, to) = (it.operand(0).ty(), it.ty());
-        if is_wide(from) || is_wide(to) {
+        if is_i128(from) || is_i128(to) {
             return self.wide_resize(it, opcode);
         }
         if opcode == Opcode::ZExt
@@ -302,7 +301,7 @@ impl<'m> Lowering<'m> {
     fn convert(&mut self, it: Value<'m>, opcode: Opcode) -> Lowered<Word> {
         use Opcode::*;
         let (from, to) = (it.operand(0).ty(), it.ty());
-        if is_wide(from) || is_wide(to) {
+        if is_i128(from) || is_i128(to) {
             return refuse(format!("`{}` converted to `{}`", from.text(), to.text()));
         }
         let ty = self.ty(to)?;
@@ -465,5 +464,5 @@ pub fn is_bits(ty: Type<'_>) -> bool {
 
 /// Whether a type of SPIR-V has the same bits.
 fn is_all_bits(ty: Type<'_>) -> bool {
-    is_whole(ty) || is_wide(ty) && ty.int_width() == 128
+    is_whole(ty) || is_i128(ty) && ty.int_width() == 128
 }

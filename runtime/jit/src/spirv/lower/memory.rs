@@ -5,8 +5,7 @@ use rspirv::spirv::{MemoryAccess, Op, Word};
 use schism_llvm::{Opcode, Type, TypeKind, Value, enum_kind};
 
 use super::instructions::is_bits;
-use super::types::{held_in, is_bit, is_whole, storage_class};
-use super::wide::is_wide;
+use super::types::{held_in, is_bit, is_i128, is_whole, storage_class};
 use super::{Lowered, Lowering, refuse};
 
 impl<'m> Lowering<'m> {
@@ -20,7 +19,7 @@ impl<'m> Lowering<'m> {
         Ok(self.emit_of(Op::Bitcast, ty, &[pointer]))
     }
 
-    /// A pointer so many bytes behind another.
+    /// A pointer at an offset in bytes from another.
     pub fn at_offset(&mut self, pointer: Word, space: u32, offset: u64) -> Lowered<Word> {
         if offset == 0 {
             return Ok(pointer);
@@ -185,7 +184,7 @@ impl<'m> Lowering<'m> {
             let ty = self.ty(ty)?;
             return Ok(self.emit_of(Op::CompositeConstruct, ty, &values));
         }
-        if is_wide(ty) && ty.int_width() == 128 {
+        if is_i128(ty) && ty.int_width() == 128 {
             let long = self.int(64);
             let mut halves = [0; 2];
             for (half, offset) in halves.iter_mut().zip([0, 8]) {
@@ -257,7 +256,7 @@ impl<'m> Lowering<'m> {
             }
             return Ok(());
         }
-        if is_wide(ty) && ty.int_width() == 128 {
+        if is_i128(ty) && ty.int_width() == 128 {
             let long = self.int(64);
             for (half, offset) in self.wide_to_memory(value).into_iter().zip([0, 8]) {
                 let at = self.at_offset(pointer, space, offset)?;
@@ -413,7 +412,7 @@ impl<'m> Lowering<'m> {
 
 /// The lower 64 bits of an integer of 65 to 127, and the others.
 fn halves_of(ty: Type<'_>) -> Option<(Type<'_>, Type<'_>)> {
-    let is_odd = is_wide(ty) && ty.int_width() < 128;
+    let is_odd = is_i128(ty) && ty.int_width() < 128;
     is_odd.then(|| (ty.context().int_type(64), ty.context().int_type(ty.int_width() - 64)))
 }
 
@@ -468,7 +467,7 @@ fn pieces(ty: Type<'_>) -> Vec<(u32, u64)> {
     pieces
 }
 
-/// The alignment so many bytes behind an aligned address.
+/// The alignment at an offset in bytes from an aligned address.
 fn align_at(align: u64, offset: u64) -> u64 {
     if offset == 0 { align } else { align.min(1 << offset.trailing_zeros()) }
 }

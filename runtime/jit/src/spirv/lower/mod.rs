@@ -38,7 +38,7 @@
 //! | `overflow` | intrinsics that tell whether a result fits, or make it fit |
 //! | `reductions` | reductions of vectors of integers |
 //! | `registers` | where a work-item is, barriers |
-//! | `wide` | integers of more than 64 bits |
+//! | `int128` | integers of more than 64 bits |
 //! | `sub_groups` | operations of sub-groups |
 //! | `sums` | loops whose order of operations drivers change |
 //! | `uniform` | instructions that drivers take for the same in all work-items |
@@ -53,6 +53,7 @@ mod functions;
 mod globals;
 mod hoisted_loads;
 mod instructions;
+mod int128;
 mod memory;
 mod overflow;
 mod reductions;
@@ -61,7 +62,6 @@ mod sub_groups;
 mod sums;
 mod types;
 mod uniform;
-mod wide;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -72,9 +72,9 @@ use rspirv::spirv::{
 };
 use schism_llvm::{AsModule, Block, DataLayout, ModuleRef, Value};
 
-use crate::ptx::PtxOptions;
+use crate::gpu::builtins::DEVICE_BARRIER;
+use crate::gpu::options::GpuOptions;
 use assembler::Assembler;
-use registers::SIZES;
 
 /// What the module has that SPIR-V's kernels cannot.
 #[derive(Debug)]
@@ -82,6 +82,10 @@ pub struct Refusal(pub String);
 
 /// A result of lowering.
 pub type Lowered<T> = Result<T, Refusal>;
+
+/// The parameters of an entry that is launched in one dimension: the sizes of its groups, and how
+/// many groups there are, each a 32-bit number for x, y and z.
+const SIZES: usize = 6;
 
 /// Refuses with a text.
 fn refuse<T>(what: impl Into<String>) -> Lowered<T> {
@@ -105,7 +109,7 @@ pub fn lower<'m>(
     module: &'m impl AsModule,
     entry: Value<'m>,
     dimensions: u32,
-    options: &PtxOptions,
+    options: &GpuOptions,
 ) -> Lowered<Binary> {
     let mut lowering = Lowering::new(module.handle(), entry);
     lowering.local_align = options.local_align;
@@ -130,7 +134,7 @@ fn has_sub_groups(module: &impl AsModule) -> bool {
 }
 
 fn has_barriers(module: &impl AsModule) -> bool {
-    module.handle().function(registers::BARRIER).is_some_and(Value::is_used)
+    module.handle().function(DEVICE_BARRIER).is_some_and(Value::is_used)
 }
 
 /// A value of each kind that a function has, by its value in LLVM.
@@ -167,7 +171,7 @@ struct Lowering<'m> {
     /// What a phi takes and what needs instructions where control comes from.
     on_edges: HashMap<(Value<'m>, Block<'m>), Word>,
     /// Addresses at a constant distance from others. They are computed where they are used: LLVM
-    /// computes them in front of loops, and where such a loop has barriers, drivers for processors
+    /// computes them before loops, and where such a loop has barriers, drivers for processors
     /// keep each of them in memory for each work-item.
     displacements: HashSet<Value<'m>>,
     /// Blocks that leave a loop which combines numbers, and what hides how often it runs.

@@ -57,7 +57,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// `llvm.experimental.cttz.elts`: how many elements are in front of the first one that is not
+    /// `llvm.experimental.cttz.elts`: how many elements are before the first one that is not
     /// zero.
     pub fn zeros_in_front(&mut self, it: Value<'m>) -> Lowered<Word> {
         let (vector_ty, to) = (it.operand(0).ty(), it.ty());

@@ -20,20 +20,13 @@ use rspirv::spirv::{
 };
 use schism_llvm::{TypeKind, Value};
 
-pub use schism_passes::spec::target::GROUP_BARRIER as BARRIER;
 use schism_passes::spec::target::THREAD_ID;
 
-use super::{Lowered, Lowering, refuse};
-
-/// What LLVM's names of special registers begin with.
-const REGISTER: &str = "llvm.nvvm.read.ptx.sreg.";
-
-/// The end of a work-item.
-const EXIT: &str = "llvm.nvvm.exit";
-
-/// The parameters of an entry that is launched in one dimension: the sizes of its groups, and how
-/// many groups there are, each a 32-bit number for x, y and z.
-pub const SIZES: usize = 6;
+use super::{Lowered, Lowering, SIZES, refuse};
+use crate::gpu::builtins::{
+    DEVICE_BARRIER, DEVICE_EXIT, DEVICE_GROUP_COUNT, DEVICE_GROUP_ID, DEVICE_GROUP_SIZE,
+    DEVICE_LOCAL_ID, REGISTER,
+};
 
 /// A number that the device has.
 enum Register {
@@ -50,12 +43,12 @@ const GROUP_SIZE: &str = "llvm.spv.workgroup.size.i64";
 
 /// Whether a call is the barrier of a group.
 pub fn is_barrier(it: Value<'_>) -> bool {
-    it.callee().is_some_and(|callee| callee.name() == BARRIER)
+    it.callee().is_some_and(|callee| callee.name() == DEVICE_BARRIER)
 }
 
 /// Whether a function of this name has another result for each work-item of a group.
 pub fn varies(name: &str) -> bool {
-    let is_id = name.strip_prefix(REGISTER).is_some_and(|name| name.starts_with("tid."));
+    let is_id = name.strip_prefix(DEVICE_LOCAL_ID).is_some_and(|axis| axis.starts_with('.'));
     is_id || name == THREAD_ID || !name.starts_with("llvm.")
 }
 
@@ -73,12 +66,12 @@ impl<'m> Lowering<'m> {
 
     /// Whether a call ends the work-item.
     pub fn ends_work_item(&self, it: Value<'m>) -> bool {
-        it.callee().is_some_and(|callee| callee.name() == EXIT)
+        it.callee().is_some_and(|callee| callee.name() == DEVICE_EXIT)
     }
 
     /// Lowers an intrinsic of this file; `None` for all others.
     pub fn register(&mut self, it: Value<'m>, name: &str) -> Lowered<Option<Word>> {
-        if name == BARRIER {
+        if name == DEVICE_BARRIER {
             self.barrier();
             return Ok(None);
         }
@@ -143,17 +136,14 @@ impl<'m> Lowering<'m> {
 
     /// A special register by LLVM's name, as the device has it.
     fn long_register(&mut self, name: &str) -> Lowered<Option<Register>> {
-        let Some((register, axis)) =
-            name.strip_prefix(REGISTER).and_then(|name| name.rsplit_once('.'))
-        else {
-            return Ok(None);
-        };
+        let of_axis = name.rsplit_once('.').filter(|(name, _)| name.starts_with(REGISTER));
+        let Some((register, axis)) = of_axis else { return Ok(None) };
         let builtin = match register {
-            "tid" => BuiltIn::LocalInvocationId,
-            "ctaid" => BuiltIn::WorkgroupId,
-            "ntid" => BuiltIn::WorkgroupSize,
-            "nctaid" => BuiltIn::NumWorkgroups,
-            _ => return refuse(format!("the register `{register}`")),
+            DEVICE_LOCAL_ID => BuiltIn::LocalInvocationId,
+            DEVICE_GROUP_ID => BuiltIn::WorkgroupId,
+            DEVICE_GROUP_SIZE => BuiltIn::WorkgroupSize,
+            DEVICE_GROUP_COUNT => BuiltIn::NumWorkgroups,
+            _ => return refuse(format!("the register `{}`", &register[REGISTER.len()..])),
         };
         let axis = match axis {
             "x" => 0,
@@ -218,7 +208,7 @@ impl<'m> Lowering<'m> {
 
     /// Whether an intrinsic is one of this file.
     pub fn is_register(name: &str) -> bool {
-        [BARRIER, THREAD_ID, GLOBAL_OFFSET, GROUP_SIZE].contains(&name)
+        [DEVICE_BARRIER, THREAD_ID, GLOBAL_OFFSET, GROUP_SIZE].contains(&name)
             || name.starts_with(REGISTER)
     }
 

@@ -21,6 +21,10 @@ use rspirv::spirv::{
 use schism_llvm::Value;
 
 use super::{Lowered, Lowering, refuse};
+use crate::gpu::builtins::{
+    DEVICE_BALLOT, DEVICE_LANE, DEVICE_SHUFFLE, DEVICE_SHUFFLE_DOWN, DEVICE_SHUFFLE_UP,
+    DEVICE_SHUFFLE_XOR, DEVICE_SUB_GROUP_BARRIER,
+};
 
 /// The lanes of a sub-group.
 const LANES: u64 = 32;
@@ -28,26 +32,24 @@ const LANES: u64 = 32;
 /// The version of SPIR-V that has these operations.
 const VERSION: (u8, u8) = (1, 3);
 
-/// The intrinsics.
-const SHUFFLE: &str = "llvm.nvvm.shfl.sync.";
-const BALLOT: &str = "llvm.nvvm.vote.ballot.sync";
-const BARRIER: &str = "llvm.nvvm.bar.warp.sync";
-const LANE: &str = "llvm.nvvm.read.ptx.sreg.laneid";
+const SHUFFLES: [&str; 4] =
+    [DEVICE_SHUFFLE, DEVICE_SHUFFLE_XOR, DEVICE_SHUFFLE_UP, DEVICE_SHUFFLE_DOWN];
 
 impl<'m> Lowering<'m> {
     /// Whether an intrinsic is one of this file.
     pub fn is_sub_group_operation(name: &str) -> bool {
-        name.starts_with(SHUFFLE) || [BALLOT, BARRIER, LANE].contains(&name)
+        [DEVICE_BALLOT, DEVICE_SUB_GROUP_BARRIER, DEVICE_LANE].contains(&name)
+            || SHUFFLES.contains(&name)
     }
 
     /// Lowers an intrinsic of this file.
     pub fn sub_group_operation(&mut self, it: Value<'m>, name: &str) -> Lowered<Option<Word>> {
         self.out.at_least(VERSION);
-        if name == LANE {
+        if name == DEVICE_LANE {
             return self.lane().map(Some);
         }
         let scope = self.number(32, Scope::Subgroup as u64);
-        if name == BARRIER {
+        if name == DEVICE_SUB_GROUP_BARRIER {
             let semantics = MemorySemantics::SEQUENTIALLY_CONSISTENT
                 | MemorySemantics::SUBGROUP_MEMORY
                 | MemorySemantics::WORKGROUP_MEMORY
@@ -62,7 +64,7 @@ impl<'m> Lowering<'m> {
             return Ok(None);
         }
         // The mask of who takes part is always full.
-        if name == BALLOT {
+        if name == DEVICE_BALLOT {
             self.out.require(Capability::GroupNonUniformBallot);
             let word = self.int(32);
             let four = self.vector(word, 4)?;
@@ -72,9 +74,8 @@ impl<'m> Lowering<'m> {
             let operands = vec![Operand::IdRef(all), Operand::LiteralBit32(0)];
             return Ok(Some(self.emit(Op::CompositeExtract, word, operands)));
         }
-        let kind = name[SHUFFLE.len()..].split('.').next().unwrap_or_default();
         let (value, argument) = (self.value(it.operand(1))?, self.value(it.operand(2))?);
-        let from = self.partner(kind, argument)?;
+        let from = self.partner(name, argument)?;
         let word = self.int(32);
         self.out.require(Capability::GroupNonUniformShuffle);
         let operands = vec![Operand::IdScope(scope), Operand::IdRef(value), Operand::IdRef(from)];
@@ -82,30 +83,30 @@ impl<'m> Lowering<'m> {
     }
 
     /// The lane that a shuffle reads from.
-    fn partner(&mut self, kind: &str, argument: Word) -> Lowered<Word> {
+    fn partner(&mut self, shuffle: &str, argument: Word) -> Lowered<Word> {
         let (word, bool) = (self.int(32), self.bool());
         let lanes = self.number(32, LANES);
-        if kind == "idx" {
+        if shuffle == DEVICE_SHUFFLE {
             let mask = self.number(32, LANES - 1);
             return Ok(self.emit_of(Op::BitwiseAnd, word, &[argument, mask]));
         }
         let lane = self.lane()?;
-        let (other, is_there) = match kind {
-            "bfly" => {
+        let (other, is_there) = match shuffle {
+            DEVICE_SHUFFLE_XOR => {
                 let other = self.emit_of(Op::BitwiseXor, word, &[lane, argument]);
                 (other, self.emit_of(Op::ULessThan, bool, &[other, lanes]))
             }
-            "down" => {
+            DEVICE_SHUFFLE_DOWN => {
                 // The distance may be any number.
                 let other = self.emit_of(Op::IAdd, word, &[lane, argument]);
                 let left = self.emit_of(Op::ISub, word, &[lanes, lane]);
                 (other, self.emit_of(Op::ULessThan, bool, &[argument, left]))
             }
-            "up" => {
+            DEVICE_SHUFFLE_UP => {
                 let other = self.emit_of(Op::ISub, word, &[lane, argument]);
                 (other, self.emit_of(Op::ULessThanEqual, bool, &[argument, lane]))
             }
-            _ => return refuse(format!("the shuffle `{kind}`")),
+            _ => return refuse(format!("the shuffle `{shuffle}`")),
         };
         Ok(self.emit_of(Op::Select, word, &[is_there, other, lane]))
     }

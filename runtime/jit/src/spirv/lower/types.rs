@@ -4,7 +4,6 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, Op, StorageClass, Word};
 use schism_llvm::{Type, TypeKind};
 
-use super::wide::is_wide;
 use super::{Lowered, Lowering, refuse};
 
 /// The storage class of an address space, as LLVM numbers those of GPUs.
@@ -101,7 +100,7 @@ impl<'m> Lowering<'m> {
         Ok(match ty.kind() {
             TypeKind::Void => self.void(),
             TypeKind::Integer if ty.int_width() == 1 => self.bool(),
-            TypeKind::Integer if is_wide(ty) => self.wide()?,
+            TypeKind::Integer if is_i128(ty) => self.wide()?,
             TypeKind::Integer => {
                 let bits = held_in(ty.int_width())?;
                 self.int(bits)
@@ -152,6 +151,14 @@ pub fn is_whole(ty: Type<'_>) -> bool {
         TypeKind::Half | TypeKind::Float | TypeKind::Double => true,
         _ => false,
     }
+}
+
+/// The bits of one of the two numbers that hold an integer of more than 64 bits.
+pub const HALF: u32 = 64;
+
+/// Whether values of a type are held in two numbers.
+pub fn is_i128(ty: Type<'_>) -> bool {
+    ty.kind() == TypeKind::Integer && (HALF + 1..=2 * HALF).contains(&ty.int_width())
 }
 
 /// The bits of an integer, or of a vector's elements.

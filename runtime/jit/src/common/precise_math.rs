@@ -4,7 +4,7 @@
 //! supports two operations, and they are what the host half does on the processors that programs
 //! are built for by default. A kernel that wants one rounding uses `llvm.fma`, which stays.
 
-use crate::module::Module;
+use crate::common::module::Module;
 use schism_llvm::Builder;
 
 /// Replaces each `llvm.fmuladd` by a multiply and an add.

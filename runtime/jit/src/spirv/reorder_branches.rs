@@ -45,7 +45,7 @@ use std::collections::{HashMap, HashSet};
 
 use schism_llvm::{Block, Builder, IntPredicate, Opcode, Value, intrinsic_id};
 
-use crate::module::Module;
+use crate::common::module::Module;
 
 /// Runs the step over a kernel's entry.
 pub fn separate(module: &Module<'_>, entry: &str) {
@@ -205,7 +205,7 @@ fn sides<'m>(graph: &Graph<'m>, before: Block<'m>) -> Vec<(Block<'m>, Side<'m>)>
             && found.iter().any(Side::has_branching_loop)
             && !found.iter().any(Side::waits);
         if is_hit {
-            // What is the longest is the most to skip where no lane comes to it.
+            // The longest side is the most to skip where no lane reaches it.
             found.sort_by_key(|side| side.blocks.len());
             return found.into_iter().skip(1).map(|side| (meet, side)).collect();
         }
@@ -239,7 +239,7 @@ fn repeat<'m>(before: Block<'m>, meet: Block<'m>, side: &Side<'m>, zero: Value<'
     for (phi, value) in meet.phis().into_iter().zip(collected) {
         phi.add_incoming(value, once);
     }
-    // The side may begin with a loop of its own.
+    // The side may begin with a loop.
     let enter = side.begin.insert_before("");
     Builder::at_end(enter).br(side.begin);
     let starts: Vec<_> = side.begin.phis().into_iter().map(|phi| phi.incoming(before)).collect();

@@ -20,10 +20,10 @@ use std::collections::HashMap;
 use schism_passes::analysis::trip_count;
 use schism_passes::spec::target_library::PREFIX;
 
-use super::unwinding;
-use super::work_loop::LOOP;
-use crate::image::KERNEL;
-use crate::module::Module;
+use super::entry_text::LOOP;
+use super::host_calls;
+use crate::common::image::KERNEL;
+use crate::common::module::Module;
 use schism_llvm::Value;
 
 /// The maximum number of instructions of a function after forced inlining.
@@ -177,10 +177,10 @@ fn graph<'m>(module: &'m Module<'_>, special: Vec<Value<'m>>) -> Vec<Node<'m>> {
                     || callees.iter().any(|&(_, callee)| {
                         special.contains(&callee)
                             // The program's own; what is rarely called stays a call.
-                            || (!is_rare && unwinding::is_panic(callee))
+                            || (!is_rare && host_calls::is_panic(callee))
                     }),
                 calls_host: callees.iter().any(|&(_, callee)| {
-                    unwinding::is_of_host(callee) && !unwinding::is_panic(callee)
+                    host_calls::is_of_host(callee) && !host_calls::is_panic(callee)
                 }),
                 calls: callees
                     .into_iter()

@@ -1,16 +1,19 @@
-//! Steps that all targets with an entry of this module's have in common.
+//! What the targets of GPUs have in common: steps of their pipelines, and what code must not have.
 
 use schism_jit_abi::GPU_GROUPS;
+use schism_llvm::Value;
 use schism_passes::KernelImage;
 use schism_passes::pass::PassContext;
 use schism_passes::spec::options::FastMath;
 
-use crate::JitError;
-use crate::clock::{self, Time};
-use crate::cpu::precise_math;
-use crate::ptx::message::{self, Writing};
-use crate::ptx::{PtxOptions, atomics, code, entry, one_function};
-use crate::target::{Work, unknown_step};
+use super::message::{self, Writing};
+use super::options::GpuOptions;
+use super::{atomics, code, entry, one_function};
+use crate::common::clock::{self, Time};
+use crate::common::module::Module;
+use crate::common::precise_math;
+use crate::common::target::{Work, unknown_step};
+use crate::{JitError, Request};
 
 /// The state between steps.
 #[derive(Default)]
@@ -44,7 +47,7 @@ fn no_entry() -> JitError {
 pub(crate) fn run_common<'c>(
     step: &'static str,
     work: &Work<'_, 'c>,
-    options: &PtxOptions,
+    options: &GpuOptions,
     state: &mut EntryState,
     cx: &mut PassContext<'_>,
 ) -> Result<(), JitError> {
@@ -76,4 +79,20 @@ pub(crate) fn run_common<'c>(
         step => return Err(unknown_step(step)),
     }
     Ok(())
+}
+
+/// Refuses a module that calls undefined functions: a GPU has no libraries to find them in.
+pub(crate) fn refuse_undefined(module: &Module<'_>, request: &Request) -> Result<(), JitError> {
+    let mut symbols: Vec<String> = module
+        .functions()
+        .into_iter()
+        .filter(|function| function.is_declaration() && !function.is_intrinsic())
+        .filter(|function| !function.users().is_empty())
+        .map(Value::name)
+        .collect();
+    if symbols.is_empty() {
+        return Ok(());
+    }
+    symbols.sort();
+    Err(JitError::UnresolvedSymbols { kernel: request.kernel.clone(), symbols })
 }

@@ -18,7 +18,7 @@
 
 use schism_llvm::{Metadata, Value};
 
-use crate::module::Module;
+use crate::common::module::Module;
 
 impl Module<'_> {
     /// Makes a function take over the description of what was inlined into it. Modules without

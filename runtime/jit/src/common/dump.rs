@@ -6,17 +6,15 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::Request;
-use crate::module::Module;
-
-/// The environment variable.
-const VARIABLE: &str = "SCHISM_DUMP_DIR";
+use crate::common::module::Module;
+use crate::common::settings::DUMP_DIR;
 
 /// Reports a problem; errors of standard error are ignored.
 fn report(what: std::fmt::Arguments<'_>) {
-    let _ = writeln!(std::io::stderr(), "schism: {VARIABLE}: {what}");
+    let _ = writeln!(std::io::stderr(), "schism: {DUMP_DIR}: {what}");
 }
 
 /// Where one kernel's files go, if anywhere.
@@ -25,14 +23,14 @@ pub struct Dump {
 }
 
 impl Dump {
-    /// Reads the environment. `target` identifies the other inputs of the code.
-    pub fn new(request: &Request, target: impl FnOnce() -> String) -> Self {
-        // A program with rights that its user lacks could write where the user cannot.
-        let Some(directory) = schism_trust::variable(VARIABLE) else {
-            return Self { prefix: None };
-        };
-        let directory = PathBuf::from(directory);
-        if let Err(error) = std::fs::create_dir_all(&directory) {
+    /// Makes the directory, if there is to be one. `target` identifies the other inputs of the code.
+    pub fn new(
+        directory: Option<&Path>,
+        request: &Request,
+        target: impl FnOnce() -> String,
+    ) -> Self {
+        let Some(directory) = directory else { return Self { prefix: None } };
+        if let Err(error) = std::fs::create_dir_all(directory) {
             report(format_args!("cannot make {}: {error}", directory.display()));
             return Self { prefix: None };
         }

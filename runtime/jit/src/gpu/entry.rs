@@ -11,16 +11,21 @@ use schism_jit_abi::{
 use schism_passes::nvptx::launch_bounds::BLOCK;
 use schism_passes::spec::target::THREAD_ID;
 
-use super::{PtxOptions, message, sub_group};
-use crate::cpu::work_loop::{
+use super::builtins::{
+    DEVICE_BARRIER, DEVICE_GROUP_COUNT, DEVICE_GROUP_ID, DEVICE_GROUP_SIZE, DEVICE_LOCAL_ID,
+    MAX_GROUP_SIZE,
+};
+use super::options::GpuOptions;
+use super::{message, sub_group};
+use crate::common::entry_text::{
     AXES, copy_parameter_attributes, known_value, needs_groups, offset_values, type_text,
 };
-use crate::image::{
+use crate::common::image::{
     BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_RANGE, PANIC,
     PANIC_FORMAT, PRINT, builtins,
 };
-use crate::kinds::{TypeKind, param_kinds};
-use crate::module::Module;
+use crate::common::kinds::{TypeKind, param_kinds};
+use crate::common::module::Module;
 use crate::{JitError, Request};
 use schism_llvm::{Context, Opcode, Value};
 
@@ -51,7 +56,7 @@ pub struct Entry {
 }
 
 /// Determines what the kernel needs.
-fn plan(module: &Module<'_>, request: &Request, options: &PtxOptions) -> Entry {
+fn plan(module: &Module<'_>, request: &Request, options: &GpuOptions) -> Entry {
     let uses = |names: &[&str]| {
         let known = names.iter().filter_map(|name| module.function(name));
         known.into_iter().any(|function| !function.users().is_empty())
@@ -110,7 +115,7 @@ pub fn wrap<'c>(
     module: &Module<'c>,
     kernel: Value,
     request: &Request,
-    options: &PtxOptions,
+    options: &GpuOptions,
 ) -> Result<Entry, JitError> {
     let mut entry = plan(module, request, options);
     while module.function(&entry.name).is_some() {
@@ -129,7 +134,7 @@ pub fn wrap<'c>(
     around.set_target_of(module);
     let outer = around.function(&entry.name).ok_or_else(|| missing(&entry.name))?;
     for (param, index) in request.params.iter().zip(0..) {
-        if param.kind == PARAM_POINTER && is_aligned(options, index) {
+        if param.kind == PARAM_POINTER && options.is_aligned(index) {
             kernel.align_parameter(index, ALIGNED);
         }
     }
@@ -156,7 +161,7 @@ fn missing(name: &str) -> JitError {
 fn text(
     entry: &Entry,
     request: &Request,
-    options: &PtxOptions,
+    options: &GpuOptions,
     copied: Option<bool>,
     shaped: &[message::Shaped],
 ) -> Result<String, std::fmt::Error> {
@@ -175,9 +180,9 @@ fn text(
             _ => type_text(param),
         };
         // The driver passes every parameter: each has one value, even if the kernel knows it.
-        let in_range = is_narrow(options, index) && options.global_ids;
-        let is_narrow = is_narrow(options, index) && !in_range;
-        let is_even = kind == PARAM_INTEGER && is_aligned(options, index);
+        let in_range = options.is_narrow(index) && options.global_ids;
+        let is_narrow = options.is_narrow(index) && !in_range;
+        let is_even = kind == PARAM_INTEGER && options.is_aligned(index);
         parameters.push(match kind {
             PARAM_BYTES => format!("{ty} %p{index}"),
             _ if in_range => format!("{SMALL} %p{index}"),
@@ -242,13 +247,13 @@ fn text(
     for name in HIDDEN {
         writeln!(o, "declare {} @{name}() nounwind willreturn memory(none)", hidden_type(name))?;
     }
-    for name in ["tid", "ctaid", "ntid", "nctaid"] {
+    for name in [DEVICE_LOCAL_ID, DEVICE_GROUP_ID, DEVICE_GROUP_SIZE, DEVICE_GROUP_COUNT] {
         for axis in AXES {
-            writeln!(o, "declare i32 @llvm.nvvm.read.ptx.sreg.{name}.{axis}()")?;
+            writeln!(o, "declare i32 @{name}.{axis}()")?;
         }
     }
     writeln!(o, "declare i64 @{THREAD_ID}(i32)")?;
-    writeln!(o, "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) convergent nounwind")?;
+    writeln!(o, "declare void @{DEVICE_BARRIER}(i32) convergent nounwind")?;
     if let Some(plain) = copied {
         message::bodies(o, groups, plain)?;
     }
@@ -262,12 +267,12 @@ fn text(
     let [x, y, z] = options.group;
     let bounds = match (x, groups) {
         // A group may have any size that a device supports.
-        (0, true) => "\"nvvm.maxntid\"=\"1024\"".to_owned(),
+        (0, true) => format!("\"{MAX_GROUP_SIZE}\"=\"1024\""),
         // That many threads share the registers. No block size is required of the launch: then a
         // driver has nothing to compare at each launch, and the code does not depend on it.
         (0, false) => String::new(),
         (_, false) if x * y * z <= 256 => format!("\"{BLOCK}\"=\"{x},{y},{z}\""),
-        _ => format!("\"nvvm.maxntid\"=\"{x},{y},{z}\" \"{BLOCK}\"=\"{x},{y},{z}\""),
+        _ => format!("\"{MAX_GROUP_SIZE}\"=\"{x},{y},{z}\" \"{BLOCK}\"=\"{x},{y},{z}\""),
     };
     writeln!(o, "define void @{}({}) {bounds} {{\nstart:", entry.name, parameters.join(", "))?;
     for name in wide {
@@ -294,17 +299,6 @@ fn text(
     Ok(out)
 }
 
-/// Whether a 64-bit parameter has 32 bits in the entry: the driver copies the low half, which is
-/// the number.
-fn is_narrow(options: &PtxOptions, param: u32) -> bool {
-    param < u64::BITS && options.narrow >> param & 1 != 0
-}
-
-/// Whether a parameter is a multiple of [`ALIGNED`].
-const fn is_aligned(options: &PtxOptions, param: u32) -> bool {
-    param < u64::BITS && options.aligned >> param & 1 != 0
-}
-
 /// The type and the attributes of a narrow parameter where a launch sets each parameter, and a
 /// parameter of another size would be an error.
 const SMALL: &str = "i64 noundef range(i64 0, 2147483648)";
@@ -327,7 +321,7 @@ fn keep_types() -> String {
 fn builtin_bodies(
     o: &mut String,
     request: &Request,
-    options: &PtxOptions,
+    options: &GpuOptions,
     groups: bool,
 ) -> std::fmt::Result {
     let small = options.assumptions & ASSUME_INDEX_32 != 0;
@@ -341,25 +335,25 @@ fn builtin_bodies(
         let block = AXES.into_iter().zip(options.group).find(|(of, _)| *of == axis);
         let block = block.map_or(0, |(_, size)| size);
         let limit = match name {
-            "tid" if block > 0 => block,
-            "ctaid" if small && block > 0 => (NARROW as u32).div_ceil(block),
-            "nctaid" if small && block > 0 => (NARROW as u32).div_ceil(block) + 1,
+            DEVICE_LOCAL_ID if block > 0 => block,
+            DEVICE_GROUP_ID if small && block > 0 => (NARROW as u32).div_ceil(block),
+            DEVICE_GROUP_COUNT if small && block > 0 => (NARROW as u32).div_ceil(block) + 1,
             _ => NARROW as u32,
         };
         // No grid has more blocks in these dimensions.
         let limit = match name {
-            "ctaid" if axis != "x" => limit.min(65_535),
-            "nctaid" if axis != "x" => limit.min(65_536),
+            DEVICE_GROUP_ID if axis != "x" => limit.min(65_535),
+            DEVICE_GROUP_COUNT if axis != "x" => limit.min(65_536),
             _ => limit,
         };
         format!(
-            "  %{value}.32 = call range(i32 0, {}) i32 @llvm.nvvm.read.ptx.sreg.{name}.{axis}()
+            "  %{value}.32 = call range(i32 0, {}) i32 @{name}.{axis}()
                %{value} = zext nneg i32 %{value}.32 to i64\n",
             limit.cast_signed()
         )
     };
     let block = |value: &str, index: usize| match options.group[index] {
-        0 => register(value, "ntid", AXES[index]),
+        0 => register(value, DEVICE_GROUP_SIZE, AXES[index]),
         known => format!(
             "  %{value}.32 = add i32 {known}, 0
                %{value} = add i64 {known}, 0\n"
@@ -392,7 +386,8 @@ fn builtin_bodies(
                 base("base", index)
             )
         } else {
-            let mut id = register("tid", "tid", axis) + &register("block", "ctaid", axis);
+            let mut id =
+                register("tid", DEVICE_LOCAL_ID, axis) + &register("block", DEVICE_GROUP_ID, axis);
             id += &block("size", index);
             id += &base("base", index);
             id += &match (small, groups) {
@@ -420,11 +415,11 @@ fn builtin_bodies(
             id
         };
         define(GLOBAL_ID[index], id, "%id")?;
-        define(LOCAL_ID[index], register("tid", "tid", axis), "%tid")?;
+        define(LOCAL_ID[index], register("tid", DEVICE_LOCAL_ID, axis), "%tid")?;
         define(LOCAL_RANGE[index], block("size", index), "%size")?;
         define(
             GROUP_ID[index],
-            register("block", "ctaid", axis)
+            register("block", DEVICE_GROUP_ID, axis)
                 + &base("base", index)
                 + "  %group = add nuw nsw i64 %block, %base\n",
             "%group",
@@ -434,14 +429,16 @@ fn builtin_bodies(
             (false, _) | (true, false) => define(GLOBAL_RANGE[index], range.clone(), "%range")?,
             (true, true) => define(
                 GLOBAL_RANGE[index],
-                register("blocks", "nctaid", axis)
+                register("blocks", DEVICE_GROUP_COUNT, axis)
                     + &block("size", index)
                     + "  %range = mul nuw nsw i64 %blocks, %size\n",
                 "%range",
             )?,
         }
         match whole {
-            true => define(GROUP_RANGE[index], register("blocks", "nctaid", axis), "%blocks")?,
+            true => {
+                define(GROUP_RANGE[index], register("blocks", DEVICE_GROUP_COUNT, axis), "%blocks")?
+            }
             false => define(
                 GROUP_RANGE[index],
                 range + &block("size", index) + "  %blocks = udiv exact i64 %range, %size\n",
@@ -452,7 +449,7 @@ fn builtin_bodies(
     writeln!(
         o,
         "define void @{BARRIER}() alwaysinline convergent nounwind {{
-           call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+           call void @{DEVICE_BARRIER}(i32 0)
            ret void
          }}"
     )
@@ -518,33 +515,6 @@ pub fn resolve<'c>(
     module.run_passes("always-inline,globaldce", None).map_err(JitError::Internal)
 }
 
-/// After optimisation: replaces multiples of [`ALIGNED`] by the parameters themselves again,
-/// without the mask that showed the zeros. To LLVM's code generator a masked number is sixteen
-/// times something, and it keeps every multiple that a loop needs.
-pub fn show_multiples(module: &Module<'_>, entry: &Entry, request: &Request, options: &PtxOptions) {
-    let Some(outer) = module.function(&entry.name) else { return };
-    let zeros = ALIGNED.cast_signed() - 1;
-    for ((param, value), index) in request.params.iter().zip(outer.params()).zip(0..) {
-        if param.kind != PARAM_INTEGER || !is_aligned(options, index) {
-            continue;
-        }
-        // Bits that the number may have, besides those.
-        let all = if is_narrow(options, index) { NARROW.cast_signed() - 1 } else { -1 };
-        let is_mask = |user: &Value| {
-            user.opcode() == Some(Opcode::And)
-                && user.get_operand(0) == Some(value)
-                && user
-                    .get_operand(1)
-                    .and_then(Value::as_signed)
-                    .is_some_and(|mask| (mask | zeros) & all == all)
-        };
-        for mask in value.users().into_iter().filter(is_mask) {
-            mask.replace_uses(value);
-            mask.erase();
-        }
-    }
-}
-
 /// After optimisation: removes hidden parameters that are unused after all.
 pub fn trim(module: &Module<'_>, entry: &mut Entry) -> Result<(), JitError> {
     let outer = module.function(&entry.name).ok_or_else(|| missing(&entry.name))?;
@@ -587,15 +557,15 @@ fn deep_bodies() -> String {
     let parameters: Vec<String> =
         HIDDEN.iter().zip(0..).map(|(name, i)| format!("{} %v{i}", hidden_type(name))).collect();
     for axis in AXES {
-        out += &format!("declare i32 @llvm.nvvm.read.ptx.sreg.tid.{axis}()\n");
+        out += &format!("declare i32 @{DEVICE_LOCAL_ID}.{axis}()\n");
     }
-    out += "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) convergent nounwind\n";
+    out += &format!("declare void @{DEVICE_BARRIER}(i32) convergent nounwind\n");
     out += &format!(
         "define void @{KEEP}({}) alwaysinline convergent nounwind {{\n",
         parameters.join(", ")
     );
     for axis in AXES {
-        out += &format!("  %{axis} = call i32 @llvm.nvvm.read.ptx.sreg.tid.{axis}()\n");
+        out += &format!("  %{axis} = call i32 @{DEVICE_LOCAL_ID}.{axis}()\n");
     }
     out += "  %xy = or i32 %x, %y\n  %xyz = or i32 %xy, %z\n  %is.first = icmp eq i32 %xyz, 0\n";
     out += "  br i1 %is.first, label %first, label %all\nfirst:\n";
@@ -607,7 +577,7 @@ fn deep_bodies() -> String {
         );
     }
     out += "  br label %all\nall:\n";
-    out += "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
+    out += &format!("  call void @{DEVICE_BARRIER}(i32 0)\n");
     out + "  ret void\n}\n"
 }
 

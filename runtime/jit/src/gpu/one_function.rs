@@ -4,9 +4,10 @@
 use schism_llvm::Value;
 use schism_passes::spec::target_library::PREFIX;
 
+use super::builtins::DEVICE_EXIT;
 use crate::JitError;
-use crate::image::KERNEL;
-use crate::module::Module;
+use crate::common::image::KERNEL;
+use crate::common::module::Module;
 
 /// Has every function inlined that is not recursive: values that only the entry has reach others
 /// not at all.
@@ -28,7 +29,7 @@ pub(crate) fn inline_all(module: &Module<'_>) {
 
 /// Inlines into the entry what may end a work-item.
 pub(crate) fn end_work_items(module: &Module<'_>, entry: &str) -> Result<(), JitError> {
-    let Some(exit) = module.function("llvm.nvvm.exit") else { return Ok(()) };
+    let Some(exit) = module.function(DEVICE_EXIT) else { return Ok(()) };
     let mut ending: Vec<Value> = Vec::new();
     let mut open = vec![exit];
     while let Some(callee) = open.pop() {

@@ -14,8 +14,8 @@
 use schism_jit_abi::code;
 
 use crate::JitError;
-use crate::image::{self, CLOCK, TIME};
-use crate::module::Module;
+use crate::common::image::{self, CLOCK, TIME};
+use crate::common::module::Module;
 use schism_llvm::Context;
 
 /// The source of the time.

@@ -19,10 +19,10 @@ use std::collections::BTreeSet;
 use schism_llvm::{Builder, Context, Opcode, Type, TypeKind, Value};
 
 use crate::JitError;
-use crate::module::Module;
+use crate::common::module::Module;
 
 /// The functions.
-const BODIES: &str = include_str!("wide.ll");
+const BODIES: &str = include_str!("expand_i128.ll");
 
 /// Replaces the operations by calls.
 pub fn expand<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {

@@ -1,4 +1,4 @@
-//! Classification of types, as far as a kernel's parameters and builtins may have them.
+//! Classification of the types that a kernel's parameters and builtins may have.
 
 use schism_llvm::{Type, Value};
 

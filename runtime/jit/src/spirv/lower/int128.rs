@@ -18,22 +18,14 @@
 //!    %sum = OpCompositeConstruct %v2ulong %low %high
 //! ```
 //! Divisions, conversions of floating-point numbers, and intrinsics are functions of such
-//! instructions (`spirv::wide`).
+//! instructions (`spirv::expand_i128`).
 
 use rspirv::dr::Operand;
 use rspirv::spirv::{Op, OpenclStd100Op as OpenCl, Word};
-use schism_llvm::{Builder, IntPredicate, Opcode, Type, TypeKind, Value};
+use schism_llvm::{Builder, IntPredicate, Opcode, Type, Value};
 
-use super::types::{bits_of, held_in, is_bit};
+use super::types::{HALF, bits_of, held_in, is_bit, is_i128};
 use super::{Lowered, Lowering, refuse};
-
-/// The bits of one of the two numbers.
-const HALF: u32 = 64;
-
-/// Whether values of a type are held in two numbers.
-pub fn is_wide(ty: Type<'_>) -> bool {
-    ty.kind() == TypeKind::Integer && (HALF + 1..=2 * HALF).contains(&ty.int_width())
-}
 
 impl<'m> Lowering<'m> {
     /// The type of SPIR-V.
@@ -267,7 +259,7 @@ impl<'m> Lowering<'m> {
     pub fn wide_resize(&mut self, it: Value<'m>, opcode: Opcode) -> Lowered<Word> {
         let (from, to) = (it.operand(0).ty(), it.ty());
         let long = self.int(HALF);
-        if !is_wide(to) {
+        if !is_i128(to) {
             let id = self.value(it.operand(0))?;
             let [low, _] = self.halves(id);
             if is_bit(to) {
@@ -279,7 +271,7 @@ impl<'m> Lowering<'m> {
             return self.cut(to, value);
         }
         let signed = opcode == Opcode::SExt;
-        let [low, high] = match (is_wide(from), signed) {
+        let [low, high] = match (is_i128(from), signed) {
             (true, true) => self.signed_halves(it.operand(0))?,
             (true, false) => {
                 let id = self.value(it.operand(0))?;

@@ -6,9 +6,6 @@ use std::time::{Duration, Instant};
 
 use crate::Request;
 
-/// The environment variable. The compiler plugin reads it too.
-const VARIABLE: &str = "SCHISM_TIME_PASSES";
-
 /// The steps of one compile. They are printed together at its end, or when it fails.
 pub struct Times(Option<Steps>);
 
@@ -19,10 +16,8 @@ struct Steps {
 }
 
 impl Times {
-    /// Reads the environment; without the variable nothing is measured.
-    pub fn new(request: &Request) -> Self {
-        let wanted =
-            std::env::var_os(VARIABLE).is_some_and(|value| !value.is_empty() && value != "0");
+    /// Begins to measure, if that is wanted.
+    pub fn new(wanted: bool, request: &Request) -> Self {
         Self(wanted.then(|| Steps {
             kernel: request.kernel.clone(),
             last: Instant::now(),

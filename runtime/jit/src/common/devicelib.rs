@@ -1,7 +1,7 @@
 //! The device library: C's mathematics for devices that have none.
 //!
 //! The crate `schism-devicelib` and its base, the crate `libm`, are embedded in this library as
-//! LLVM bitcode: a module for each function with its dependencies, simplified as far as that is the
+//! LLVM bitcode: a module for each function with its dependencies, simplified where that is the
 //! same for all devices (see `build/library.rs`). The pass `device-library` inserts calls where a
 //! device needs them; called functions are linked into the kernel's module as internal functions
 //! and optimised with the kernel. What a device computes by itself with correct rounding replaces
@@ -17,26 +17,16 @@
 //!   …
 //! ```
 //!
-//! A GPU's vendor has such a library, too: NVIDIA's is called libdevice. Where a program requests
-//! it, its functions replace those that it has and whose results differ between libraries, under
-//! the names that they have there:
-//! ```llvm
-//!   %y = call double @__nv_asin(double %x)
-//! ```
-//!
-//! LLVM answers what it asks the code generator (`__nvvm_reflect`: the processor, whether subnormal
-//! numbers are kept).
+//! A target may call a vendor's library instead, between [`insert_calls`] and [`link`].
 //!
 //! None of its operations may be relaxed, so each function gives the same bits on all devices that
 //! use it. That holds for launches with relaxed mathematics, too: they relax only the kernel's own
 //! operations.
 
-use std::collections::HashSet;
-
 use schism_passes::spec::target_library::{PREFIX, TargetLibraryInfo};
 
-use crate::module::Module;
-use crate::{JitError, image};
+use crate::JitError;
+use crate::common::module::Module;
 use schism_llvm::{Context, Value};
 
 /// The library, as the build script prepared it.
@@ -61,34 +51,44 @@ impl Library {
 
 /// Defines the functions that a module's device lacks. Called before anything is inlined; the
 /// module's own functions are internal already, or known by name.
-///
-/// `libdevice` is the vendor's library, as bitcode; empty, if it is not to be used.
 pub fn supply<'c>(
     context: &'c Context,
     module: &Module<'c>,
     device: &TargetLibraryInfo,
-    libdevice: &'c [u8],
 ) -> Result<(), JitError> {
+    insert_calls(module, device)?;
+    link(context, module, device)
+}
+
+/// Inserts calls of the library's functions where a module needs what its device lacks.
+pub fn insert_calls(module: &Module<'_>, device: &TargetLibraryInfo) -> Result<(), JitError> {
     if module.functions().iter().any(|function| function.name().starts_with(PREFIX)) {
         return Err(JitError::InvalidImage(format!("it has functions called `{PREFIX}…`")));
     }
     module.call_library(device);
-    let called = || -> Vec<Value> {
-        let functions = module.functions().into_iter();
-        functions.filter(|function| function.name().starts_with(PREFIX)).collect()
-    };
-    if !libdevice.is_empty() && !called().is_empty() {
-        let wrong = |reason| JitError::InvalidRequest(format!("libdevice: {reason}"));
-        call_vendor(context, module, &called(), libdevice).map_err(wrong)?;
-    }
-    if called().is_empty() {
+    Ok(())
+}
+
+/// The library's functions that a module has.
+pub fn called<'m>(module: &'m Module<'_>) -> Vec<Value<'m>> {
+    let functions = module.functions().into_iter();
+    functions.filter(|function| function.name().starts_with(PREFIX)).collect()
+}
+
+/// Links the library's functions that a module calls.
+pub fn link<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    device: &TargetLibraryInfo,
+) -> Result<(), JitError> {
+    if called(module).is_empty() {
         return Ok(());
     }
-    link(context, module, device).map_err(JitError::Internal)
+    link_declared(context, module, device).map_err(JitError::Internal)
 }
 
 /// Links the library's functions that are declared, transitively; or uses the device's own instead.
-fn link<'c>(
+fn link_declared<'c>(
     context: &'c Context,
     module: &Module<'c>,
     device: &TargetLibraryInfo,
@@ -123,63 +123,6 @@ fn link<'c>(
         }
     }
     Ok(())
-}
-
-/// The prefix of a function's name in C, in the name of libdevice's.
-const VENDOR: &str = "__nv_";
-
-/// The `f64` functions that may be replaced by the vendor's; those of `f32` end in `f`. Functions
-/// with one correct result are not among them.
-const OF_VENDOR: [&str; 26] = [
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf",
-    "erfc", "exp", "exp2", "exp10", "expm1", "hypot", "log", "log10", "log1p", "log2", "pow",
-    "sin", "sinh", "tan", "tanh",
-];
-
-/// Replaces these functions by the vendor's, as far as it has them.
-fn call_vendor<'c>(
-    context: &'c Context,
-    module: &Module<'c>,
-    called: &[Value],
-    libdevice: &'c [u8],
-) -> Result<(), String> {
-    let library = Module::from_bitcode_lazily(context, libdevice)?;
-    let own: HashSet<String> = module.functions().into_iter().map(Value::name).collect();
-    if let Some(name) = own.iter().find(|name| name.starts_with(VENDOR)) {
-        return Err(format!("the image has a `{name}` of its own"));
-    }
-    for function in called {
-        let name = function.name();
-        let name = name.strip_prefix(PREFIX).unwrap_or_default();
-        if !OF_VENDOR.iter().any(|known| name == *known || name.strip_suffix('f') == Some(known)) {
-            continue;
-        }
-        let theirs = format!("{VENDOR}{name}");
-        let Some(found) = library.function(&theirs).filter(|theirs| !theirs.is_declaration())
-        else {
-            continue;
-        };
-        if found.value_type() != function.value_type() {
-            return Err(format!("its `{theirs}` has another type"));
-        }
-        module.declare_as(found);
-        let declared = module.function(&theirs).ok_or("a function is gone")?;
-        function.replace_uses(declared);
-        function.delete_function();
-    }
-    library.set_target_of(module);
-    library.strip_debug_info();
-    library.make_optional();
-    module.link(context, library)?;
-    module.internalise_optional();
-    for function in module.functions() {
-        if !function.is_declaration() && !own.contains(&function.name()) {
-            function.remove_unwinding();
-            image::normalise(function);
-            function.add_function_attribute("nounwind", 0);
-        }
-    }
-    module.verify()
 }
 
 /// The intrinsic that is the same as a function of the library, if the device computes it with
@@ -250,7 +193,7 @@ mod tests {
             let context = Context::new();
             let module = Module::from_text(&context, &calls()).expect("good text");
             module.verify().expect("a good module");
-            supply(&context, &module, &device, &[]).expect("all functions");
+            supply(&context, &module, &device).expect("all functions");
             module.verify().expect("a good module");
             for function in module.functions() {
                 let name = function.name();
@@ -317,7 +260,7 @@ mod tests {
     fn supplied(text: &str, device: &TargetLibraryInfo) -> Vec<String> {
         let context = Context::new();
         let module = Module::from_text(&context, text).expect("good text");
-        supply(&context, &module, device, &[]).expect("linked");
+        supply(&context, &module, device).expect("linked");
         module.verify().expect("a good module");
         let defined = module.functions().into_iter().filter(|function| !function.is_declaration());
         defined.map(Value::name).collect()
@@ -385,8 +328,7 @@ mod tests {
         let context = Context::new();
         let text = "define double @schism.lib.sin(double %x) {\n  ret double %x\n}\n";
         let module = Module::from_text(&context, text).expect("good text");
-        let error =
-            supply(&context, &module, &TargetLibraryInfo::PTX, &[]).expect_err("a name of ours");
+        let error = supply(&context, &module, &TargetLibraryInfo::PTX).expect_err("a name of ours");
         assert!(matches!(error, JitError::InvalidImage(_)), "{error}");
     }
 }

@@ -139,12 +139,12 @@ impl<'c> Module<'c> {
         Ok(())
     }
 
-    /// Relaxes floating-point operations as far as `math` says.
+    /// Relaxes floating-point operations as `math` says.
     pub fn allow_fast_math(&self, math: FastMath) {
         fast_math::run(self.handle(), math);
     }
 
-    /// Removes those of a function's parameters in `indices` that it does not use, if nobody calls
+    /// Removes those of a function's parameters in `indices` that it does not use, if no function calls
     /// it.
     pub fn remove_unused_parameters(&self, function: &str, indices: &[u32]) {
         let Some(function) = self.function(function) else { return };
@@ -161,7 +161,7 @@ impl<'c> Module<'c> {
         lower_unwind::unwinds(self.handle())
     }
 
-    /// Keeps the landing pads that matter to what a kernel leaves behind, and removes all others.
+    /// Keeps the landing pads that matter to what a kernel leaves in memory, and removes all others.
     pub fn keep_noticed_unwinding(&self, kernel: Value<'_>) -> Result<(), String> {
         lower_unwind::run_for(self.handle(), &[kernel])
     }

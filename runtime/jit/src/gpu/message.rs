@@ -36,10 +36,11 @@ use schism_jit_abi::{
 };
 use schism_message::{Kind, MAGIC, recorder};
 
-use super::PtxOptions;
-use crate::cpu::work_loop::AXES;
-use crate::image::{self, GLOBAL_ID, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PRINT};
-use crate::module::Module;
+use super::builtins::{DEVICE_EXIT, DEVICE_GROUP_ID, DEVICE_GROUP_SIZE, DEVICE_LOCAL_ID};
+use super::options::GpuOptions;
+use crate::common::entry_text::AXES;
+use crate::common::image::{self, GLOBAL_ID, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PRINT};
+use crate::common::module::Module;
 use crate::{JitError, Request};
 use schism_llvm::{Context, Opcode, Value};
 use schism_passes::gpu::merge_panic_exits::{Fences, Joins};
@@ -55,7 +56,7 @@ const COPY_PRINT: [&str; 2] = ["__schism_gpu_print", "__schism_gpu_print_plain"]
 pub const PRINTS: &str = "schism.print";
 
 /// Ends a work-item that has written a message. It has a body only after optimisation: until then
-/// it may unwind, as far as LLVM knows, and so may everything that panics
+/// to LLVM it may unwind, and so may everything that panics
 /// (`schism_passes::frontend::lower_unwind`).
 const END: &str = "schism.end";
 
@@ -133,7 +134,7 @@ pub fn bodies(o: &mut String, groups: bool, plain: bool) -> std::fmt::Result {
     let places = "i32 %i, i32 %j, i32 %k";
     let mut locals = String::new();
     for (value, axis) in [("i", "x"), ("j", "y"), ("k", "z")] {
-        writeln!(locals, "  %{value} = call i32 @llvm.nvvm.read.ptx.sreg.tid.{axis}()")?;
+        writeln!(locals, "  %{value} = call i32 @{DEVICE_LOCAL_ID}.{axis}()")?;
     }
     let types = "i64, i64, i64, i32, i32, i32, i1 zeroext";
     writeln!(o, "declare void @{END}() cold noreturn")?;
@@ -256,7 +257,7 @@ pub fn leave<'c>(
     context: &'c Context,
     module: &Module<'c>,
     request: &Request,
-    options: &PtxOptions,
+    options: &GpuOptions,
     (groups, writing): (bool, Writing),
 ) -> Result<(), JitError> {
     let fences = match writing {
@@ -273,15 +274,15 @@ pub fn leave<'c>(
     if sites.is_empty() && !ends {
         return Ok(());
     }
-    let mut text = "declare void @llvm.nvvm.exit()\n".to_owned();
+    let mut text = format!("declare void @{DEVICE_EXIT}()\n");
     if ends {
         text += &format!(
-            "define void @{END}() alwaysinline cold noreturn nounwind {{\n  call void @llvm.nvvm.exit()\n  unreachable\n}}\n"
+            "define void @{END}() alwaysinline cold noreturn nounwind {{\n  call void @{DEVICE_EXIT}()\n  unreachable\n}}\n"
         );
     }
-    for name in ["tid", "ctaid", "ntid"] {
+    for name in [DEVICE_LOCAL_ID, DEVICE_GROUP_ID, DEVICE_GROUP_SIZE] {
         for axis in AXES {
-            text += &format!("declare i32 @llvm.nvvm.read.ptx.sreg.{name}.{axis}()\n");
+            text += &format!("declare i32 @{name}.{axis}()\n");
         }
     }
     for site in &sites {
@@ -304,7 +305,7 @@ impl Shaped {
         &self,
         o: &mut String,
         request: &Request,
-        options: &PtxOptions,
+        options: &GpuOptions,
         (groups, writing): (bool, Writing),
     ) -> std::fmt::Result {
         const HEAD: usize = size_of::<GpuMessageBuffer>();
@@ -322,7 +323,7 @@ impl Shaped {
                %again = call i1 @{writer}({all})
                br i1 {repeated}, label %write, label %written
              written:
-               call void @llvm.nvvm.exit()
+               call void @{DEVICE_EXIT}()
                unreachable
              }}"
         )?;
@@ -351,7 +352,7 @@ impl Shaped {
         // The host ensures that everything that is not written is 0.
         for (index, axis) in AXES.into_iter().enumerate().take(request.dimensions as usize) {
             let size = match options.group[index] {
-                0 => format!("call i32 @llvm.nvvm.read.ptx.sreg.ntid.{axis}()"),
+                0 => format!("call i32 @{DEVICE_GROUP_SIZE}.{axis}()"),
                 known => format!("add i32 {known}, 0"),
             };
             let base = if options.base { format!("%base.{axis}") } else { "0".to_owned() };
@@ -359,9 +360,9 @@ impl Shaped {
             let [of_groups, of_items] = if groups { [&*base, "0"] } else { ["0", &base] };
             writeln!(
                 o,
-                "  %tid.{axis}.32 = call i32 @llvm.nvvm.read.ptx.sreg.tid.{axis}()
+                "  %tid.{axis}.32 = call i32 @{DEVICE_LOCAL_ID}.{axis}()
                    %tid.{axis} = zext nneg i32 %tid.{axis}.32 to i64
-                   %block.{axis}.32 = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.{axis}()
+                   %block.{axis}.32 = call i32 @{DEVICE_GROUP_ID}.{axis}()
                    %block.{axis} = zext nneg i32 %block.{axis}.32 to i64
                    %size.{axis}.32 = {size}
                    %size.{axis} = zext nneg i32 %size.{axis}.32 to i64

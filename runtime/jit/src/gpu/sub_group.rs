@@ -12,17 +12,21 @@
 
 use std::fmt::Write;
 
-use crate::image::{
+use super::builtins::{
+    DEVICE_BALLOT, DEVICE_LANE, DEVICE_REDUCE, DEVICE_SHUFFLE, DEVICE_SHUFFLE_DOWN,
+    DEVICE_SHUFFLE_UP, DEVICE_SHUFFLE_XOR, DEVICE_SUB_GROUP_BARRIER,
+};
+use crate::common::image::{
     BALLOT, REDUCE_ADD, REDUCE_LEAST, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR,
     SUB_GROUP_BARRIER,
 };
 
-/// The builtins, their intrinsics, and the last operand of those: the lane at which shuffles end.
+/// The builtins, the device's, and the last operand of those: the lane at which shuffles end.
 const SHUFFLES: [(&str, &str, u32); 4] = [
-    (SHUFFLE, "idx", 31),
-    (SHUFFLE_XOR, "bfly", 31),
-    (SHUFFLE_UP, "up", 0),
-    (SHUFFLE_DOWN, "down", 31),
+    (SHUFFLE, DEVICE_SHUFFLE, 31),
+    (SHUFFLE_XOR, DEVICE_SHUFFLE_XOR, 31),
+    (SHUFFLE_UP, DEVICE_SHUFFLE_UP, 0),
+    (SHUFFLE_DOWN, DEVICE_SHUFFLE_DOWN, 31),
 ];
 
 /// From this processor on, one instruction reduces the numbers of all lanes.
@@ -30,27 +34,27 @@ const REDUCES: u32 = 80;
 
 /// Defines the builtins, for a processor such as `sm_80`.
 pub fn bodies(o: &mut String, arch: &str) -> std::fmt::Result {
-    for (builtin, kind, end) in SHUFFLES {
+    for (builtin, shuffle, end) in SHUFFLES {
         writeln!(
             o,
-            "declare i32 @llvm.nvvm.shfl.sync.{kind}.i32(i32, i32, i32, i32)
+            "declare i32 @{shuffle}(i32, i32, i32, i32)
              define i32 @{builtin}(i32 %value, i32 %argument) alwaysinline convergent nounwind {{
-               %result = call i32 @llvm.nvvm.shfl.sync.{kind}.i32(i32 -1, i32 %value, i32 %argument, i32 {end})
+               %result = call i32 @{shuffle}(i32 -1, i32 %value, i32 %argument, i32 {end})
                ret i32 %result
              }}"
         )?;
     }
     writeln!(
         o,
-        "declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
+        "declare i32 @{DEVICE_BALLOT}(i32, i1)
          define i32 @{BALLOT}(i32 %flag) alwaysinline convergent nounwind {{
            %is.set = icmp ne i32 %flag, 0
-           %result = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 %is.set)
+           %result = call i32 @{DEVICE_BALLOT}(i32 -1, i1 %is.set)
            ret i32 %result
          }}
-         declare void @llvm.nvvm.bar.warp.sync(i32)
+         declare void @{DEVICE_SUB_GROUP_BARRIER}(i32)
          define void @{SUB_GROUP_BARRIER}() alwaysinline convergent nounwind {{
-           call void @llvm.nvvm.bar.warp.sync(i32 -1)
+           call void @{DEVICE_SUB_GROUP_BARRIER}(i32 -1)
            ret void
          }}"
     )?;
@@ -72,9 +76,9 @@ fn reductions_at_once(o: &mut String) -> std::fmt::Result {
     for (builtin, kind) in reductions() {
         writeln!(
             o,
-            "declare i32 @llvm.nvvm.redux.sync.{kind}(i32, i32)
+            "declare i32 @{DEVICE_REDUCE}.{kind}(i32, i32)
              define i32 @{builtin}(i32 %value) alwaysinline convergent nounwind {{
-               %result = call i32 @llvm.nvvm.redux.sync.{kind}(i32 %value, i32 -1)
+               %result = call i32 @{DEVICE_REDUCE}.{kind}(i32 %value, i32 -1)
                ret i32 %result
              }}"
         )?;
@@ -82,10 +86,10 @@ fn reductions_at_once(o: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// Each lane combines its value with that of the lane 16 behind it, then 8, 4, 2, 1, if it exists;
+/// Each lane combines its value with that of the lane 16 after it, then 8, 4, 2, 1, if it exists;
 /// then lane 0 has the result, and broadcasts it.
 fn reductions_by_halves(o: &mut String) -> std::fmt::Result {
-    writeln!(o, "declare i32 @llvm.ctpop.i32(i32)\ndeclare i32 @llvm.nvvm.read.ptx.sreg.laneid()")?;
+    writeln!(o, "declare i32 @llvm.ctpop.i32(i32)\ndeclare i32 @{DEVICE_LANE}()")?;
     for (builtin, kind) in reductions() {
         let intrinsic = match kind {
             "add" => None,
@@ -98,9 +102,9 @@ fn reductions_by_halves(o: &mut String) -> std::fmt::Result {
         writeln!(
             o,
             "define i32 @{builtin}(i32 %value) alwaysinline convergent nounwind {{
-               %lanes = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 true)
+               %lanes = call i32 @{DEVICE_BALLOT}(i32 -1, i1 true)
                %size = call i32 @llvm.ctpop.i32(i32 %lanes)
-               %lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid()"
+               %lane = call i32 @{DEVICE_LANE}()"
         )?;
         let mut before = "%value".to_owned();
         for step in [16, 8, 4, 2, 1] {
@@ -110,7 +114,7 @@ fn reductions_by_halves(o: &mut String) -> std::fmt::Result {
             };
             writeln!(
                 o,
-                "  %other.{step} = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 {before}, i32 {step}, i32 31)
+                "  %other.{step} = call i32 @{DEVICE_SHUFFLE_DOWN}(i32 -1, i32 {before}, i32 {step}, i32 31)
                    %both.{step} = {both}
                    %from.{step} = add i32 %lane, {step}
                    %is.{step} = icmp ult i32 %from.{step}, %size
@@ -120,7 +124,7 @@ fn reductions_by_halves(o: &mut String) -> std::fmt::Result {
         }
         writeln!(
             o,
-            "  %result = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 {before}, i32 0, i32 31)
+            "  %result = call i32 @{DEVICE_SHUFFLE}(i32 -1, i32 {before}, i32 0, i32 31)
                ret i32 %result
              }}"
         )?;

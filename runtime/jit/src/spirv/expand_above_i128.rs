@@ -25,7 +25,7 @@ use std::collections::HashMap;
 use schism_llvm::{Builder, IntPredicate, Opcode, TypeKind, Value};
 
 use crate::JitError;
-use crate::module::Module;
+use crate::common::module::Module;
 
 /// Bits of each half of a pair.
 const HALF: u32 = 128;

@@ -5,7 +5,7 @@
 //! a new implementation beside `cpu`, a pipeline, and an entry in the C interface.
 //!
 //! A pass that panics, fails or leaves invalid IR has a defect. Where code is right without it, the
-//! kernel is compiled once more without it, and nobody sees more of it than a line of
+//! kernel is compiled once more without it, which shows in no more than a line of
 //! [`Lowered::failures`]. Where the step is needed, it may have met what an optional pass has left:
 //! then the kernel is compiled once more without all of these.
 
@@ -17,10 +17,12 @@ use schism_passes::pass::{PassContext, PassOptions};
 use schism_passes::pipeline::{self, Driver, LLVM_PIPELINE, Llvm, PipelineError, Step};
 use schism_passes::spec::lanes::Lanes;
 
-use crate::dump::Dump;
-use crate::module::Module;
-use crate::times::Times;
-use crate::{JitError, Request, image};
+use crate::common::dump::Dump;
+use crate::common::image;
+use crate::common::module::Module;
+use crate::common::settings::Settings;
+use crate::common::times::Times;
+use crate::{JitError, Request};
 use schism_llvm::fatal::{self, panic_text};
 use schism_llvm::{AsModule, Context, Machine, Value};
 
@@ -104,10 +106,10 @@ impl Work<'_, '_> {
     }
 }
 
-/// Ends a compilation whose result nobody waits for.
+/// Ends a compilation that was abandoned.
 fn still_wanted() -> Result<(), JitError> {
     if fatal::is_abandoned() {
-        return Err(JitError::Internal("nobody waits for this".to_owned()));
+        return Err(JitError::Internal("this was abandoned".to_owned()));
     }
     Ok(())
 }
@@ -189,15 +191,17 @@ pub struct Lowered<C> {
 
 /// Lowers one kernel. Runs on the caller's thread; LLVM's fatal errors end the process unless the
 /// thread is one of [`schism_llvm::fatal`]'s.
-pub fn lower<T: Target>(target: &T, request: &Request) -> Result<Lowered<T::Code>, JitError> {
+pub fn lower<T: Target>(
+    target: &T,
+    request: &Request,
+    settings: &Settings,
+) -> Result<Lowered<T::Code>, JitError> {
     request.check()?;
-    let variable = |name: &str| schism_trust::variable(name)?.into_string().ok();
-    let mut options =
-        pipeline::options(variable).map_err(|error| JitError::InvalidOptions(error.to_string()))?;
+    let mut options = settings.passes.clone();
     let optional = pipeline::optional_passes(T::PIPELINE);
     let mut failures = String::new();
     loop {
-        let failure = match attempt(target, request, &options) {
+        let failure = match attempt(target, request, settings, &options) {
             Ok(code) => return Ok(Lowered { code, failures }),
             Err(failure) => failure,
         };
@@ -230,10 +234,11 @@ pub fn lower<T: Target>(target: &T, request: &Request) -> Result<Lowered<T::Code
 fn attempt<T: Target>(
     target: &T,
     request: &Request,
+    settings: &Settings,
     options: &PassOptions,
 ) -> Result<T::Code, Failure> {
-    let dump = Dump::new(request, || target.to_text());
-    let mut times = Times::new(request);
+    let dump = Dump::new(settings.dump_dir.as_deref(), request, || target.to_text());
+    let mut times = Times::new(settings.time_passes, request);
     let context = Context::new();
     let machine = target.machine()?;
     let of_images = target.machine_of_images()?;

@@ -12,8 +12,8 @@
 use schism_jit_abi::code::PERSONALITY;
 use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Param};
 
-use crate::kinds::{TypeKind, param_kinds, return_kind};
-use crate::module::Module;
+use crate::common::kinds::{TypeKind, param_kinds, return_kind};
+use crate::common::module::Module;
 use crate::{JitError, Request};
 use schism_llvm::{
     AsModule, Attribute, Context, FUNCTION_INDEX, Linkage, Machine, Opcode, Type, Value, enum_kind,

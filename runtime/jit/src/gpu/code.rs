@@ -25,7 +25,7 @@
 use std::fmt::Write;
 
 use crate::JitError;
-use crate::module::Module;
+use crate::common::module::Module;
 use schism_llvm::{Context, Value};
 
 /// The function that asks the list.
