@@ -7,7 +7,7 @@ use crate::release_root;
 
 /// What to do.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Request {
+pub(crate) enum Request {
     /// Say how to use it.
     Help,
     /// Say how to use a verb.
@@ -32,6 +32,7 @@ pub enum Request {
     LlvmToPtx(Vec<OsString>),
     /// Lower a file's kernels to SPIR-V.
     LlvmToSpirv(Vec<OsString>),
+    /// Lower a file's kernels to code for AMD's GPUs.
     LlvmToAmdgcn(Vec<OsString>),
     /// Collect what a program needs elsewhere.
     Bundle(Vec<OsString>),
@@ -83,20 +84,26 @@ const OWN_VERBS: &[&str] = &[
 ];
 
 /// All verbs; `bench` is schism's own and cargo's.
-pub fn verbs() -> impl Iterator<Item = &'static str> {
+pub(crate) fn verbs() -> impl Iterator<Item = &'static str> {
     OWN_VERBS.iter().copied().chain(CARGO_VERBS.iter().map(|(name, ..)| *name))
 }
 
 /// Whether a verb is one of cargo's that compile with schism's compiler.
-pub fn compiles(verb: &str) -> bool {
+pub(crate) fn compiles(verb: &str) -> bool {
     verb == "bench" || CARGO_VERBS.iter().any(|(name, _, compiles)| *name == verb && *compiles)
 }
 
-/// Reads a command line without the program's name. Cargo starts a subcommand with its name as
-/// first argument.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request> {
-    let mut arguments = arguments.into_iter().peekable();
+/// A command line, which is without the program's name, from the verb on. Cargo starts a subcommand
+/// with its name as first argument.
+pub(crate) fn from_verb_on(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments = arguments.peekable();
     arguments.next_if(|first| first == "schism");
+    arguments.collect()
+}
+
+/// Reads a command line from the verb on.
+pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Request> {
+    let mut arguments = arguments.into_iter();
     let Some(verb) = arguments.next() else { return Ok(Request::Help) };
     let rest: Vec<_> = arguments.collect();
     let Some(verb) = verb.to_str() else {
@@ -268,7 +275,7 @@ mod tests {
     }
 
     fn ask(line: &str) -> Result<Request, String> {
-        parse(words(line)).map_err(|error| error.to_string())
+        parse(from_verb_on(words(line).into_iter())).map_err(|error| error.to_string())
     }
 
     #[test]

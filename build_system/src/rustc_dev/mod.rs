@@ -2,7 +2,7 @@
 //!
 //! Three ways, in this order: the component that is installed; the component that rustup can
 //! install, unless the user turned its downloads off; the crates rebuilt from the source. See
-//! [`rebuild`] for why the last is sound, and [`debian`] for a distribution's own builds.
+//! `rebuild` for why the last is sound, and `debian` for a distribution's own builds.
 
 mod apt;
 mod component;
@@ -17,8 +17,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 pub use apt::{Mirror, system_mirrors, unpack};
-pub use rebuild::INSTALL_CC;
 pub use shims::run_if_asked as run_shim_if_asked;
+pub use stub::INSTALL_CC;
 
 use crate::error::{Error, FileContext, Result};
 use crate::home::Home;

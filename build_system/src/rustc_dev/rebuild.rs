@@ -16,16 +16,12 @@ use super::debian;
 use super::shims::Shims;
 use super::source::Source;
 use super::stub;
-use crate::command::{self, Logged};
+use crate::command::Logged;
 use crate::environment;
 use crate::error::{Error, FileContext, Result};
 use crate::lockfile;
 use crate::progress;
 use crate::toolchain::{Toolchain, find_in};
-
-/// What to do where no C compiler is.
-pub const INSTALL_CC: &str =
-    "Install a C compiler and linker, as every Rust program needs one (apt install gcc libc6-dev).";
 
 /// How rust-lang's releases are configured, as far as it goes into the ids.
 const PROFILE: &[(&str, &str)] = &[
@@ -162,15 +158,6 @@ fn copy_all(from: &Path, suffix: &str, to: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Asks the compiler for the StableCrateId in a file of metadata.
-fn stable_crate_id(toolchain: &Toolchain, metadata: &Path) -> Result<Option<u64>> {
-    let mut rustc = Command::new(&toolchain.rustc);
-    environment::isolate(&mut rustc, toolchain);
-    rustc.env("RUSTC_BOOTSTRAP", "1").arg("-Zls=root").arg(metadata);
-    let listing = command::capture(rustc, "to read the compiler's metadata", "")?;
-    Ok(ids::id_in_listing(&listing))
 }
 
 #[cfg(test)]

@@ -9,6 +9,10 @@ use std::process::Command;
 use crate::command;
 use crate::error::{FileContext, Result};
 
+/// What to do where no C compiler is.
+pub const INSTALL_CC: &str =
+    "Install a C compiler and linker, as every Rust program needs one (apt install gcc libc6-dev).";
+
 /// Writes the stub for the library named `soname` with the metadata in the file `metadata`.
 pub fn write(metadata: &Path, soname: &str, work: &Path, stub: &Path) -> Result<()> {
     let blob = std::fs::read(metadata).at("read", metadata)?;
@@ -24,7 +28,7 @@ pub fn write(metadata: &Path, soname: &str, work: &Path, stub: &Path) -> Result<
         .arg(format!("-Wl,-soname,{soname}"))
         .arg("-o")
         .arg(stub);
-    command::capture(cc, "to link", super::rebuild::INSTALL_CC).map(drop)
+    command::capture(cc, "to link", INSTALL_CC).map(drop)
 }
 
 /// The section's contents: as a file, with the length between the header and the rest.

@@ -5,8 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::process::Command;
 
-use super::stable_crate_id;
+use crate::command;
+use crate::environment;
 use crate::error::{Error, FileContext, Result};
 use crate::toolchain::Toolchain;
 
@@ -57,6 +59,15 @@ pub fn check(
     Ok(())
 }
 
+/// Asks the compiler for the StableCrateId in a file of metadata.
+fn stable_crate_id(toolchain: &Toolchain, metadata: &Path) -> Result<Option<u64>> {
+    let mut rustc = Command::new(&toolchain.rustc);
+    environment::isolate(&mut rustc, toolchain);
+    rustc.env("RUSTC_BOOTSTRAP", "1").arg("-Zls=root").arg(metadata);
+    let listing = command::capture(rustc, "to read the compiler's metadata", "")?;
+    Ok(id_in_listing(&listing))
+}
+
 /// `rustc_span` of `librustc_span-54eef5fbaf1ad892.rmeta`.
 fn compiler_crate(file: &str) -> Option<&str> {
     let name = file.strip_prefix("lib")?.strip_suffix(".rmeta")?.rsplit_once('-')?.0;
@@ -64,7 +75,7 @@ fn compiler_crate(file: &str) -> Option<&str> {
 }
 
 /// The id in what `rustc -Zls=root` prints.
-pub fn id_in_listing(listing: &str) -> Option<u64> {
+fn id_in_listing(listing: &str) -> Option<u64> {
     let (_, rest) = listing.split_once("stable_crate_id StableCrateId(")?;
     rest.split_once(')')?.0.parse().ok()
 }
