@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 
 use crate::error::{Error, Result};
-use crate::release_root;
 
 /// What to do.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,14 +37,8 @@ pub(crate) enum Request {
     Bundle(Vec<OsString>),
     /// Look at the kernels that programs keep.
     Cache(Vec<OsString>),
-    /// Run passes over a file.
-    Opt(Vec<OsString>),
-    /// Measure; or cargo's own bench.
-    Bench(Vec<OsString>),
     /// A verb of cargo's that compiles, with schism's compiler.
     Compile(&'static str, Vec<OsString>),
-    /// Tests with a release of the distribution's, in a root of its own.
-    TestRelease(String, Vec<OsString>),
     /// A verb of cargo's, with the plain compiler.
     Plain(&'static str, Vec<OsString>),
 }
@@ -56,6 +49,7 @@ const CARGO_VERBS: &[(&str, &str, bool)] = &[
     ("run", "r", true),
     ("test", "t", true),
     ("check", "c", true),
+    ("bench", "", true),
     ("rustc", "", true),
     ("install", "", true),
     // clippy-driver and rustdoc compile with themselves, not with $RUSTC, and generate no code.
@@ -66,7 +60,6 @@ const CARGO_VERBS: &[(&str, &str, bool)] = &[
 /// schism's own verbs.
 const OWN_VERBS: &[&str] = &[
     "backend-path",
-    "bench",
     "bundle",
     "cache",
     "clean",
@@ -78,19 +71,18 @@ const OWN_VERBS: &[&str] = &[
     "llvm-to-amdgcn",
     "llvm-to-ptx",
     "llvm-to-spirv",
-    "opt",
     "setup",
     "version",
 ];
 
-/// All verbs; `bench` is schism's own and cargo's.
+/// All verbs.
 pub(crate) fn verbs() -> impl Iterator<Item = &'static str> {
     OWN_VERBS.iter().copied().chain(CARGO_VERBS.iter().map(|(name, ..)| *name))
 }
 
 /// Whether a verb is one of cargo's that compile with schism's compiler.
 pub(crate) fn compiles(verb: &str) -> bool {
-    verb == "bench" || CARGO_VERBS.iter().any(|(name, _, compiles)| *name == verb && *compiles)
+    CARGO_VERBS.iter().any(|(name, _, compiles)| *name == verb && *compiles)
 }
 
 /// A command line, which is without the program's name, from the verb on. Cargo starts a subcommand
@@ -113,26 +105,18 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Request> {
         .iter()
         .find(|(name, short, _)| verb == *name || (verb == *short && !short.is_empty()))
     {
-        if *name == "test"
-            && let Some((release, rest)) = release_root::take(&rest)
-        {
-            return Ok(Request::TestRelease(release, rest));
-        }
         return Ok(if *compiles {
             Request::Compile(name, rest)
         } else {
             Request::Plain(name, rest)
         });
     }
-    // What `bench` and `opt` start has a help of its own.
     if let Some(own) = OWN_VERBS.iter().find(|own| **own == verb)
-        && !["bench", "opt"].contains(own)
         && asks_for_help(&rest)
     {
         return Ok(if verb == "help" { Request::Help } else { Request::HelpOf(own) });
     }
     let request = match verb {
-        "bench" => return Ok(Request::Bench(rest)),
         "hcf" => return Ok(Request::Hcf(rest)),
         "emit" => return Ok(Request::Emit(rest)),
         "explain" => return Ok(Request::Explain(rest)),
@@ -141,7 +125,6 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Request> {
         "llvm-to-amdgcn" => return Ok(Request::LlvmToAmdgcn(rest)),
         "bundle" => return Ok(Request::Bundle(rest)),
         "cache" => return Ok(Request::Cache(rest)),
-        "opt" => return Ok(Request::Opt(rest)),
         "help" => {
             let asked = rest.first().and_then(|asked| verbs().find(|verb| asked == verb));
             return Ok(asked.map_or(Request::Help, Request::HelpOf));
@@ -288,9 +271,8 @@ mod tests {
             ask("clippy --all-targets"),
             Ok(Request::Plain("clippy", words("--all-targets")))
         );
-        assert_eq!(ask("bench cpu"), Ok(Request::Bench(words("cpu"))));
+        assert_eq!(ask("bench cpu"), Ok(Request::Compile("bench", words("cpu"))));
         assert_eq!(ask("cache clear"), Ok(Request::Cache(words("clear"))));
-        assert_eq!(ask("opt --help"), Ok(Request::Opt(words("--help"))));
     }
 
     #[test]

@@ -3,19 +3,18 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use crate::command;
 use crate::environment;
 use crate::error::{Error, FileContext, Result};
 use crate::hash::Hasher;
 use crate::home::Home;
-use crate::lock::Lock;
 use crate::lockfile;
 use crate::progress;
 use crate::prune;
 use crate::publish::{self, Draft};
-use crate::rustc_dev::{self, RustcDev};
+use crate::rustc_dev::RustcDev;
 use crate::sources::Sources;
 use crate::toolchain::Toolchain;
 
@@ -24,7 +23,7 @@ use crate::toolchain::Toolchain;
 pub const RECIPE: &str = "2";
 
 /// The plugin's package.
-const PACKAGE: &str = "rustc_codegen_schism";
+pub const PACKAGE: &str = "rustc_codegen_schism";
 
 const DRIVER: &str = "schism-rustc";
 const RUSTDOC: &str = "schism-rustdoc";
@@ -134,7 +133,8 @@ pub fn build(
     Ok(installed)
 }
 
-fn target_directory(home: &Home, toolchain: &Toolchain, workspace: &Path) -> PathBuf {
+/// Where cargo builds them, for a compiler and a workspace.
+pub fn target_directory(home: &Home, toolchain: &Toolchain, workspace: &Path) -> PathBuf {
     home.build().join(target_name(&toolchain.copy_key(), workspace))
 }
 
@@ -179,7 +179,7 @@ fn cargo(
 
 /// A cargo verb in an environment in which the plugin compiles: one that sees the compiler's own
 /// crates.
-fn plugin_cargo(
+pub fn plugin_cargo(
     toolchain: &Toolchain,
     rustc_dev: &RustcDev,
     workspace: &Path,
@@ -197,30 +197,6 @@ fn plugin_cargo(
         .env("RUSTC_BOOTSTRAP", "rustc_codegen_schism,schism_rustc")
         .env("CARGO_ENCODED_RUSTFLAGS", command::encode_flags(flags(toolchain, rustc_dev)));
     command
-}
-
-/// Lints the plugin, which clippy sees only beside the compiler's own crates. Does not return when
-/// all goes well: this process becomes cargo.
-pub fn clippy(arguments: &[OsString]) -> Result<ExitCode> {
-    let home = Home::from_environment()?;
-    let toolchain = Toolchain::find()?;
-    let workspace = Sources::find()?.workspace(&home)?;
-    let rustc_dev = {
-        let _lock = Lock::take(&home)?;
-        rustc_dev::provide(&home, &toolchain)?
-    };
-    let target = target_directory(&home, &toolchain, &workspace);
-    let mut command = plugin_cargo(&toolchain, &rustc_dev, &workspace, &target, "clippy");
-    command.args(arguments);
-    command::become_program(command, "to lint the plugin")
-}
-
-/// Whether a command line of clippy's names the plugin's package.
-pub fn names_plugin(arguments: &[OsString]) -> bool {
-    arguments
-        .iter()
-        .take_while(|argument| *argument != "--")
-        .any(|argument| argument.to_str().is_some_and(|text| text.ends_with(PACKAGE)))
 }
 
 fn flags(toolchain: &Toolchain, rustc_dev: &RustcDev) -> Vec<OsString> {
@@ -301,17 +277,6 @@ mod tests {
         std::fs::remove_file(place(&hash).join("a")).unwrap();
         assert_eq!(install(scratch.path(), &["a"], place).unwrap(), hash);
         assert!(place(&hash).join("a").is_file());
-    }
-
-    #[test]
-    fn the_plugin_is_told_from_other_packages() {
-        let named = |line: &str| {
-            names_plugin(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>())
-        };
-        assert!(named("-p rustc_codegen_schism -- -D warnings"));
-        assert!(named("--package=rustc_codegen_schism"));
-        assert!(!named("--all-targets"));
-        assert!(!named("-p schism -- rustc_codegen_schism"));
     }
 
     #[test]

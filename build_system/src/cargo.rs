@@ -16,7 +16,6 @@ use crate::error::Result;
 use crate::hcf;
 use crate::help;
 use crate::home::Home;
-use crate::opencl;
 use crate::setup::{self, Ready};
 use crate::stdpar;
 use crate::targets::{self, TargetsOption};
@@ -33,23 +32,25 @@ pub fn compile(verb: &str, arguments: &[OsString]) -> Result<ExitCode> {
         hcf::to_stdout(own.as_bytes())?;
         return plain(verb, arguments);
     }
+    let cargo = compiling(verb, arguments, &Home::from_environment()?)?;
+    command::become_program(cargo, "to build")
+}
+
+/// A cargo that runs a verb that compiles.
+pub fn compiling(verb: &str, arguments: &[OsString], home: &Home) -> Result<Command> {
     let (targets, arguments) = targets::take(arguments)?;
     let (parallel, arguments) = stdpar::take(&arguments)?;
-    let home = Home::from_environment()?;
-    let ready = setup::ensure(&home)?;
+    let ready = setup::ensure(home)?;
     let mut cargo = command(&ready);
     // What `install` builds is not what is at hand.
     if verb != "install" || targets != TargetsOption::Unsaid {
         targets::apply(&mut cargo, &targets, &arguments)?;
     }
     if verb != "install" || parallel != stdpar::StdparOption::Unsaid {
-        stdpar::apply(&mut cargo, parallel, &arguments, &home, &ready)?;
-    }
-    if verb == "test" {
-        opencl::apply(&mut cargo, &home)?;
+        stdpar::apply(&mut cargo, parallel, &arguments, home, &ready)?;
     }
     cargo.arg(verb).args(arguments);
-    command::become_program(cargo, "to build")
+    Ok(cargo)
 }
 
 /// Runs a verb with the plain compiler.

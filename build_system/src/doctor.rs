@@ -60,7 +60,7 @@ fn examine(report: &mut Report, home: &Home, toolchain: &Toolchain) {
     match setup::recall(home, toolchain, &sources) {
         Ok(Some(installed)) => {
             components(report, &installed);
-            open_cl(report, home);
+            open_cl(report);
             report.more(match Ptxas::find() {
                 Ok(ptxas) => format!("targets sass:…: {}", ptxas.path().display()),
                 Err(error) => format!("no targets sass:…: {error}"),
@@ -96,17 +96,13 @@ fn components(report: &mut Report, installed: &Installed) {
     }
 }
 
-/// The devices of OpenCL, and the driver that tests use.
-fn open_cl(report: &mut Report, home: &Home) {
+fn open_cl(report: &mut Report) {
     match opencl::devices() {
         Ok(devices) if devices.is_empty() => report.more("opencl: the drivers have no device"),
         Ok(devices) => {
             devices.iter().for_each(|device| report.more(format_args!("opencl: {device}")));
         }
         Err(reason) => report.more(format_args!("no opencl: {reason}")),
-    }
-    if let Some(driver) = opencl::driver(home) {
-        report.more(format_args!("opencl in tests: {}", driver.display()));
     }
 }
 

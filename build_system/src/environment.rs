@@ -1,7 +1,7 @@
 //! The environment of the programs that are started.
 //!
 //! Two things come in from outside. `cargo run` (the alias inside the checkout) describes *this*
-//! package to its child in variables that the inner cargo, and the build scripts under it, must not
+//! program's package to its child in variables that the inner cargo, and the build scripts under it, must not
 //! take for theirs. And a user's own settings for their builds (flags, target directories,
 //! profiles) must not change how the plugin is built.
 
@@ -11,11 +11,11 @@ use std::process::Command;
 
 use crate::toolchain::Toolchain;
 
-/// Whether this process was started by `cargo run` on this package.
+/// Whether this process was started by `cargo run`: the package that is described is that of this
+/// program, which has the package's name.
 pub fn under_cargo_run() -> bool {
-    std::env::var_os("CARGO_PKG_NAME").is_some_and(|name| name == env!("CARGO_PKG_NAME"))
-        && std::env::var_os("CARGO_MANIFEST_DIR")
-            .is_some_and(|path| path == env!("CARGO_MANIFEST_DIR"))
+    let Ok(program) = std::env::current_exe() else { return false };
+    std::env::var_os("CARGO_PKG_NAME").is_some_and(|name| program.ends_with(name))
 }
 
 /// Gives a command the environment that the user's shell had, as far as that can be told.

@@ -118,6 +118,10 @@ pub enum Error {
         added: String,
     },
 
+    /// A failure of the developers' program.
+    #[error("{0}")]
+    Other(String),
+
     /// A program that is needed is not installed.
     #[error("cannot start `{tool}`, needed {purpose}: {source}\n{hint}")]
     Tool {
@@ -185,17 +189,6 @@ pub enum Error {
         path: PathBuf,
         /// The file that is not there.
         missing: &'static str,
-    },
-
-    /// Nothing can be compared with CUDA C++ on this machine.
-    #[error(
-        "kernels cannot be measured beside CUDA C++ here; missing:\n{missing}\n\
-         `cargo schism bench gpu --check` compares their results with the host's on any device; \
-         `cargo schism bench gpu --pack DIR` collects what another machine needs to measure"
-    )]
-    NoGpu {
-        /// One indented line for each thing.
-        missing: String,
     },
 
     /// A file given to `hcf` is not what it should be.

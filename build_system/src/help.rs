@@ -1,7 +1,6 @@
 //! What `--help` says: of all verbs the whole of `usage.txt`, of one verb its part of it.
 
 use crate::arguments;
-use crate::bench;
 
 const USAGE: &str = include_str!("usage.txt");
 /// The heading in it of the variables.
@@ -9,15 +8,24 @@ const VARIABLES: &str = "\nEnvironment:\n";
 
 /// The help for all verbs.
 pub fn all() -> String {
-    format!("{USAGE}\n{}", subjects())
+    USAGE.to_owned()
 }
 
 /// The help for one verb. Of one that is cargo's too this is what schism adds.
 pub fn of(verb: &str) -> String {
     let (verbs, variables) = USAGE.split_once(VARIABLES).unwrap_or((USAGE, ""));
-    let mut text = format!("cargo schism {verb}\n\n");
-    let mut within = false;
-    for line in verbs.lines() {
+    let mut text = format!("cargo schism {verb}\n\n{}", part(verbs, verb));
+    if arguments::compiles(verb) || ["emit", "explain", "bundle"].contains(&verb) {
+        text.push_str(VARIABLES);
+        text.push_str(variables);
+    }
+    text
+}
+
+/// The entries of a usage that are about a verb.
+pub fn part(usage: &str, verb: &str) -> String {
+    let (mut text, mut within) = (String::new(), false);
+    for line in usage.lines() {
         if let Some(entry) = line.strip_prefix("  ").filter(|entry| !entry.starts_with(' ')) {
             within = names(entry).any(|name| name == verb);
         } else if line.is_empty() {
@@ -28,13 +36,6 @@ pub fn of(verb: &str) -> String {
             text.push('\n');
         }
     }
-    if verb == "bench" {
-        text.push_str(&subjects());
-    }
-    if arguments::compiles(verb) || ["emit", "explain", "bundle"].contains(&verb) {
-        text.push_str(VARIABLES);
-        text.push_str(variables);
-    }
     text
 }
 
@@ -42,11 +43,6 @@ pub fn of(verb: &str) -> String {
 fn names(entry: &str) -> impl Iterator<Item = &str> {
     let heading = entry.split("  ").next().unwrap_or_default();
     heading.split(", ").filter_map(|name| name.split(' ').next())
-}
-
-fn subjects() -> String {
-    let lines = bench::SUBJECTS.iter();
-    lines.map(|subject| format!("  bench {:<13} {}\n", subject.name, subject.summary)).collect()
 }
 
 #[cfg(test)]
@@ -66,6 +62,6 @@ mod tests {
         assert!(!emit.contains("--jit") && !emit.contains("llvm-to-ptx"), "{emit}");
         assert!(of("bundle").contains("--jit"));
         assert!(of("cache").contains("cache verify") && !of("cache").contains("SCHISM_WARN"));
-        assert!(of("bench").contains("bench gpu"));
+        assert!(of("bench").contains("--targets LIST"));
     }
 }

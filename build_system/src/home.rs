@@ -37,7 +37,6 @@ impl Home {
     }
 
     /// A home at a place of the caller's choice.
-    #[cfg(test)]
     pub fn at(root: impl Into<PathBuf>) -> Home {
         Home { root: root.into() }
     }

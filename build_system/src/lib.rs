@@ -3,7 +3,7 @@
 //! A map: [`arguments`] says what is asked for. [`setup`] provides, in order, the compiler
 //! ([`toolchain`]), its own crates ([`rustc_dev`]), and the plugin and stage 2 ([`artifacts`]),
 //! built from [`sources`]; everything lies in one [`home`]. [`cargo`] then runs cargo with the
-//! result; [`targets`] and [`stdpar`] tell the compiler what else a build asks for. `doctor`,
+//! result; [`targets`] and [`stdpar`] tell the compiler what else a build asks for. [`doctor`],
 //! [`hcf`], `emit`, `bundle` and `kernel_cache` look at what is there.
 //!
 //! The program is [`run`]. What is public besides is for the developers' program inside the
@@ -11,11 +11,10 @@
 
 pub mod arguments;
 pub mod artifacts;
-mod bench;
 mod bundle;
 pub mod cargo;
 pub mod command;
-mod doctor;
+pub mod doctor;
 mod elf;
 mod emit;
 pub mod environment;
@@ -30,13 +29,11 @@ pub mod lock;
 mod lockfile;
 mod manifest;
 mod opencl;
-mod opt;
 #[allow(dead_code)] // the build script has it too; each uses a part
 mod pack;
 pub mod progress;
 mod prune;
 pub mod publish;
-mod release_root;
 pub mod rustc_dev;
 #[cfg(test)]
 mod scratch;
@@ -82,9 +79,6 @@ fn serve(request: Request) -> Result<ExitCode> {
         ),
         Request::Setup => drop(setup::ensure(&Home::from_environment()?)?),
         Request::Clean => setup::clean(&Home::from_environment()?)?,
-        Request::TestRelease(release, arguments) => {
-            return release_root::test(&release, &arguments);
-        }
         Request::Doctor => return doctor::run(),
         Request::BackendPath => {
             let ready = setup::ensure(&Home::from_environment()?)?;
@@ -104,12 +98,7 @@ fn serve(request: Request) -> Result<ExitCode> {
         }
         Request::Bundle(arguments) => return bundle::run(&arguments),
         Request::Cache(arguments) => return kernel_cache::run(&arguments),
-        Request::Opt(arguments) => return opt::run(&arguments),
-        Request::Bench(arguments) => return bench::run(&arguments),
         Request::Compile(verb, arguments) => return cargo::compile(verb, &arguments),
-        Request::Plain("clippy", arguments) if artifacts::names_plugin(&arguments) => {
-            return artifacts::clippy(&arguments);
-        }
         Request::Plain(verb, arguments) => return cargo::plain(verb, &arguments),
     }
     Ok(ExitCode::SUCCESS)

@@ -25,7 +25,7 @@ pub struct Package {
 pub fn fetch(home: &Home, toolchain: &Toolchain) -> Result<Package, Vec<String>> {
     let release = &toolchain.version.release;
     let mut tried = Vec::new();
-    let apt = Apt { root: home.apt() };
+    let apt = Apt::new(home);
     let system = system_mirrors();
     if system.is_empty() {
         return Err(vec![
@@ -52,27 +52,6 @@ pub fn fetch(home: &Home, toolchain: &Toolchain) -> Result<Package, Vec<String>>
         }
     }
     Err(tried)
-}
-
-/// Unpacks a binary package of the distribution into a folder, and installs nothing.
-pub fn unpack(home: &Home, mirror: &Mirror, package: &str, folder: &Path) -> Result<()> {
-    let apt = Apt { root: home.apt() };
-    let why = format!("to fetch {package}");
-    apt.update(mirror, &mirror.suite, "deb", &why)?;
-    let download = apt.root.join("download");
-    let package_in =
-        |folder: &Path| crate::toolchain::find_in(folder, &format!("{package}_"), ".deb");
-    if let Some(old) = package_in(&download) {
-        std::fs::remove_file(&old).at("remove", old)?;
-    }
-    command::capture(apt.command("apt-get", &["download", package]), &why, INSTALL)?;
-    let archive = package_in(&download).ok_or_else(|| Error::Missing {
-        what: "what apt has fetched".to_owned(),
-        path: download.join(format!("{package}_*.deb")),
-    })?;
-    let mut extract = Command::new("dpkg-deb");
-    extract.arg("--extract").arg(&archive).arg(folder);
-    command::capture(extract, "to unpack it", INSTALL).map(drop)
 }
 
 /// A mirror in the system's list.
@@ -188,16 +167,27 @@ fn deb822(text: &str) -> Vec<Mirror> {
     mirrors
 }
 
-/// apt with a state of its own.
-struct Apt {
+/// apt with its state in a folder of ours.
+pub struct Apt {
     root: PathBuf,
 }
 
-const INSTALL: &str = "The system has no apt; what it would fetch has to come from elsewhere.";
+/// What to do where no apt is.
+pub const INSTALL: &str = "The system has no apt; what it would fetch has to come from elsewhere.";
 
 impl Apt {
+    /// The one in schism's home.
+    pub fn new(home: &Home) -> Apt {
+        Apt { root: home.apt() }
+    }
+
+    /// Where it downloads to.
+    pub fn downloads(&self) -> PathBuf {
+        self.root.join("download")
+    }
+
     /// Reads what a mirror has in a suite: `deb` packages, or sources, `deb-src`.
-    fn update(&self, mirror: &Mirror, suite: &str, kind: &str, why: &str) -> Result<()> {
+    pub fn update(&self, mirror: &Mirror, suite: &str, kind: &str, why: &str) -> Result<()> {
         let list = self.root.join("sources.list");
         for directory in ["state/lists/partial", "cache/archives/partial", "download"] {
             let path = self.root.join(directory);
@@ -237,7 +227,7 @@ impl Apt {
             );
             command::capture(download, "to fetch the compiler's source", INSTALL)?;
             let found = crate::toolchain::find_in(
-                &self.root.join("download"),
+                &self.downloads(),
                 &format!("{name}_{release}"),
                 ".orig.tar.xz",
             );
@@ -250,9 +240,10 @@ impl Apt {
         Ok(None)
     }
 
-    fn command(&self, program: &str, arguments: &[&str]) -> Command {
+    /// A command of apt's, or `apt-cache`, that works there.
+    pub fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
-        command.current_dir(self.root.join("download")).env("LC_ALL", "C");
+        command.current_dir(self.downloads()).env("LC_ALL", "C");
         for (key, value) in [
             ("Dir::Etc::sourcelist", self.root.join("sources.list")),
             ("Dir::Etc::sourceparts", "-".into()),

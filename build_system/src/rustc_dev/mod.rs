@@ -16,7 +16,7 @@ mod stub;
 use std::fmt;
 use std::path::PathBuf;
 
-pub use apt::{Mirror, system_mirrors, unpack};
+pub use apt::{Apt, INSTALL as INSTALL_APT, Mirror, system_mirrors};
 pub use shims::run_if_asked as run_shim_if_asked;
 pub use stub::INSTALL_CC;
 

@@ -176,8 +176,6 @@ fn help_for_a_verb_shows_schisms_own_options_before_cargos() {
         ("cache --help", "cache verify"),
         ("setup --help", "get everything ready"),
         ("help emit", "--kernel NAME"),
-        ("bench gpu --help", "--clock device|host"),
-        ("bench opencl --help", "--lowering [KERNEL]"),
     ] {
         let own = said(words);
         assert!(own.contains(option) && !own.contains("doctor"), "{words}: {own}");
@@ -199,7 +197,7 @@ fn a_trace_shows_what_is_started() {
 }
 
 #[test]
-fn bench_without_a_subject_is_cargos() {
+fn bench_is_cargos_with_the_compiler() {
     let machine = Machine::new("bench");
     assert!(machine.run("bench my_benchmark --quiet").status.success());
     assert_eq!(machine.read("log").lines().last(), Some("bench my_benchmark --quiet"));

@@ -1,0 +1,82 @@
+//! `cargo schism bench launch`: how long the first launch of a kernel takes in a process, when it
+//! must be compiled, and when an earlier process has compiled it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use cargo_schism::command;
+use cargo_schism::error::{FileContext, Result};
+use cargo_schism::home::Home;
+use cargo_schism::setup::{self, Ready};
+
+use super::builds;
+use super::options::pairs;
+use super::output::{duration, read};
+use super::statistics::median;
+
+/// The most that a first launch is to take, in seconds: of a kernel that is compiled, and of one
+/// that is found.
+const GOALS: [f64; 2] = [50e-3, 2e-3];
+
+/// Runs the program in turn with nothing kept, and with all its kernels.
+pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
+    let pairs = pairs(arguments, 10)?;
+    let ready = setup::ensure(&Home::from_environment()?)?;
+    let root = builds::workspace()?;
+    let target = root.join("target").join("bench");
+    let program =
+        builds::build(cargo_schism::cargo::command(&ready), &root, &target, "launch_schism")?;
+    let folder = target.join("kernels");
+
+    let mut order = Vec::new();
+    let mut times: BTreeMap<String, [Vec<f64>; 2]> = BTreeMap::new();
+    let mut checksums: BTreeMap<String, String> = BTreeMap::new();
+    let mut wrong = false;
+    for pair in 1..=pairs {
+        eprintln!("pair {pair} of {pairs}");
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).at("remove", &folder)?;
+        }
+        for side in [0, 1] {
+            for (name, seconds, checksum) in read(&launch(&ready, &program, &folder)?) {
+                if !times.contains_key(&name) {
+                    order.push(name.clone());
+                }
+                times.entry(name.clone()).or_default()[side].push(seconds);
+                wrong |= checksums.entry(name).or_insert(checksum.clone()) != &checksum;
+            }
+        }
+    }
+
+    println!("{:14} {:>36} {:>36}", "", "compiled", "found on disk");
+    for name in order {
+        let Some(sides) = times.get_mut(&name) else { continue };
+        print!("{name:14}");
+        for (side, goal) in sides.iter_mut().zip(GOALS) {
+            let middle = median(side);
+            let (low, high) = (side[0], side[side.len() - 1]);
+            let verdict = if middle <= goal || name == "queue" { ' ' } else { '!' };
+            print!(" {} ({} to {}){verdict}", duration(middle), duration(low), duration(high));
+        }
+        println!();
+    }
+    println!(
+        "median (least to most) of {pairs} processes each; the queue opens stage 2 where nothing is kept\n\
+         goals: {:.0} ms compiled, {:.0} ms found; ! is above",
+        GOALS[0] * 1e3,
+        GOALS[1] * 1e3
+    );
+    if wrong {
+        println!("the results differ");
+    }
+    Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn launch(ready: &Ready, program: &Path, folder: &Path) -> Result<String> {
+    let mut run = Command::new(program);
+    run.env("SCHISM_JIT", ready.installed.stage2()).env("SCHISM_DEVICE", "cpu");
+    run.env("SCHISM_CACHE", "1").env("SCHISM_CACHE_DIR", folder);
+    command::capture(run, "needed to measure", "it was just built")
+}

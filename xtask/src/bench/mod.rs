@@ -1,0 +1,113 @@
+//! `cargo schism bench SUITE`: measurements of schism itself.
+
+mod algorithms;
+mod builds;
+mod compile;
+mod cost;
+mod cpu;
+mod gpu;
+mod launch;
+mod opencl;
+mod options;
+mod output;
+mod pack;
+mod packages;
+mod statistics;
+mod stdpar;
+
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use cargo_schism::arguments::suggestion;
+use cargo_schism::error::{Error, Result};
+use cargo_schism::{cargo, hcf};
+
+/// Something that can be measured.
+struct Suite {
+    /// What follows `bench` on the command line.
+    name: &'static str,
+    /// One line for the help text.
+    summary: &'static str,
+    /// Measures, with the arguments after the name.
+    run: fn(&[OsString]) -> Result<ExitCode>,
+}
+
+/// All suites; a module for each beside this one.
+const SUITES: &[Suite] = &[
+    Suite {
+        name: "algorithms",
+        summary: "schism::algorithms beside rayon, and on an NVIDIA GPU beside CUB (`bench algorithms --help`)",
+        run: algorithms::run,
+    },
+    Suite {
+        name: "compile",
+        summary: "time of schism's compiler beside plain rustc (`bench compile --help`)",
+        run: compile::run,
+    },
+    Suite {
+        name: "cpu",
+        summary: "kernels on the CPU device beside rayon, ISPC and OpenCL (`bench cpu --help`)",
+        run: cpu::run,
+    },
+    Suite {
+        name: "gpu",
+        summary: "kernels on an NVIDIA GPU beside CUDA C++ (`bench gpu --help`)",
+        run: gpu::run,
+    },
+    Suite {
+        name: "launch",
+        summary: "first launches of kernels, compiled and found on disk",
+        run: launch::run,
+    },
+    Suite {
+        name: "opencl",
+        summary: "kernels on OpenCL's driver for processors beside OpenCL C (`bench opencl --help`)",
+        run: opencl::run,
+    },
+    Suite {
+        name: "packages",
+        summary: "public crates that use rayon with `--stdpar` beside the same by plain rustc \
+                  (`bench packages --help`)",
+        run: packages::run,
+    },
+    Suite {
+        name: "stdpar",
+        summary: "an ordinary rayon program with `--stdpar` beside the same program by plain rustc \
+                  (`bench stdpar --help`)",
+        run: stdpar::run,
+    },
+];
+
+/// How it is used: the suites.
+pub fn usage() -> String {
+    let mut text = "usage: cargo schism bench SUITE [ARGUMENTS]\n       \
+                    cargo schism bench --OPTION …  cargo's own bench, of the packages that its options choose\n\n"
+        .to_owned();
+    for suite in SUITES {
+        let _ = writeln!(text, "  bench {:<13} {}", suite.name, suite.summary);
+    }
+    text
+}
+
+/// Runs a suite. Without one the usage is printed; options of cargo's are for cargo's `bench`.
+pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
+    let Some((first, rest)) = arguments.split_first().filter(|(first, _)| !asks_for_help(first))
+    else {
+        hcf::to_stdout(usage().as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    if let Some(suite) = SUITES.iter().find(|suite| first == suite.name) {
+        return (suite.run)(rest);
+    }
+    if first.as_encoded_bytes().starts_with(b"-") {
+        return cargo::compile("bench", arguments);
+    }
+    let first = first.to_string_lossy();
+    let nearest = suggestion(&first, SUITES.iter().map(|suite| suite.name));
+    Err(Error::Usage(format!("there is no suite `{first}`{nearest}\n\n{}", usage())))
+}
+
+fn asks_for_help(word: &OsString) -> bool {
+    word == "--help" || word == "-h"
+}
