@@ -1,7 +1,7 @@
 //! Prints the circles of imports between the files of a crate.
 //!
 //! `import-circles [--allowed FILE] [SRC …]`, where each SRC is a crate's `src` folder (or its root
-//! file); without one, `passes/src` and `runtime/src`. A file imports another if its code, tests
+//! file); without one, those of [`SOURCES`]. A file imports another if its code, tests
 //! excepted, names something that the other defines: in a `use`, or by a path in an expression, a
 //! type or a macro. A path through a re-export leads to the file with the definition. These are no
 //! imports:
@@ -33,7 +33,7 @@ use resolve::Import;
 /// Where the circles that stay are named, from the root of the workspace.
 const ALLOWED: &str = "docs/architecture.md";
 /// What is looked at if nothing is asked for.
-const SOURCES: [&str; 2] = ["passes/src", "runtime/src"];
+const SOURCES: [&str; 4] = ["build_system/src", "passes/src", "runtime/src", "xtask/src"];
 
 fn main() -> ExitCode {
     match run(std::env::args().skip(1)) {
