@@ -224,7 +224,7 @@ pub fn written(option: &lexopt::Arg<'_>) -> String {
     }
 }
 
-/// Whether an option of cargo's has a value behind it.
+/// Whether an option of cargo's takes a value.
 fn takes_value(option: &str) -> bool {
     matches!(
         option,

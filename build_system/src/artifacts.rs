@@ -113,7 +113,7 @@ pub fn build(
         fetch.current_dir(workspace);
         lockfile::shorten(fetch, workspace, &toolchain.version.host)?;
     }
-    // Kept: cargo goes on from here after an interruption, and builds less after a change.
+    // Kept: cargo resumes from here after an interruption, and builds less after a change.
     let target = target_directory(home, toolchain, workspace);
     std::fs::create_dir_all(&target).at("create", &target)?;
     let results = target.join(&toolchain.version.host).join("release");

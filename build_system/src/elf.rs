@@ -102,7 +102,7 @@ pub fn libraries(file: &Path, more: &[PathBuf]) -> Result<Libraries> {
                 .find(|path| path.is_file());
             let in_system = SYSTEM.iter().any(|folder| Path::new(folder).join(&name).is_file());
             match own.map(|own| own.canonicalize().unwrap_or(own)) {
-                // A file that the system has anyway may be named by a folder of its own.
+                // A file that the system has anyway may be found in another folder, too.
                 Some(own) if !in_system && !is_system(&own) => {
                     let own = own.with_file_name(&name);
                     if found.own.insert(own.clone()) {

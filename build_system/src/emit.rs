@@ -762,7 +762,7 @@ mod tests {
         let error = place(&file, 7).unwrap_err();
         assert!(error.contains("these are 7 kernels") && error.contains("--kernel"), "{error}");
         assert!(error.contains(&format!("-o {file}/")), "{error}");
-        // Binary modules are not written one behind the other.
+        // Binary modules are not concatenated.
         let spirv = |kernels| {
             Output::of(&ask("spirv program").unwrap(), kernels).map_err(|error| error.to_string())
         };
@@ -771,7 +771,7 @@ mod tests {
         assert!(error.contains("these are 2 kernels") && error.contains("--kernel"), "{error}");
         let objects = Output::of(&ask("code-object program").unwrap(), 2).unwrap_err().to_string();
         assert!(objects.contains("emit code-object … -o FOLDER/"), "{objects}");
-        // Kernels of one name have files of their own.
+        // Kernels of one name have separate files.
         let made = ["one", "two"].map(|text| ("k".to_owned(), text.into()));
         Output::Folder(scratch.path().join("out")).write(&made, What::Asm).unwrap();
         let read = |name: &str| std::fs::read_to_string(scratch.path().join("out").join(name));

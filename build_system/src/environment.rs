@@ -18,7 +18,7 @@ pub fn under_cargo_run() -> bool {
     std::env::var_os("CARGO_PKG_NAME").is_some_and(|name| program.ends_with(name))
 }
 
-/// Gives a command the environment that the user's shell had, as far as that can be told.
+/// Gives a command the environment that the user's shell had, without what an outer cargo has added.
 pub fn restore(command: &mut Command, toolchain: &Toolchain) {
     // A cargo believes what $CARGO says of itself, and this may be another one.
     command

@@ -11,7 +11,7 @@
 //!   opencl/                         a driver for tests, if it was asked for
 //!   bodies/                         what kernels can have of a compiler's standard library (the plugin's)
 //!   kernels/                        what programs have compiled at run time (the runtime's)
-//!   build/, apt/                    work in progress; an interrupted set-up goes on from here
+//!   build/, apt/                    work in progress; an interrupted set-up resumes here
 //!   setup.lock                      one set-up at a time
 //! ```
 

@@ -1,7 +1,7 @@
 //! `cargo schism cache`: looks at the compiled kernels that programs keep.
 //!
 //! What is counted are entries. A kernel has one for each of its versions on each kind of device,
-//! and each compiler has one of its own, with its version and processor. For a GPU it is PTX that
+//! and each compiler has one for itself, with its version and processor. For a GPU it is PTX that
 //! is kept: what the driver makes of that, the driver keeps or not.
 
 use std::ffi::OsString;

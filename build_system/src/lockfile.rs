@@ -2,7 +2,7 @@
 //!
 //! Set-up builds with `--locked`. Where it builds a part of a workspace (the compiler without its
 //! tools, the plugin without the rest of schism) cargo has to shorten the lock file first. This is
-//! done in a step of its own, and nothing may come into the file by it: each package that is left
+//! done in a separate step, and nothing may come into the file by it: each package that is left
 //! must be one of the original's, with the same version, source and checksum.
 
 use std::collections::BTreeSet;

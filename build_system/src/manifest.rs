@@ -7,7 +7,7 @@ use crate::error::{FileContext, Result};
 
 /// What is known of a set of files without reading them.
 ///
-/// Equal manifests mean equal files, as far as make, ninja and cargo can tell too.
+/// Equal manifests mean equal files, by the criterion of make, ninja and cargo.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Manifest {
     lines: Vec<String>,

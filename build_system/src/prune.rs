@@ -1,4 +1,4 @@
-//! Keeping the cache bounded: every change of the plugin's sources leaves one more plugin behind.
+//! Keeping the cache bounded: every change of the plugin's sources adds one more plugin.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -18,7 +18,7 @@ pub fn note_use(directory: &Path) {
         .and_then(|about| about.modified())
         .is_ok_and(|time| now.duration_since(time).is_ok_and(|age| age < GRAIN));
     if !fresh {
-        // Somebody else's cache can be used and not be written to.
+        // Another user's cache can be used and not be written to.
         let _ = std::fs::File::open(directory).and_then(|directory| directory.set_modified(now));
     }
 }

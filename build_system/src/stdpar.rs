@@ -196,7 +196,7 @@ enum Obstacle {
     Other(String),
 }
 
-/// Why a program's parallel iterators cannot become kernels, as far as its packages tell.
+/// Why a program's parallel iterators cannot become kernels, by what its packages tell.
 fn obstacle(cargo: &Command, arguments: &[OsString]) -> Option<Obstacle> {
     let selection = Selection::of(arguments);
     let look = |options: Vec<String>| {
@@ -213,7 +213,7 @@ fn obstacle(cargo: &Command, arguments: &[OsString]) -> Option<Obstacle> {
     if !matches!(found, Some(Obstacle::NoRayon)) {
         return found;
     }
-    // Packages of a workspace may have features of their own.
+    // Packages of a workspace may have different features.
     look(place.into_iter().chain(["--all-features".to_owned()]).collect())
         .filter(|found| matches!(found, Obstacle::NoRayon))
 }

@@ -157,7 +157,7 @@ impl Version {
         format!("rustc {} is not supported", self.text)
     }
 
-    /// Whether rust-lang built it: distributions add words of their own.
+    /// Whether rust-lang built it: distributions add words to its version.
     fn is_original(&self) -> bool {
         let commit = self.commit.get(..9).unwrap_or(&self.commit);
         self.text == format!("{} ({commit} {})", self.release, self.date)
@@ -224,8 +224,8 @@ impl Toolchain {
         }
     }
 
-    /// Names the compiler in the cache: `1.95.0-59807616e-x86_64-unknown-linux-gnu`. A build by
-    /// somebody else of the same commit has another name.
+    /// Names the compiler in the cache: `1.95.0-59807616e-x86_64-unknown-linux-gnu`. A distribution's
+    /// build of the same commit has another name.
     pub fn key(&self) -> String {
         let commit = self.version.commit.get(..9).unwrap_or(&self.version.commit);
         let mut key = format!("{}-{commit}", self.version.release);

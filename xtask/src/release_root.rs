@@ -1,10 +1,10 @@
 //! `cargo schism test --rustc RELEASE`: tries a release of rustc that the distribution has, in a
-//! root file system of its own.
+//! separate root file system.
 //!
 //! debootstrap makes the root once, and it is kept in schism's home. Compiler, cargo and the
 //! compiler's source come from the distribution's packages. The checkout is seen inside at its own
 //! path, and cargo's registry is shared with its locks, so little is downloaded twice. All mounts
-//! are made in a mount namespace of their own and go with the last process in it.
+//! are made in a new mount namespace and go with the last process in it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ const SUITE: &[&str] = &[
     "cargo schism test --no-fail-fast -p schism-tests --test split --test launches --test matrix --test language",
 ];
 
-/// The release of `--rustc RELEASE` in front of a test's arguments, and the rest.
+/// The release of `--rustc RELEASE` before a test's arguments, and the rest.
 pub fn take(arguments: &[OsString]) -> Option<(String, Vec<OsString>)> {
     let (first, rest) = arguments.split_first()?;
     if let Some(release) = first.to_str()?.strip_prefix("--rustc=") {
@@ -152,7 +152,7 @@ fn sources_list(mirror: &Mirror) -> String {
 /// Installs the compiler's packages of exactly this release, and the linker of its LLVM, which code
 /// for AMD's GPUs needs.
 fn install_script(release: &str) -> String {
-    // A mirror that lags behind has lists whose date is over; the signatures hold all the same.
+    // A mirror that lags has lists whose date is over; the signatures hold all the same.
     format!(
         "apt='apt-get -q -y -o Acquire::Check-Valid-Until=false --no-install-recommends'\n\
          $apt update\n\

@@ -49,7 +49,7 @@ fn settings() -> Option<String> {
     std::fs::read_to_string(home.join("settings.toml")).ok()
 }
 
-/// Which switch keeps rustup from downloading of its own accord: the variable if it is set, else
+/// Which switch keeps rustup from downloading by itself: the variable if it is set, else
 /// the setting.
 fn downloads_are_off(
     variable: Option<std::ffi::OsString>,

@@ -18,7 +18,7 @@ use crate::toolchain::Toolchain;
 /// Where the package `rust-src` has its patches.
 pub const PATCHES: &str = "debian/patches";
 
-/// How the distribution's rules configure the compiler, as far as it goes into the ids: full debug
+/// How the distribution's rules configure the compiler, where that determines the ids: full debug
 /// information, and as many codegen units as cargo likes. The rest is as in rust-lang's releases.
 pub const PROFILE: &[(&str, &str)] = &[
     ("DEBUG", "2"),

@@ -23,7 +23,7 @@ use crate::lockfile;
 use crate::progress;
 use crate::toolchain::{Toolchain, find_in};
 
-/// How rust-lang's releases are configured, as far as it goes into the ids.
+/// How rust-lang's releases are configured: what determines the ids.
 const PROFILE: &[(&str, &str)] = &[
     ("CODEGEN_UNITS", "1"),
     ("DEBUG", "0"),
@@ -35,7 +35,7 @@ const PROFILE: &[(&str, &str)] = &[
 /// How often progress is told.
 const INTERVAL: Duration = Duration::from_secs(15);
 
-/// Builds into `work`, where an interrupted build goes on, and puts the result in `out`.
+/// Builds into `work`, where an interrupted build resumes, and puts the result in `out`.
 pub fn rebuild(toolchain: &Toolchain, source: &Source, work: &Path, out: &Path) -> Result<()> {
     let Some(driver) = toolchain.driver_library() else {
         return Err(Error::Missing {
@@ -98,7 +98,7 @@ fn compile(
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_INCREMENTAL", "0")
         .env("CARGO_TERM_COLOR", "never");
-    // What follows is how the release was built, as far as it goes into the ids.
+    // What follows is how the release was built: what determines the ids.
     for (name, value) in profile {
         cargo.env(format!("CARGO_PROFILE_RELEASE_{name}"), value);
     }

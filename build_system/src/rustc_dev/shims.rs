@@ -5,7 +5,7 @@
 //!   system's libraries out of it. The installed compiler is linked with them; a program that uses
 //!   the metadata would be linked with them once more (`-lstdc++`), which takes packages that
 //!   nothing else needs;
-//! - in llvm-config's: answers for the LLVM inside the toolchain, of which nobody ships an
+//! - in llvm-config's: answers for the LLVM inside the toolchain, which comes without an
 //!   llvm-config;
 //! - in the C++ compiler's: compiles to empty objects. The C++ that belongs to rustc_llvm is in the
 //!   installed compiler already; only what its build script says to rustc is wanted.
@@ -92,7 +92,7 @@ fn rustc(arguments: Vec<OsString>) -> ExitCode {
 
 /// The command line that compiles to metadata what is for the target (build scripts and procedural
 /// macros are for the host: cargo gives them no `--target`). `None` for the compiler's `main`,
-/// which nobody needs.
+/// which is not needed.
 fn metadata_only(arguments: Vec<OsString>) -> Option<Vec<OsString>> {
     let after = |option: &str| {
         arguments

@@ -18,7 +18,7 @@ const NEEDED: &[&str] =
 /// What is needed besides of a distribution's source, which names no commit.
 const NEEDED_OF_DISTRIBUTION: &[&str] = &["src/version", debian::PATCHES];
 
-/// What of that is of no use: workspaces of their own.
+/// What of that is of no use: separate workspaces.
 const LEFT_OUT: &[&str] = &["compiler/rustc_codegen_cranelift", "compiler/rustc_codegen_gcc"];
 
 /// The source, unpacked and checked, in a directory of ours that may be changed.

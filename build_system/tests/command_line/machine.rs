@@ -154,7 +154,7 @@ impl Machine {
         self.read("log").lines().filter(|line| line.contains("rustc_codegen_schism")).count()
     }
 
-    /// The installed plugin, by way of the program's own answer.
+    /// The installed plugin, as the program names it.
     pub fn backend(&self) -> PathBuf {
         let output = self.run("backend-path");
         assert!(output.status.success(), "{}", stderr(&output));

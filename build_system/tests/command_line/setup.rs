@@ -160,8 +160,8 @@ fn another_compiler_is_refused_with_the_command_that_helps() {
 }
 
 #[test]
-fn the_pinned_compiler_is_found_behind_another_active_one() {
-    let machine = Machine::new("behind");
+fn the_pinned_compiler_is_found_after_another_active_one() {
+    let machine = Machine::new("after-another");
     std::fs::create_dir_all(machine.path("home/.rustup/toolchains")).unwrap();
     let pinned = machine.path("home/.rustup/toolchains/1.95.0-x86_64-unknown-linux-gnu");
     std::fs::rename(machine.path("toolchain"), pinned).unwrap();

@@ -105,7 +105,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     }
     let first = first.to_string_lossy();
     let nearest = suggestion(&first, SUITES.iter().map(|suite| suite.name));
-    Err(Error::Usage(format!("there is no suite `{first}`{nearest}\n\n{}", usage())))
+    Err(Error::Usage(format!("there is no suite `{first}`{nearest}\n\n{}", usage().trim_end())))
 }
 
 fn asks_for_help(word: &OsString) -> bool {

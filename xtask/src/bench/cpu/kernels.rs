@@ -23,7 +23,7 @@ pub(super) enum Kind {
     Option,
     /// The cost of a launch, which is not in the means.
     Launch,
-    /// The cost of waiting on a stack, so many times. Nobody else does.
+    /// The cost of waiting on a stack, so many times. No peer does.
     Stacks(f64),
 }
 

@@ -13,7 +13,7 @@
 //!   (`Specialized`); nvcc's are the same programs as before, which read them. With `precise`
 //!   beside it this shows what specialization does.
 //! - `relaxed`: schism with `Math::Relaxed` beside nvcc by default. Both may contract.
-//! - `default`: each as it is when nobody asks for anything.
+//! - `default`: each as it is without options.
 
 pub mod baseline;
 mod options;

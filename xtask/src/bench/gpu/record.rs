@@ -29,7 +29,7 @@ impl Record {
         Ok(Self { path: path.to_owned(), file: Some(file), failed: None })
     }
 
-    /// Writes more. What fails is told at the [end](Record::end): what is being measured goes on.
+    /// Writes more. What fails is told at the [end](Record::end): the measurement continues.
     pub fn add(&mut self, lines: &str) {
         if let (Some(file), None) = (&mut self.file, &self.failed) {
             self.failed = file.write_all(lines.as_bytes()).err();

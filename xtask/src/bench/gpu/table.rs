@@ -226,7 +226,7 @@ impl Table {
              specialised: precise, and the kernel's sizes are constants of its code (`Specialized`), beside nvcc -fmad=false, which\n\
              reads them; only kernels that have sizes\n\
              relaxed: Math::Relaxed beside nvcc by default (both may contract)\n\
-             default: precise beside nvcc by default (nobody asks for anything)"
+             default: precise beside nvcc by default (without options)"
         );
     }
 

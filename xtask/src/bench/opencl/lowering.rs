@@ -25,7 +25,7 @@ pub fn print(program: &Path, library: &Path, part: &str, each: bool) -> Result<(
     let found = hcf::containers(&contents, program, None)?;
     let problem = |problem: String| Error::Container { path: library.to_owned(), problem };
     let stage2 = stage2::open(library).map_err(problem)?;
-    let (mut count, mut sums, mut behind) = (0, [0.0; 2], Vec::new());
+    let (mut count, mut sums, mut slow) = (0, [0.0; 2], Vec::new());
     println!("{:62} {:>10} {:>10}  ratio", "stage 2, to", "SPIR-V", "PTX");
     for (_, record) in &found {
         for kernel in record.kernels() {
@@ -45,14 +45,14 @@ pub fn print(program: &Path, library: &Path, part: &str, each: bool) -> Result<(
             if each {
                 println!("{line}");
             } else if ratio > GOAL {
-                behind.push(line);
+                slow.push(line);
             }
             count += 1;
             sums[0] += times[0];
             sums[1] += times[1];
         }
     }
-    behind.iter().for_each(|line| println!("{line}"));
+    slow.iter().for_each(|line| println!("{line}"));
     let [spirv, ptx] = sums.map(|time| seconds(Some(time)));
     let all = format!("{count} kernels of {}", program.file_name().unwrap_or_default().display());
     println!("{all:62} {spirv} {ptx}  {:.2}", sums[0] / sums[1]);
