@@ -33,6 +33,7 @@ fn each_suite_says_how_it_is_used() {
         ("algorithms", "--sizes LOG2"),
         ("compile", "--stdpar [PAIRS]"),
         ("cpu", "[ROUNDS] [NAME…]"),
+        ("launch", "[PROCESSES]"),
         ("gpu", "--clock device|host"),
         ("opencl", "--lowering [KERNEL]"),
         ("packages", "--settings auto,always,never"),

@@ -11,14 +11,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use cargo_schism::arguments::asks_for_help;
 use cargo_schism::command;
 use cargo_schism::error::{Error, FileContext, Result};
-use cargo_schism::home::Home;
-use cargo_schism::setup;
 use lexopt::Arg::{Long, Value};
 
-use super::builds;
+use super::builds::Checkout;
 use super::gpu::baseline;
 use super::options::{misused, number_of_pairs};
 use super::output::{duration, read};
@@ -26,7 +23,7 @@ use super::pack::{self, Contents, Mode};
 use super::statistics::median;
 
 /// How it is used.
-const USAGE: &str = "\
+pub const USAGE: &str = "\
 usage: cargo schism bench algorithms [PAIRS] [--device NAME] [--sizes LOG2,…]
        cargo schism bench algorithms --pack DIR        collect what a machine with a GPU and nvcc needs, without Rust
        cargo schism bench algorithms --unpacked DIR …  measure there; the pack's run.sh does that
@@ -85,23 +82,17 @@ impl Options {
 
 /// Packs or measures, as the arguments say.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
-    if asks_for_help(arguments) {
-        println!("{USAGE}");
-        return Ok(ExitCode::SUCCESS);
-    }
     let options = Options::read(arguments)?;
     if let Mode::Unpacked(folder) = &options.mode {
         let folder = pack::open(folder, "algorithms", &[SCHISM, RAYON, CUB, pack::STAGE2])?;
         let peer = peer(&options, &folder.join(RAYON), &folder, &folder.join(pack::WORK))?;
         return measure(&options, &folder.join(SCHISM), &peer, &folder.join(pack::STAGE2));
     }
-    let ready = setup::ensure(&Home::from_environment()?)?;
-    let root = builds::workspace()?;
-    let target = root.join("target").join("bench");
-    let schism = builds::build(cargo_schism::cargo::command(&ready), &root, &target, SCHISM)?;
-    let rayon = builds::build(builds::native(&ready), &root, &target, RAYON)?;
-    let sources = root.join("benches").join("gpu");
-    let stage2 = builds::stage2(&ready);
+    let checkout = Checkout::set_up()?;
+    let schism = checkout.build(checkout.schism(), SCHISM)?;
+    let rayon = checkout.build(checkout.native(), RAYON)?;
+    let sources = checkout.root.join("benches").join("gpu");
+    let stage2 = checkout.stage2();
     if let Mode::Pack(folder) = &options.mode {
         let contents = Contents {
             suite: "algorithms",
@@ -110,9 +101,9 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
             stage2: &stage2,
             usage: "[PAIRS] [--device NAME] [--sizes LOG2,…]",
         };
-        return pack::write(folder, &ready, &contents);
+        return pack::write(folder, &checkout.ready, &contents);
     }
-    measure(&options, &schism, &peer(&options, &rayon, &sources, &target)?, &stage2)
+    measure(&options, &schism, &peer(&options, &rayon, &sources, &checkout.target)?, &stage2)
 }
 
 /// The other program: rayon's, or CUB's, which is compiled here.

@@ -12,21 +12,18 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use cargo_schism::arguments::asks_for_help;
 use cargo_schism::command;
 use cargo_schism::error::{Error, FileContext, Result};
-use cargo_schism::home::Home;
-use cargo_schism::setup::{self, Ready};
 use lexopt::Arg::{Long, Value};
 
-use super::builds;
+use super::builds::Checkout;
 use super::cost::Cost;
 use super::options::{misused, number_of_pairs, parts_of_names};
 use super::packages::{self, Program};
 use super::statistics::median;
 
 /// How it is used.
-const USAGE: &str = "\
+pub const USAGE: &str = "\
 usage: cargo schism bench compile [PAIRS]
        cargo schism bench compile --stdpar [PAIRS] [--only NAME,…]
                                        the programs of `bench packages`, with --stdpar; --only takes parts of names";
@@ -80,29 +77,23 @@ impl Options {
 
 /// Measures, and prints the ratios.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
-    if asks_for_help(arguments) {
-        println!("{USAGE}");
-        return Ok(ExitCode::SUCCESS);
-    }
     let options = Options::read(arguments)?;
-    let home = Home::from_environment()?;
-    let ready = setup::ensure(&home)?;
-    let root = builds::workspace()?;
+    let checkout = Checkout::set_up()?;
+    let (root, target) = (&checkout.root, &checkout.target);
     println!("{:28} {:<26} processor time", "schism / plain rustc", "wall time");
     if options.stdpar {
-        return programs(&options, &home, &ready, &root);
+        return programs(&options, &checkout);
     }
-    let target = root.join("target").join("bench");
     let cargo = |side| match side {
-        Side::Schism => cargo_schism::cargo::command(&ready),
-        Side::Plain => builds::plain(&ready),
+        Side::Schism => checkout.schism(),
+        Side::Plain => checkout.plain(),
     };
     for profile in ["dev", "release"] {
         for package in PACKAGES {
             let build = |side: Side| {
                 let target = target.join(format!("compile-{}", side.name()));
                 remove(&target)?;
-                Ok([time(cargo(side), &root, &target, &["--package", package], profile)?])
+                Ok([time(cargo(side), root, &target, &["--package", package], profile)?])
             };
             both(build)?;
             let name = format!("{package} ({profile})");
@@ -115,7 +106,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
                 file.and_then(|file| file.set_modified(std::time::SystemTime::now()))
                     .at("touch", &source)?;
                 let target = target.join(format!("examples-{}", side.name()));
-                Ok([time(cargo(side), &root, &target, &["--example", example], profile)?])
+                Ok([time(cargo(side), root, &target, &["--example", example], profile)?])
             };
             both(build)?;
             let name = format!("{example} ({profile})");
@@ -129,21 +120,20 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
 }
 
 /// The programs of `bench packages`, with `--stdpar` and without.
-fn programs(options: &Options, home: &Home, ready: &Ready, root: &Path) -> Result<ExitCode> {
-    let folder = packages::folder(root);
+fn programs(options: &Options, checkout: &Checkout) -> Result<ExitCode> {
+    let folder = packages::folder(&checkout.root);
     // What it needs of the network is there before anything is measured.
-    let mut fetch = builds::plain(ready);
+    let mut fetch = checkout.plain();
     fetch.current_dir(&folder).args(["fetch", "--locked", "--quiet"]);
     command::capture(fetch, "needed to measure", "install cargo")?;
     let mut failed = false;
     for program in packages::chosen(&options.only)? {
         let build = |side: Side| {
             let cargo = || match side {
-                Side::Schism => builds::with_stdpar(home, ready, &folder),
-                Side::Plain => Ok(builds::plain(ready)),
+                Side::Schism => checkout.with_stdpar(&folder),
+                Side::Plain => Ok(checkout.plain()),
             };
-            let target = root.join("target").join("bench");
-            let target = target.join(format!("compile-stdpar-{}", side.name()));
+            let target = checkout.target.join(format!("compile-stdpar-{}", side.name()));
             remove(&target)?;
             let what = ["--package", program.name];
             let whole = time(cargo()?, &folder, &target, &what, "release")?;

@@ -8,13 +8,15 @@ use std::process::{Command, ExitCode};
 
 use cargo_schism::command;
 use cargo_schism::error::{FileContext, Result};
-use cargo_schism::home::Home;
-use cargo_schism::setup::{self, Ready};
 
-use super::builds;
+use super::builds::Checkout;
 use super::options::pairs;
 use super::output::{duration, read};
 use super::statistics::median;
+
+/// How it is used.
+pub const USAGE: &str =
+    "usage: cargo schism bench launch [PROCESSES]    so many of each (default: 10)";
 
 /// The most that a first launch is to take, in seconds: of a kernel that is compiled, and of one
 /// that is found.
@@ -23,12 +25,9 @@ const GOALS: [f64; 2] = [50e-3, 2e-3];
 /// Runs the program in turn with nothing kept, and with all its kernels.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let pairs = pairs(arguments, 10)?;
-    let ready = setup::ensure(&Home::from_environment()?)?;
-    let root = builds::workspace()?;
-    let target = root.join("target").join("bench");
-    let program =
-        builds::build(cargo_schism::cargo::command(&ready), &root, &target, "launch_schism")?;
-    let folder = target.join("kernels");
+    let checkout = Checkout::set_up()?;
+    let program = checkout.build(checkout.schism(), "launch_schism")?;
+    let folder = checkout.target.join("kernels");
 
     let mut order = Vec::new();
     let mut times: BTreeMap<String, [Vec<f64>; 2]> = BTreeMap::new();
@@ -40,7 +39,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
             std::fs::remove_dir_all(&folder).at("remove", &folder)?;
         }
         for side in [0, 1] {
-            for (name, seconds, checksum) in read(&launch(&ready, &program, &folder)?) {
+            for (name, seconds, checksum) in read(&launch(&checkout, &program, &folder)?) {
                 if !times.contains_key(&name) {
                     order.push(name.clone());
                 }
@@ -74,9 +73,9 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn launch(ready: &Ready, program: &Path, folder: &Path) -> Result<String> {
+fn launch(checkout: &Checkout, program: &Path, folder: &Path) -> Result<String> {
     let mut run = Command::new(program);
-    run.env("SCHISM_JIT", ready.installed.stage2()).env("SCHISM_DEVICE", "cpu");
+    run.env("SCHISM_JIT", checkout.stage2()).env("SCHISM_DEVICE", "cpu");
     run.env("SCHISM_CACHE", "1").env("SCHISM_CACHE_DIR", folder);
     command::capture(run, "needed to measure", "it was just built")
 }

@@ -19,7 +19,7 @@ use std::ffi::OsString;
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use cargo_schism::arguments::suggestion;
+use cargo_schism::arguments::{asks_for_help, suggestion};
 use cargo_schism::error::{Error, Result};
 use cargo_schism::{cargo, hcf};
 
@@ -29,6 +29,8 @@ struct Suite {
     name: &'static str,
     /// One line for the help text.
     summary: &'static str,
+    /// How it is used.
+    usage: &'static str,
     /// Measures, with the arguments after the name.
     run: fn(&[OsString]) -> Result<ExitCode>,
 }
@@ -37,52 +39,58 @@ struct Suite {
 const SUITES: &[Suite] = &[
     Suite {
         name: "algorithms",
-        summary: "schism::algorithms beside rayon, and on an NVIDIA GPU beside CUB (`bench algorithms --help`)",
+        summary: "schism::algorithms beside rayon, and on an NVIDIA GPU beside CUB",
+        usage: algorithms::USAGE,
         run: algorithms::run,
     },
     Suite {
         name: "compile",
-        summary: "time of schism's compiler beside plain rustc (`bench compile --help`)",
+        summary: "time of schism's compiler beside plain rustc",
+        usage: compile::USAGE,
         run: compile::run,
     },
     Suite {
         name: "cpu",
-        summary: "kernels on the CPU device beside rayon, ISPC and OpenCL (`bench cpu --help`)",
+        summary: "kernels on the CPU device beside rayon, ISPC and OpenCL",
+        usage: cpu::USAGE,
         run: cpu::run,
     },
     Suite {
         name: "gpu",
-        summary: "kernels on an NVIDIA GPU beside CUDA C++ (`bench gpu --help`)",
+        summary: "kernels on an NVIDIA GPU beside CUDA C++",
+        usage: gpu::USAGE,
         run: gpu::run,
     },
     Suite {
         name: "launch",
         summary: "first launches of kernels, compiled and found on disk",
+        usage: launch::USAGE,
         run: launch::run,
     },
     Suite {
         name: "opencl",
-        summary: "kernels on OpenCL's driver for processors beside OpenCL C (`bench opencl --help`)",
+        summary: "kernels on OpenCL's driver for processors beside OpenCL C",
+        usage: opencl::USAGE,
         run: opencl::run,
     },
     Suite {
         name: "packages",
-        summary: "public crates that use rayon with `--stdpar` beside the same by plain rustc \
-                  (`bench packages --help`)",
+        summary: "public crates that use rayon with `--stdpar` beside the same by plain rustc",
+        usage: packages::USAGE,
         run: packages::run,
     },
     Suite {
         name: "stdpar",
-        summary: "an ordinary rayon program with `--stdpar` beside the same program by plain rustc \
-                  (`bench stdpar --help`)",
+        summary: "an ordinary rayon program with `--stdpar` beside the same program by plain rustc",
+        usage: stdpar::USAGE,
         run: stdpar::run,
     },
 ];
 
 /// How it is used: the suites.
 pub fn usage() -> String {
-    let mut text = "usage: cargo schism bench SUITE [ARGUMENTS]\n       \
-                    cargo schism bench --OPTION …  cargo's own bench, of the packages that its options choose\n\n"
+    let mut text = "usage: cargo schism bench SUITE [ARGUMENTS]    measure; `bench SUITE --help` has the arguments\n       \
+                    cargo schism bench --OPTION …          cargo's own bench, of what its options choose\n\n"
         .to_owned();
     for suite in SUITES {
         let _ = writeln!(text, "  bench {:<13} {}", suite.name, suite.summary);
@@ -92,13 +100,16 @@ pub fn usage() -> String {
 
 /// Runs a suite. Without one the usage is printed; options of cargo's are for cargo's `bench`.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
-    let Some((first, rest)) = arguments.split_first().filter(|(first, _)| !asks_for_help(first))
-    else {
-        hcf::to_stdout(usage().as_bytes())?;
-        return Ok(ExitCode::SUCCESS);
-    };
+    let print = |usage: &str| hcf::to_stdout(usage.as_bytes()).map(|()| ExitCode::SUCCESS);
+    let Some((first, rest)) = arguments.split_first() else { return print(&usage()) };
     if let Some(suite) = SUITES.iter().find(|suite| first == suite.name) {
+        if asks_for_help(rest) {
+            return print(&format!("{}\n", suite.usage));
+        }
         return (suite.run)(rest);
+    }
+    if asks_for_help(std::slice::from_ref(first)) {
+        return print(&usage());
     }
     if first.as_encoded_bytes().starts_with(b"-") {
         return cargo::compile("bench", arguments);
@@ -106,8 +117,4 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let first = first.to_string_lossy();
     let nearest = suggestion(&first, SUITES.iter().map(|suite| suite.name));
     Err(Error::Usage(format!("there is no suite `{first}`{nearest}\n\n{}", usage().trim_end())))
-}
-
-fn asks_for_help(word: &OsString) -> bool {
-    word == "--help" || word == "-h"
 }

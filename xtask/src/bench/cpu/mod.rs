@@ -15,20 +15,17 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use cargo_schism::arguments::asks_for_help;
 use cargo_schism::command;
 use cargo_schism::error::{Error, Result};
-use cargo_schism::home::Home;
-use cargo_schism::setup;
 
-use super::builds;
+use super::builds::Checkout;
 use super::options::pairs;
 use kernels::{KERNELS, Kernel, OF_HOST};
 use peers::Peer;
 use table::{Row, Table};
 
 /// How it is used.
-const USAGE: &str = "\
+pub const USAGE: &str = "\
 usage: cargo schism bench cpu [ROUNDS] [NAME…]
 
 Measures the kernels whose names contain one of NAME (default: all), so many times (default: 7).
@@ -37,10 +34,6 @@ processor). OpenCL is libOpenCL.so.1, or the libraries SCHISM_BENCH_OPENCL, sepa
 
 /// Builds the programs, runs them in turns, prints the ratios.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
-    if asks_for_help(arguments) {
-        println!("{USAGE}");
-        return Ok(ExitCode::SUCCESS);
-    }
     let (rounds, names) = options(arguments)?;
     let wanted = |kernel: &&Kernel| {
         names.is_empty() || names.iter().any(|name| kernel.name.contains(name.as_str()))
@@ -53,22 +46,18 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
             all.join(" ")
         )));
     }
-    let ready = setup::ensure(&Home::from_environment()?)?;
-    let root = builds::workspace()?;
-    let target = root.join("target").join("bench");
-    let peers = builds::build(builds::native(&ready), &root, &target, "cpu_peers")?;
-    let schism = builds::build(cargo_schism::cargo::command(&ready), &root, &target, "cpu_schism")?;
+    let checkout = Checkout::set_up()?;
+    let peers = checkout.build(checkout.native(), "cpu_peers")?;
+    let schism = checkout.build(checkout.schism(), "cpu_schism")?;
     let limits = limits(&peers)?;
     let start = |library: &str| {
         let mut program = Command::new(&schism);
         program.env("SCHISM_DEVICE", "cpu").env("SCHISM_CPU_MATH", library);
-        if std::env::var_os("SCHISM_JIT").is_none() {
-            program.env("SCHISM_JIT", ready.installed.stage2());
-        }
+        program.env("SCHISM_JIT", checkout.stage2());
         Peer::start(program, "schism")
     };
     let (mut all, mut of_host) = (vec![start("")?], start("host")?);
-    all.extend(peers::start(&peers, &root.join("benches").join("cpu"), &target)?);
+    all.extend(peers::start(&peers, &checkout.root.join("benches").join("cpu"), &checkout.target)?);
     let mut table = Table::new(all.iter().map(|peer| peer.name.clone()).collect(), limits);
     for kernel in kernels {
         eprintln!("{}", kernel.name);
@@ -76,7 +65,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
         if is_of_host {
             std::mem::swap(&mut all[0], &mut of_host);
         }
-        let row = measure(kernel, &mut all, rounds, &target);
+        let row = measure(kernel, &mut all, rounds, &checkout.target);
         if is_of_host {
             std::mem::swap(&mut all[0], &mut of_host);
         }

@@ -26,11 +26,11 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use cargo_schism::arguments::asks_for_help;
 use cargo_schism::command;
 use cargo_schism::error::{FileContext, Result};
 
-use self::options::{Options, USAGE};
+use self::options::Options;
+pub use self::options::USAGE;
 use self::programs::Programs;
 use self::record::Record;
 use self::table::{Line, Table};
@@ -38,10 +38,6 @@ use super::pack::Mode;
 
 /// Checks, packs, or measures, as the arguments say.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
-    if asks_for_help(arguments) {
-        println!("{USAGE}");
-        return Ok(ExitCode::SUCCESS);
-    }
     let options = Options::read(arguments)?;
     if let Mode::Pack(folder) = &options.mode {
         return pack::pack(folder, options.targets.as_ref());

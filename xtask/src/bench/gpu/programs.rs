@@ -4,13 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cargo_schism::error::{FileContext, Result};
-use cargo_schism::home::Home;
-use cargo_schism::setup;
 use cargo_schism::targets::{self, TargetsOption};
 use schism_hcf::Targets;
 
 use super::options::Options;
-use crate::bench::builds;
+use crate::bench::builds::Checkout;
 use crate::bench::pack;
 
 /// The program with schism's kernels, and the name of its binary.
@@ -38,20 +36,19 @@ pub struct Programs {
 impl Programs {
     /// Builds the program in the checkout at hand, and again for these targets.
     pub fn built(targets: Option<&Targets>) -> Result<Self> {
-        let ready = setup::ensure(&Home::from_environment()?)?;
-        let root = builds::workspace()?;
-        let target = root.join("target").join("bench");
+        let checkout = Checkout::set_up()?;
+        let target = &checkout.target;
         let build = |asked: TargetsOption, target: &Path| {
-            let mut cargo = cargo_schism::cargo::command(&ready);
+            let mut cargo = checkout.schism();
             targets::apply(&mut cargo, &asked, &[])?;
-            builds::build(cargo, &root, target, PROGRAM)
+            checkout.build_in(target, cargo, PROGRAM)
         };
-        let program = build(TargetsOption::None, &target)?;
+        let program = build(TargetsOption::None, target)?;
         let aot =
             targets.map(|targets| build(TargetsOption::Some(targets.clone()), &target.join("aot")));
         let aot = aot.transpose()?;
-        let sources = root.join("benches").join(SOURCES);
-        let stage2 = builds::stage2(&ready);
+        let sources = checkout.root.join("benches").join(SOURCES);
+        let stage2 = checkout.stage2();
         Ok(Self { program, aot, stage2, sources, work: target.join("gpu") })
     }
 

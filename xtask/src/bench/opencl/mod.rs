@@ -17,21 +17,20 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use cargo_schism::arguments::{self, asks_for_help};
+use cargo_schism::arguments;
 use cargo_schism::command;
 use cargo_schism::error::{Error, Result};
 use cargo_schism::home::Home;
-use cargo_schism::setup;
 use lexopt::Arg::{Long, Value};
 
-use super::builds;
+use super::builds::Checkout;
 use super::gpu::table::{Agreement, Line, agreement, seconds};
 use super::options::{misused, number_of_pairs};
 use super::statistics::{geometric_mean, median};
 use crate::opencl;
 
 /// How it is used.
-const USAGE: &str = "\
+pub const USAGE: &str = "\
 usage: cargo schism bench opencl [PAIRS] [--small] [--full] [--elements N] [--suite S] [--runs N] [--warm-up MS] [--only KERNEL,…] [--clock device|host|processor]
        cargo schism bench opencl --lowering [KERNEL]   only how long stage 2 takes to make SPIR-V and PTX, for each kernel
 
@@ -97,24 +96,17 @@ impl Options {
 
 /// Builds the programs, runs them in turns, prints the ratios.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
-    if asks_for_help(arguments) {
-        println!("{USAGE}");
-        return Ok(ExitCode::SUCCESS);
-    }
     let options = Options::read(arguments)?;
-    let home = Home::from_environment()?;
-    let ready = setup::ensure(&home)?;
-    let root = builds::workspace()?;
-    let target = root.join("target").join("bench");
-    let schism = builds::build(cargo_schism::cargo::command(&ready), &root, &target, "gpu_schism")?;
-    let stage2 = builds::stage2(&ready);
+    let checkout = Checkout::set_up()?;
+    let schism = checkout.build(checkout.schism(), "gpu_schism")?;
+    let stage2 = checkout.stage2();
     if let Some(part) = &options.lowering {
         lowering::print(&schism, &stage2, part, true)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let driver = driver(&home)?;
-    let twins = builds::build(builds::native(&ready), &root, &target, "opencl_twins")?;
-    let source = root.join("benches").join("opencl").join("kernels.cl");
+    let driver = driver(&checkout.home)?;
+    let twins = checkout.build(checkout.native(), "opencl_twins")?;
+    let source = checkout.root.join("benches").join("opencl").join("kernels.cl");
     let mut table = Table::default();
     for pair in 1..=options.pairs {
         eprintln!("pair {pair} of {}", options.pairs);

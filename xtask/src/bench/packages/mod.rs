@@ -14,20 +14,17 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use cargo_schism::arguments::asks_for_help;
 use cargo_schism::command;
 use cargo_schism::error::{Error, FileContext, Result};
-use cargo_schism::home::Home;
-use cargo_schism::setup::{self, Ready};
 use lexopt::Arg::{Long, Value};
 
-use super::builds;
+use super::builds::Checkout;
 use super::cost::Cost;
 use super::options::{misused, number_of_pairs, parts_of_names, settings};
 use table::{Run, Table};
 
 /// How it is used.
-const USAGE: &str = "\
+pub const USAGE: &str = "\
 usage: cargo schism bench packages [PAIRS] [--only NAME,…] [--settings auto,always,never]
 
 --only takes parts of names; --settings are values of SCHISM_STDPAR (default: auto). The device is `cpu`.";
@@ -112,19 +109,13 @@ impl Options {
 
 /// Builds, measures, and prints the ratios.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
-    if asks_for_help(arguments) {
-        println!("{USAGE}");
-        return Ok(ExitCode::SUCCESS);
-    }
     let options = Options::read(arguments)?;
     let programs = chosen(&options.only)?;
-    let home = Home::from_environment()?;
-    let ready = setup::ensure(&home)?;
-    let bench = Bench::new(&home, &ready)?;
+    let bench = Bench::new()?;
     let mut table = Table::new(&options.settings);
     for program in programs {
         eprintln!("{}: building", program.name);
-        match bench.build(program, &home, &ready, &mut table) {
+        match bench.build(program, &mut table) {
             Ok(builds) => bench.measure(program.name, &builds, &options, &mut table)?,
             Err(error) => table.fail(program.name, &error.to_string()),
         }
@@ -142,28 +133,21 @@ struct Builds {
 /// What all programs have in common.
 struct Bench {
     folder: PathBuf,
-    target: PathBuf,
-    stage2: PathBuf,
+    checkout: Checkout,
 }
 
 impl Bench {
-    fn new(home: &Home, ready: &Ready) -> Result<Self> {
-        let root = builds::workspace()?;
+    fn new() -> Result<Self> {
+        let checkout = Checkout::set_up()?;
+        let folder = folder(&checkout.root);
         // What stops all of them is said once.
-        builds::with_stdpar(home, ready, &folder(&root))?;
-        let target = root.join("target").join("bench");
-        Ok(Self { folder: folder(&root), target, stage2: builds::stage2(ready) })
+        checkout.with_stdpar(&folder)?;
+        Ok(Self { folder, checkout })
     }
 
-    fn build(
-        &self,
-        program: &Program,
-        home: &Home,
-        ready: &Ready,
-        table: &mut Table,
-    ) -> Result<Builds> {
+    fn build(&self, program: &Program, table: &mut Table) -> Result<Builds> {
         let mut build = |mut cargo: Command, side: &str| {
-            let target = self.target.join(format!("packages-{side}"));
+            let target = self.checkout.target.join(format!("packages-{side}"));
             cargo.current_dir(&self.folder).args(["build", "--release", "--quiet", "--package"]);
             cargo.arg(program.name).arg("--target-dir").arg(&target);
             let (purpose, hint) = ("needed to build the benchmark", "install cargo");
@@ -171,8 +155,8 @@ impl Bench {
             table.note(program.name, &format!("the build, {side}"), said.trim_end());
             Ok::<_, Error>(target.join("release").join(program.name))
         };
-        let plain = build(builds::plain(ready), "plain")?;
-        let stdpar = build(builds::with_stdpar(home, ready, &self.folder)?, "stdpar")?;
+        let plain = build(self.checkout.plain(), "plain")?;
+        let stdpar = build(self.checkout.with_stdpar(&self.folder)?, "stdpar")?;
         Ok(Builds { plain, stdpar })
     }
 
@@ -219,7 +203,7 @@ impl Bench {
 
     /// A run, and where its pipelines ran.
     fn with_report(&self, mut program: Command) -> Result<(Run, String)> {
-        let path = self.target.join("packages-report");
+        let path = self.checkout.target.join("packages-report");
         if path.exists() {
             std::fs::remove_file(&path).at("remove", &path)?;
         }
@@ -232,9 +216,9 @@ impl Bench {
     /// A run of the build whose pipelines may be kernels.
     fn with_kernels(&self, program: &Path, setting: &str) -> Command {
         let mut program = Command::new(program);
-        program.env("SCHISM_JIT", &self.stage2).env("SCHISM_DEVICE", "cpu");
+        program.env("SCHISM_JIT", self.checkout.stage2()).env("SCHISM_DEVICE", "cpu");
         program.env("SCHISM_STDPAR", setting).env_remove("SCHISM_CACHE");
-        program.env("SCHISM_CACHE_DIR", self.target.join("packages-kernels"));
+        program.env("SCHISM_CACHE_DIR", self.checkout.target.join("packages-kernels"));
         program
     }
 }
@@ -280,7 +264,7 @@ mod tests {
 
     #[test]
     fn the_programs_are_those_of_the_workspace() {
-        let folder = folder(&builds::workspace().unwrap());
+        let folder = folder(&crate::bench::builds::workspace().unwrap());
         for program in PROGRAMS {
             let manifest = folder.join(program.name).join("Cargo.toml");
             let text = std::fs::read_to_string(&manifest).unwrap();

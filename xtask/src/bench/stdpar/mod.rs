@@ -14,20 +14,18 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use cargo_schism::arguments::asks_for_help;
 use cargo_schism::command;
 use cargo_schism::error::{Error, Result};
-use cargo_schism::home::Home;
-use cargo_schism::setup::{self, Ready};
+use cargo_schism::setup::Ready;
 use lexopt::Arg::{Long, Value};
 
-use super::builds;
+use super::builds::Checkout;
 use super::options::{misused, number_of_pairs, parts_of_names, settings};
 use super::pack::{self, Contents, Mode};
 use table::{Line, Table};
 
 /// How it is used.
-const USAGE: &str = "\
+pub const USAGE: &str = "\
 usage: cargo schism bench stdpar [PAIRS] [--only NAME,…] [--small] [--seconds S] [--device NAME] [--settings auto,always,never]
        cargo schism bench stdpar --native …        both builds for the CPU at hand
        cargo schism bench stdpar --explicit [PAIRS] --device NAME
@@ -115,10 +113,6 @@ impl Options {
 
 /// Packs or measures, as the arguments say.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
-    if asks_for_help(arguments) {
-        println!("{USAGE}");
-        return Ok(ExitCode::SUCCESS);
-    }
     let options = Options::read(arguments)?;
     match &options.mode {
         Mode::Checkout => Bench::built(options.native)?.1.measure(&options),
@@ -153,18 +147,15 @@ struct Bench {
 impl Bench {
     /// Builds both in the checkout at hand.
     fn built(native: bool) -> Result<(Ready, Self)> {
-        let home = Home::from_environment()?;
-        let ready = setup::ensure(&home)?;
-        let root = builds::workspace()?;
-        let target = root.join("target").join("bench");
-        let package = root.join("benches").join("stdpar");
-        let plain = build(builds::plain(&ready), &package, &target.join("stdpar-plain"), native)?;
-        let schism = builds::with_stdpar(&home, &ready, &package)?;
+        let checkout = Checkout::set_up()?;
+        let target = &checkout.target;
+        let package = checkout.root.join("benches").join("stdpar");
+        let plain = build(checkout.plain(), &package, &target.join("stdpar-plain"), native)?;
+        let schism = checkout.with_stdpar(&package)?;
         let schism = build(schism, &package, &target.join("stdpar-schism"), native)?;
-        let explicit =
-            builds::build(cargo_schism::cargo::command(&ready), &root, &target, EXPLICIT)?;
-        let stage2 = builds::stage2(&ready);
-        Ok((ready, Self { plain, schism, explicit, stage2 }))
+        let explicit = checkout.build(checkout.schism(), EXPLICIT)?;
+        let stage2 = checkout.stage2();
+        Ok((checkout.ready, Self { plain, schism, explicit, stage2 }))
     }
 
     /// Takes them from a pack.
