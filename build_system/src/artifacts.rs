@@ -118,12 +118,11 @@ pub fn build(
     std::fs::create_dir_all(&target).at("create", &target)?;
     let results = target.join(&toolchain.version.host).join("release");
 
-    progress::step("Building", "the plugin");
-    cargo(toolchain, rustc_dev, workspace, &target, PACKAGE)?;
+    progress::step("Building", "the plugin and stage 2");
+    // Together, so that what both use has the same features, and is compiled once.
+    cargo(toolchain, rustc_dev, workspace, &target, &[PACKAGE, "schism-jit"])?;
     let plugin_hash =
         install(&results, &[DRIVER, PLUGIN, RUSTDOC, DOCTEST], |hash| home.plugin(hash))?;
-    progress::step("Building", "stage 2");
-    cargo(toolchain, rustc_dev, workspace, &target, "schism-jit")?;
     let stage2_hash = install(&results, &[STAGE2], |hash| home.stage2(hash))?;
     let installed = Installed::new(home, &plugin_hash, &stage2_hash);
     installed.note_use();
@@ -153,11 +152,12 @@ fn cargo(
     rustc_dev: &RustcDev,
     workspace: &Path,
     target: &Path,
-    package: &str,
+    packages: &[&str],
 ) -> Result<()> {
     let mut command = plugin_cargo(toolchain, rustc_dev, workspace, target, "build");
     command
-        .args(["--locked", "--release", "--package", package])
+        .args(["--locked", "--release"])
+        .args(packages.iter().flat_map(|package| ["--package", package]))
         // stdout is for results, such as `backend-path`'s.
         .stdout(std::io::stderr());
     let status = command::status(
@@ -171,7 +171,7 @@ fn cargo(
     let detail = "; cargo's messages above say why.\n\
         Needed are crates.io, a C compiler `cc`, and `make`.";
     Err(Error::Failed {
-        what: format!("building {package} in {}", workspace.display()),
+        what: format!("building {} in {}", packages.join(" and "), workspace.display()),
         status,
         detail: detail.to_owned(),
     })
