@@ -14,8 +14,9 @@
 //! | module | what |
 //! |---|---|
 //! | this one | the functions, and their [`NAMES`] |
-//! | `elementary` | `exp` of `f32`, and `ln`, without branches |
+//! | `elementary` | `exp` and `ln` of `f32`, without branches |
 //! | `exponential` | `exp`, `exp2`, `exp_m1` and the hyperbolic functions, without tables and branches |
+//! | `logarithm` | `ln` of `f64`, without branches |
 //! | `power` | `powf`, and `log2` and `log10` of `f64`, in the same way |
 //! | `trigonometry` | `sin`, `cos` and `tan` of `f32`, without numbers of 64 bits |
 //! | `trigonometry_double` | the same of `f64` |
@@ -33,6 +34,7 @@
 mod division;
 mod elementary;
 mod exponential;
+mod logarithm;
 mod memory;
 mod power;
 mod powers;
@@ -42,8 +44,9 @@ mod trigonometry_double;
 mod wide;
 
 pub use division::{__divti3, __udivti3};
-pub use elementary::{expf, log, logf};
+pub use elementary::{expf, logf};
 pub use exponential::{cosh, coshf, exp, exp2, exp2f, expm1, expm1f, sinh, sinhf, tanh, tanhf};
+pub use logarithm::log;
 pub use memory::{bcmp, memcmp, memcpy, memmove, memset};
 pub use power::{log2, log10, pow, powf};
 pub use powers::{__powidf2, __powisf2};

@@ -80,7 +80,7 @@ impl<'m> Lowering<'m> {
         }
         if value.is_constant_int() {
             if is_i128(ty) {
-                return self.wide_constant(value);
+                return self.int128_constant(value);
             }
             let width = ty.int_width();
             if width == 1 {

@@ -290,7 +290,7 @@ impl<'m> Lowering<'m> {
     fn switch(&mut self, end: Value<'m>) -> Lowered<()> {
         let on = end.operand(0);
         if is_i128(on.ty()) {
-            return self.wide_switch(end);
+            return self.int128_switch(end);
         }
         let width = on.ty().int_width();
         let mut selector = self.value(on)?;

@@ -104,7 +104,7 @@ impl<'m> Lowering<'m> {
                 Ok(())
             }
             TypeKind::Integer if value.is_constant_int() && is_i128(ty) => {
-                let words = self.wide_words(value);
+                let words = self.int128_words(value);
                 let Some(words) = words else {
                     return refuse(format!("a variable of type `{}`", ty.text()));
                 };

@@ -115,7 +115,7 @@ impl<'m> Lowering<'m> {
     fn integers(&mut self, it: Value<'m>, opcode: Opcode) -> Lowered<Word> {
         use Opcode::*;
         if is_i128(it.ty()) {
-            return self.wide_arithmetic(it, opcode);
+            return self.int128_arithmetic(it, opcode);
         }
         let ty = self.ty(it.ty())?;
         let [left, right] = [it.operand(0), it.operand(1)];
@@ -167,7 +167,7 @@ impl<'m> Lowering<'m> {
     fn icmp(&mut self, it: Value<'m>) -> Lowered<Word> {
         use IntPredicate::*;
         if is_i128(it.operand(0).ty()) {
-            return self.wide_compare(it);
+            return self.int128_compare(it);
         }
         let bool = self.bool_like(it.operand(0).ty())?;
         let predicate = it.icmp_predicate();
@@ -263,7 +263,7 @@ impl<'m> Lowering<'m> {
     fn resize(&mut self, it: Value<'m>, opcode: Opcode) -> Lowered<Word> {
         let (from, to) = (it.operand(0).ty(), it.ty());
         if is_i128(from) || is_i128(to) {
-            return self.wide_resize(it, opcode);
+            return self.int128_resize(it, opcode);
         }
         if opcode == Opcode::ZExt
             && let Some(number) = self.extended_register(it)?

@@ -29,7 +29,7 @@ use super::{Lowered, Lowering, refuse};
 
 impl<'m> Lowering<'m> {
     /// The type of SPIR-V.
-    pub fn wide(&mut self) -> Lowered<Word> {
+    pub fn int128(&mut self) -> Lowered<Word> {
         let long = self.int(HALF);
         self.vector(long, 2)
     }
@@ -52,8 +52,8 @@ impl<'m> Lowering<'m> {
             let mask = self.number(HALF, u64::MAX >> unused);
             high = self.emit_of(Op::BitwiseAnd, long, &[high, mask]);
         }
-        let wide = self.wide()?;
-        Ok(self.emit_of(Op::CompositeConstruct, wide, &[low, high]))
+        let int128 = self.int128()?;
+        Ok(self.emit_of(Op::CompositeConstruct, int128, &[low, high]))
     }
 
     /// The two numbers of a value, with its sign in all bits that its type does not have.
@@ -71,7 +71,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// The two numbers of a constant.
-    pub fn wide_words(&self, value: Value<'m>) -> Option<[u64; 2]> {
+    pub fn int128_words(&self, value: Value<'m>) -> Option<[u64; 2]> {
         // The builder folds constants, so no instruction is made.
         let (builder, long) = (Builder::at_end(self.entry.entry()), value.context().int_type(HALF));
         let by = value.ty().const_int(u64::from(HALF), false);
@@ -81,13 +81,13 @@ impl<'m> Lowering<'m> {
     }
 
     /// A constant.
-    pub fn wide_constant(&mut self, value: Value<'m>) -> Lowered<Word> {
-        let Some(words) = self.wide_words(value) else {
+    pub fn int128_constant(&mut self, value: Value<'m>) -> Lowered<Word> {
+        let Some(words) = self.int128_words(value) else {
             return refuse(format!("a constant of type `{}`", value.ty().text()));
         };
         let operands = words.map(|word| Operand::IdRef(self.number(HALF, word))).to_vec();
-        let wide = self.wide()?;
-        Ok(self.out.declare(Op::ConstantComposite, Some(wide), operands))
+        let int128 = self.int128()?;
+        Ok(self.out.declare(Op::ConstantComposite, Some(int128), operands))
     }
 
     /// 1 where a condition holds, and 0 elsewhere.
@@ -95,12 +95,12 @@ impl<'m> Lowering<'m> {
         self.bit_as_number(condition, HALF)
     }
 
-    pub fn wide_arithmetic(&mut self, it: Value<'m>, opcode: Opcode) -> Lowered<Word> {
+    pub fn int128_arithmetic(&mut self, it: Value<'m>, opcode: Opcode) -> Lowered<Word> {
         use Opcode::*;
         let ty = it.ty();
         let (long, bool) = (self.int(HALF), self.bool());
         if opcode == Shl || opcode == LShr || opcode == AShr {
-            return self.wide_shift(it, opcode);
+            return self.int128_shift(it, opcode);
         }
         let [left, right] = [self.value(it.operand(0))?, self.value(it.operand(1))?];
         let bitwise = match opcode {
@@ -110,8 +110,8 @@ impl<'m> Lowering<'m> {
             _ => None,
         };
         if let Some(op) = bitwise {
-            let wide = self.wide()?;
-            return Ok(self.emit_of(op, wide, &[left, right]));
+            let int128 = self.int128()?;
+            return Ok(self.emit_of(op, int128, &[left, right]));
         }
         let ([a, c], [b, d]) = (self.halves(left), self.halves(right));
         match opcode {
@@ -144,7 +144,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    fn wide_shift(&mut self, it: Value<'m>, opcode: Opcode) -> Lowered<Word> {
+    fn int128_shift(&mut self, it: Value<'m>, opcode: Opcode) -> Lowered<Word> {
         let ty = it.ty();
         let (long, bool) = (self.int(HALF), self.bool());
         let [low, high] = match opcode {
@@ -187,7 +187,7 @@ impl<'m> Lowering<'m> {
         self.of_halves(ty, low, high)
     }
 
-    pub fn wide_compare(&mut self, it: Value<'m>) -> Lowered<Word> {
+    pub fn int128_compare(&mut self, it: Value<'m>) -> Lowered<Word> {
         use IntPredicate::*;
         let (long, bool) = (self.int(HALF), self.bool());
         let predicate = it.icmp_predicate();
@@ -227,7 +227,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// A choice by a value, which `OpSwitch` has no literals for: by the number of the case it is, from 1.
-    pub fn wide_switch(&mut self, end: Value<'m>) -> Lowered<()> {
+    pub fn int128_switch(&mut self, end: Value<'m>) -> Lowered<()> {
         let on = self.value(end.operand(0))?;
         let [low, high] = self.halves(on);
         let (long, word, bool) = (self.int(HALF), self.int(32), self.bool());
@@ -235,7 +235,7 @@ impl<'m> Lowering<'m> {
         let mut selector = self.number(32, 0);
         let mut cases = Vec::new();
         for ((case, block), number) in end.switch_cases().into_iter().zip(1..) {
-            let Some(words) = self.wide_words(case) else {
+            let Some(words) = self.int128_words(case) else {
                 return refuse(format!("a constant of type `{}`", case.ty().text()));
             };
             let [a, b] = words.map(|word| self.number(HALF, word));
@@ -255,8 +255,8 @@ impl<'m> Lowering<'m> {
         Ok(())
     }
 
-    /// A cast between integers of which at least one is wide.
-    pub fn wide_resize(&mut self, it: Value<'m>, opcode: Opcode) -> Lowered<Word> {
+    /// A cast between integers of which at least one has more than 64 bits.
+    pub fn int128_resize(&mut self, it: Value<'m>, opcode: Opcode) -> Lowered<Word> {
         let (from, to) = (it.operand(0).ty(), it.ty());
         let long = self.int(HALF);
         if !is_i128(to) {
@@ -303,7 +303,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Splits a value for memory.
-    pub fn wide_to_memory(&mut self, value: Word) -> [Word; 2] {
+    pub fn int128_to_memory(&mut self, value: Word) -> [Word; 2] {
         self.halves(value)
     }
 }

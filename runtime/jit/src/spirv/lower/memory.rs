@@ -258,7 +258,7 @@ impl<'m> Lowering<'m> {
         }
         if is_i128(ty) && ty.int_width() == 128 {
             let long = self.int(64);
-            for (half, offset) in self.wide_to_memory(value).into_iter().zip([0, 8]) {
+            for (half, offset) in self.int128_to_memory(value).into_iter().zip([0, 8]) {
                 let at = self.at_offset(pointer, space, offset)?;
                 let at = self.typed(at, space, long)?;
                 let mut operands = vec![Operand::IdRef(at), Operand::IdRef(half)];
@@ -268,7 +268,7 @@ impl<'m> Lowering<'m> {
             return Ok(());
         }
         if let Some((low, high)) = halves_of(ty) {
-            let [first, rest] = self.wide_to_memory(value);
+            let [first, rest] = self.int128_to_memory(value);
             self.store_to(pointer, space, first, low, align, is_volatile)?;
             let at = self.at_offset(pointer, space, 8)?;
             let rest = match high.int_width() {

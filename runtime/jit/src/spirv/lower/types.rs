@@ -100,7 +100,7 @@ impl<'m> Lowering<'m> {
         Ok(match ty.kind() {
             TypeKind::Void => self.void(),
             TypeKind::Integer if ty.int_width() == 1 => self.bool(),
-            TypeKind::Integer if is_i128(ty) => self.wide()?,
+            TypeKind::Integer if is_i128(ty) => self.int128()?,
             TypeKind::Integer => {
                 let bits = held_in(ty.int_width())?;
                 self.int(bits)
