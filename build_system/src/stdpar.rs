@@ -1,6 +1,6 @@
 //! `--stdpar`: parallel iterators of rayon become kernels.
 //!
-//! The compiler does it, in crates that are given rayon; see `codegen/src/stdpar`. It reads two
+//! The compiler does it, in crates that are given rayon; see `codegen/src/rayon`. It reads two
 //! variables, which it tells cargo of: how it is asked, and where there is a folder with the source
 //! of `schism-stdpar` and the runtime, compiled for any program. This makes that folder ready, and
 //! looks first whether the program is one that can have it:

@@ -1,7 +1,7 @@
 //! Removes what earlier plugins have left in a target folder.
 //!
 //! cargo makes what `schism-rustc -vV` prints part of each artifact's name, and with it the
-//! plugin's content hash. So each new plugin leaves all artifacts of the one before behind, and
+//! plugin's content hash. So all artifacts of an earlier plugin stay when a new one is used, and
 //! cargo never removes any. This module does, where cargo's folders are as they have always been:
 //!
 //! ```text
@@ -57,7 +57,7 @@ pub(crate) fn note(tcx: TyCtxt<'_>) {
     let own = records.join(plugin);
     let is_first = fs::create_dir_all(&records).is_ok() && fs::create_dir(&own).is_ok();
     let _ = fs::write(own.join(&artifact.name), artifact.folders.as_bytes());
-    // Whoever has made the folder is alone in it: the others of this cargo have found it there.
+    // One process of this cargo has made the folder; the others have found it there.
     if is_first {
         for old in old_ones(&records, &own) {
             remove(&artifact.profile, &old);

@@ -6,7 +6,7 @@
 //! 1. **Find.** [`kernels`] finds the launch sites among the crate's monomorphised items: an
 //!    instance of the runtime's marker function for each kernel.
 //! 2. **Cut the device half.** [`collect`] gathers everything that the kernels reach into a codegen
-//!    unit of its own, which rustc's LLVM backend lowers like any other; [`device`] takes the
+//!    unit, which rustc's LLVM backend lowers like any other; [`device`] takes the
 //!    unoptimised module, runs the passes of `schism-passes` over it, makes the container, adds AOT
 //!    code for the targets that a build requests, and puts it in one more object file of the crate.
 //! 3. **Patch the host half.** [`host`] gives every launch site the descriptor of its kernel and
@@ -19,7 +19,7 @@
 //! A crate without kernels takes none of these steps, and its objects are byte for byte those of
 //! plain rustc.
 //!
-//! The device half is a codegen unit of its own, and not a copy of the host's modules, because it
+//! The device half is a separate codegen unit, and not a copy of the host's modules, because it
 //! is complete in every session, even when incremental compilation reuses all of the host's units;
 //! it has the same items whatever the number of codegen units, so the same input gives the same
 //! container; and functions of other crates whose MIR is available are lowered into it, too.

@@ -54,7 +54,7 @@ fn expanded(arguments: &[OsString]) -> Vec<OsString> {
 }
 
 /// Under `--stdpar`: where crates lie that the libraries of a program see besides their own
-/// dependencies, which the documented crate may see through them. `stdpar/inject.rs` puts them
+/// dependencies, which the documented crate may see through them. `rayon/inject.rs` puts them
 /// there, and adds the same folders for the compiler.
 fn replacements(arguments: &[OsString]) -> Vec<OsString> {
     let Some(library) = std::env::var_os("SCHISM_STDPAR_LIBRARY") else { return Vec::new() };

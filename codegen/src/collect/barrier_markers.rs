@@ -43,7 +43,7 @@ use crate::rustc::{as_written, terminator};
 /// rustc's properties of a function's MIR before optimisation.
 type Provider = for<'tcx> fn(TyCtxt<'tcx>, LocalDefId) -> &'tcx Steal<Body<'tcx>>;
 
-/// rustc's own provider of `mir_drops_elaborated_and_const_checked`, behind ours.
+/// rustc's own provider of `mir_drops_elaborated_and_const_checked`, which ours calls.
 static MIR: OnceLock<Provider> = OnceLock::new();
 
 /// Installs the provider of this module.

@@ -5,7 +5,7 @@
 //! nor of dependencies that were only checked, too: rustc's collector would have no roots, and walk
 //! through all of the dependencies. [`provide`] overrides the query. And without the driver's help
 //! dependencies would carry no bodies of generic functions (see `driver.rs`); where one is missing
-//! nevertheless, because another compiler has checked the crate, kernels behind it are not found,
+//! nevertheless, because another compiler has checked the crate, kernels that need it are not found,
 //! which is reported.
 
 use std::sync::{Mutex, OnceLock};
@@ -22,10 +22,10 @@ use crate::session::is_check;
 
 type Provider = for<'tcx> fn(TyCtxt<'tcx>, Instance<'tcx>) -> bool;
 
-/// rustc's own provider for whether an instance belongs to the crate's code, behind ours.
+/// rustc's own provider for whether an instance belongs to the crate's code, which ours calls.
 static BELONGS: OnceLock<Provider> = OnceLock::new();
 
-/// rustc's own provider for whether a function of the crate is exported, behind ours.
+/// rustc's own provider for whether a function of the crate is exported, which ours calls.
 static EXPORTED: OnceLock<for<'tcx> fn(TyCtxt<'tcx>, LocalDefId) -> bool> = OnceLock::new();
 
 /// The crate for which the body of a function was missing: providers have no other place for it.

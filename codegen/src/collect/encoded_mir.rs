@@ -15,7 +15,7 @@ use crate::session;
 
 type Provider = for<'tcx> fn(TyCtxt<'tcx>, DefId) -> bool;
 
-/// rustc's own provider of `is_mir_available` for other crates, behind ours.
+/// rustc's own provider of `is_mir_available` for other crates, which ours calls.
 static CARRIED: OnceLock<Provider> = OnceLock::new();
 
 /// Installs the provider of this module.

@@ -47,7 +47,7 @@ pub(crate) fn of_static(
     def_id: DefId,
     runtime: &[RuntimeItems],
 ) -> Option<SpecConstant> {
-    // Such a static has neither a type of its own nor a declaration.
+    // Such a static has neither a type nor a declaration.
     if is_nested_static(tcx, def_id) {
         return None;
     }

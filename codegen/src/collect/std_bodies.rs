@@ -132,7 +132,7 @@ fn key(tcx: TyCtxt<'_>, rlibs: &[PathBuf]) -> String {
 /// No index is nearly as large.
 const MOST: u64 = 256 << 20;
 
-/// The index, if it exists. A file that somebody untrusted could have changed is ignored.
+/// The index, if it exists. A file that an untrusted user could have changed is ignored.
 fn kept(tcx: TyCtxt<'_>, place: &Path) -> Option<String> {
     match schism_trust::read(place, MOST) {
         Ok(bytes) => String::from_utf8(bytes).ok(),
@@ -158,7 +158,7 @@ fn keep(place: &Path, text: &str) -> std::io::Result<()> {
     let folder = place.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(folder)?;
     if schism_trust::check_folder(folder).is_err() {
-        // Nobody would trust files there.
+        // No process would trust files there.
         return Ok(());
     }
     let draft = place.with_extension(format!("draft-{}", std::process::id()));

@@ -12,7 +12,7 @@
 //! - the standard library's own (whether the thread panics, seeds of hash
 //!   maps): each is a number, or is set and reset while no user code runs. Which thread this is counts,
 //!   where a function of the library is asked for it. Variables that a program
-//!   declares by `thread_local!` are in functions of its own, which the walk sees. What the library
+//!   declares by `thread_local!` are in its functions, which the walk sees. What the library
 //!   does by system calls and assembly does not matter.
 
 use rustc_data_structures::fx::{FxHashMap, FxHashSet};
@@ -24,7 +24,7 @@ use crate::kernels::names::{is_std, own_path_of};
 use crate::kernels::runtime_items;
 use crate::rustc::{MonoItem, as_written, called_pointer};
 
-/// The standard library's type behind `thread_local!`. Its methods call the function that it
+/// The standard library's type of what `thread_local!` declares. Its methods call the function that it
 /// contains, which belongs to the declaring crate, and is found where the variable is named.
 const LOCAL_KEY: &str = "std::thread::local::LocalKey";
 

@@ -265,7 +265,7 @@ fn forms(
             (LaunchAssumptions { narrow, ..small }, constants | FLAG_BASE, 0)
         }
         Target::Amdgcn(_) => (small, constants | FLAG_BASE, 0),
-        // Of a program that a driver has built nobody can set a variable.
+        // No variable of a program that a driver has built can be set.
         Target::Spirv => (nothing, FLAG_BASE, 0),
     };
     let form = |name: &str, flags, assumptions| {

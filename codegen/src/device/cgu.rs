@@ -26,7 +26,7 @@ use crate::stdpar::refuse;
 /// What providers have found for units that are being collected, by their names.
 static FINDINGS: Mutex<BTreeMap<String, Findings>> = Mutex::new(BTreeMap::new());
 
-/// rustc's own provider of `codegen_unit`, behind ours.
+/// rustc's own provider of `codegen_unit`, which ours calls.
 static CODEGEN_UNIT: OnceLock<for<'tcx> fn(TyCtxt<'tcx>, Symbol) -> &'tcx CodegenUnit<'tcx>> =
     OnceLock::new();
 

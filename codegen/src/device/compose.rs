@@ -143,7 +143,7 @@ pub(crate) fn make(tcx: TyCtxt<'_>, purpose: Purpose) -> Option<DeviceHalf> {
 struct Roots<'tcx> {
     /// The kernels that there are for any device.
     all: Vec<KernelInfo>,
-    /// Those for devices with code of their own.
+    /// Those for devices other than the process.
     devices: Vec<KernelInfo>,
     /// Those for the program's process.
     process: Vec<KernelInfo>,
@@ -280,8 +280,7 @@ fn with_spans(missing: Vec<Missing>, kernels: &[KernelInfo]) -> Vec<(String, &'s
     missing.map(|Missing { kernel, text, note }| (text, note, span_of(&kernel))).collect()
 }
 
-/// Records which functions without a body allocate, as far as they are the standard library's and
-/// the compiler could not show one.
+/// Records which functions of the standard library allocate, if a report names one without a body.
 fn note_allocating(cause: &Stage1Failure, bodies: Option<&StdBodies>, map: &mut CallMap) {
     let Stage1Failure::Passes(cause) = cause else { return };
     let Some(report) = cause.report() else { return };

@@ -74,7 +74,7 @@ fn needed_by(file: &Path) -> Vec<String> {
     symbols
 }
 
-/// The symbol behind an entry of the list.
+/// The symbol of an entry of the list.
 fn named(entry: &str) -> String {
     entry.strip_prefix(THREAD_LOCAL).unwrap_or(entry).to_owned()
 }

@@ -122,9 +122,9 @@ unsafe fn define(module: LLVMModuleRef, record: &Record) {
 
         let byte = LLVMInt8TypeInContext(context);
         let length = LLVMConstInt(LLVMInt64TypeInContext(context), record.bytes.len() as u64, 0);
-        let behind = LLVMConstGEP2(byte, container, [length].as_mut_ptr(), 1);
+        let after = LLVMConstGEP2(byte, container, [length].as_mut_ptr(), 1);
         let name = CString::new(end).expect("made of a prefix and digits");
-        let end = LLVMAddAlias2(module, byte, 0, behind, name.as_ptr());
+        let end = LLVMAddAlias2(module, byte, 0, after, name.as_ptr());
         LLVMSetVisibility(end, LLVMVisibility::LLVMHiddenVisibility);
 
         let host = define_host_table(module, record);

@@ -155,7 +155,7 @@ fn context(spec: &DeviceSpec) -> Result<PassContext<'_>, Stage1Failure> {
     Ok(cx)
 }
 
-/// Runs work on a thread of its own: a pass that panics is reported as a defect of schism, not of
+/// Runs work on a separate thread: a pass that panics is reported as a defect of schism, not of
 /// the compiler.
 fn on_own_thread<R: Send>(
     work: impl FnOnce() -> Result<R, Stage1Failure> + Send,

@@ -16,7 +16,7 @@ use crate::kernels::runtime_items;
 use crate::session::{self, LINES, SPLIT, WARN};
 use crate::{rayon, rustc};
 
-/// rustc's own provider of `resolver_for_lowering_raw`, behind ours.
+/// rustc's own provider of `resolver_for_lowering_raw`, which ours calls.
 static RESOLVER: OnceLock<rustc::ResolverProvider> = OnceLock::new();
 
 /// Installs the provider of this module.

@@ -1,6 +1,6 @@
 //! The heap that a program shares with its device.
 //!
-//! In a program without a global allocator of its own the compiler generates functions that call
+//! In a program that defines no global allocator the compiler generates functions that call
 //! the standard library's:
 //!
 //! ```llvm

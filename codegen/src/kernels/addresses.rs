@@ -1,6 +1,6 @@
 //! Where addresses are in a captured value, from rustc's own layouts.
 //!
-//! A device with memory of its own needs other addresses than the closure contains, so the launch
+//! A device with separate memory needs other addresses than the closure contains, so the launch
 //! must know which of the closure's bytes are addresses. A field's type determines that. In an enum
 //! it depends on the variant, which the tag determines: a number, or a niche of a field. In a
 //! union, or in the state of a coroutine across a suspension, an address need not be there, and
@@ -127,8 +127,8 @@ fn variants<'tcx>(
                 };
                 if index == *untagged_variant {
                     // All values outside the niche.
-                    let behind = value(end).wrapping_add(1) & most;
-                    (behind, niche_start.wrapping_sub(1) & most)
+                    let after = value(end).wrapping_add(1) & most;
+                    (after, niche_start.wrapping_sub(1) & most)
                 } else {
                     (value(index.as_u32()), value(index.as_u32()))
                 }
@@ -226,7 +226,7 @@ fn distinct(items: Vec<AddressItem>) -> Vec<AddressItem> {
     distinct
 }
 
-/// An item at a higher offset. Items within arrays and variants have offsets of their own.
+/// An item at a higher offset. Items within arrays and variants have separate offsets.
 fn moved(item: AddressItem, by: u64) -> AddressItem {
     match item {
         AddressItem::Address(address) => {

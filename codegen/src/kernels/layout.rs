@@ -55,7 +55,7 @@ pub(crate) fn flatten<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>, specialized: &[
         let here = 1 << parameter.offset.trailing_zeros().min(63);
         parameter.align = parameter.align.min(align).min(here);
         let (begin, end) = (parameter.offset, parameter.offset + parameter.size);
-        // On a device with memory of its own, addresses differ from those in the closure.
+        // On a device with separate memory, addresses differ from those in the closure.
         let is_address = matches!(parameter.kind, ParameterKind::Pointer { .. });
         parameter.specialized &= !is_address
             && addresses.is_empty()

@@ -2,7 +2,7 @@
 //! refer to closures.
 //!
 //! `schism-stdpar` has launches bring copies of such values. Where the references are, it asks with
-//! two functions, calls of which resolve to others that have the answer as constants behind the
+//! two functions, calls of which resolve to others that have the answer as constants after the
 //! types of producer and consumer: a number for each reference.
 
 use rustc_abi::{FieldsShape, Size, TyAbiInterface, Variants};
@@ -55,7 +55,7 @@ struct Reference {
     size: u64,
 }
 
-/// The references of a pipeline, each behind what it is in.
+/// The references of a pipeline, each after what it is in.
 struct References<'tcx> {
     cx: LayoutCx<'tcx>,
     found: Vec<Reference>,

@@ -2,10 +2,10 @@
 //! number: `for_each` and `collect`, with `map` and its like in between, and sums and products of
 //! floating-point numbers, whose items also have a sum of several to go to.
 //!
-//! They have a kernel of their own, of the module [`MODULE`], in the place of the general one: a loop
+//! They have a kernel of the module [`MODULE`], in the place of the general one: a loop
 //! over items is marked there, and several of them are computed at once. Whether a pipeline is such a
 //! one is told by the names of rayon's types. Some that are not in the lists keep something from one
-//! item to the next: in a folder, or where a folder points to. Of others, nobody gains: chunks of a
+//! item to the next: in a folder, or where a folder points to. Others gain nothing: chunks of a
 //! slice are next to each other in memory, and items at the same place of two chunks are not. Sums
 //! of integers are left to LLVM, which may change their order.
 

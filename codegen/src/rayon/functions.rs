@@ -15,7 +15,7 @@ use crate::rayon::types::CRATE;
 const ORIGINALS: &str = "originals";
 
 /// The functions of one pipeline's kind: the name of the original, which is also that of the
-/// replacement, and of the function behind it that only the host runs.
+/// replacement, and of the function that only the host runs.
 const FUNCTIONS: [(&str, &str); 2] =
     [("bridge_producer_consumer", "pipeline"), ("bridge_unindexed", "unindexed_pipeline")];
 
@@ -81,8 +81,8 @@ pub(crate) fn bridges(tcx: TyCtxt<'_>) -> Vec<Bridge> {
 pub(crate) fn known<R>(tcx: TyCtxt<'_>, take: impl FnOnce(&Known) -> R) -> R {
     /// The answer for the crate that the process compiles.
     static KNOWN: Mutex<Option<(StableCrateId, Known)>> = Mutex::new(None);
-    // Asked each time: what is made of the answer depends on it, as far as incremental compilation
-    // knows.
+    // Asked each time: what is made of the answer depends on it for incremental
+    // compilation.
     let crates = tcx.crates(());
     let id = tcx.stable_crate_id(LOCAL_CRATE);
     let mut known = KNOWN.lock().expect("nothing panics under the lock");

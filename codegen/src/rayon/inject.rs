@@ -124,7 +124,7 @@ fn rayon_of(options: &Options) -> Option<PathBuf> {
     })
 }
 
-/// Has the crate loaded, although nobody names it.
+/// Has the crate loaded, although no source names it.
 fn see(options: &mut Options, rlib: &Path) {
     let mut externs: BTreeMap<String, ExternEntry> =
         options.externs.iter().map(|(name, entry)| (name.clone(), entry.clone())).collect();
@@ -142,7 +142,7 @@ fn see(options: &mut Options, rlib: &Path) {
     options.search_paths.push(SearchPath::new(PathKind::Dependency, folder));
 }
 
-/// The crate's rlib for a rayon, compiled by whoever comes first.
+/// The crate's rlib for a rayon, compiled by the first session that needs it.
 fn compiled(library: &Path, folder: &Path, rayon: &Path, target: &str) -> io::Result<PathBuf> {
     let stem = rayon.file_stem().and_then(OsStr::to_str).unwrap_or_default();
     // What cargo adds to names of files makes them unique among all that lies beside.
@@ -158,7 +158,7 @@ fn compiled(library: &Path, folder: &Path, rayon: &Path, target: &str) -> io::Re
     fs::create_dir_all(folder)?;
     let lock = File::create(folder.join("lock"))?;
     lock.lock()?;
-    // Somebody else may have made it, or failed.
+    // Another session may have made it, or failed.
     if is_current() {
         return Ok(rlib);
     }

@@ -42,10 +42,10 @@ type Provider = for<'tcx> fn(
     PseudoCanonicalInput<'tcx, (DefId, GenericArgsRef<'tcx>)>,
 ) -> Resolved<'tcx>;
 
-/// rustc's own provider of `resolve_instance_raw`, behind ours.
+/// rustc's own provider of `resolve_instance_raw`, which ours calls.
 static RESOLVE: OnceLock<Provider> = OnceLock::new();
 
-/// Puts ours in front.
+/// Installs the providers of this module.
 pub(crate) fn provide(providers: &mut Providers) {
     statics::provide(providers);
     nested::provide(providers);
@@ -96,7 +96,7 @@ pub(crate) fn track(tcx: TyCtxt<'_>) {
     }
 }
 
-/// Whether something can be a kernel as far as types tell.
+/// Whether a marker instance can stand for a kernel, by its types.
 pub(crate) fn may_be_kernel<'tcx>(tcx: TyCtxt<'tcx>, marker: Instance<'tcx>) -> bool {
     let kernel = marker.args.type_at(0);
     let Some(args) = pipeline_of(tcx, kernel) else { return true };
@@ -124,7 +124,7 @@ pub(crate) fn is_secondary<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
 
 /// Whether no implementation of a producer or a consumer takes part in a pipeline but rayon's own.
 /// The parts that these split themselves into have nothing in common, and copies of them may be
-/// split side by side. Of others nobody knows.
+/// split side by side. Of others that is unknown.
 fn split_well<'tcx>(tcx: TyCtxt<'tcx>, args: GenericArgsRef<'tcx>) -> bool {
     bridges(tcx).iter().all(|bridge| {
         let rayon = bridge.original.krate;

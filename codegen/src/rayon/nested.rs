@@ -12,24 +12,24 @@ use rustc_hir::attrs::Linkage;
 use rustc_middle::middle::exported_symbols::{
     ExportedSymbol, SymbolExportInfo, SymbolExportKind, SymbolExportLevel,
 };
-use rustc_middle::mir::mono::{CodegenUnit, MonoItem, MonoItemPartitions, Visibility};
 use rustc_middle::query::LocalCrate;
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_middle::util::Providers;
 
 use crate::rayon::functions::{is_for_host_only, is_in_sight};
+use crate::rustc::{CodegenUnit, MonoItem, MonoItemPartitions, Visibility};
 
 type Partitions = for<'tcx> fn(TyCtxt<'tcx>, ()) -> MonoItemPartitions<'tcx>;
 type Exported =
     for<'tcx> fn(TyCtxt<'tcx>, LocalCrate) -> &'tcx [(ExportedSymbol<'tcx>, SymbolExportInfo)];
 
-/// rustc's own provider of `collect_and_partition_mono_items`, behind ours.
+/// rustc's own provider of `collect_and_partition_mono_items`, which ours calls.
 static PARTITIONS: OnceLock<Partitions> = OnceLock::new();
 
-/// rustc's own provider of `exported_generic_symbols`, behind ours.
+/// rustc's own provider of `exported_generic_symbols`, which ours calls.
 static EXPORTED: OnceLock<Exported> = OnceLock::new();
 
-/// Puts ours in front.
+/// Installs the providers of this module.
 pub(crate) fn provide(providers: &mut Providers) {
     PARTITIONS.get_or_init(|| providers.queries.collect_and_partition_mono_items);
     providers.queries.collect_and_partition_mono_items = |tcx, ()| {

@@ -2,7 +2,7 @@
 //!
 //! They run on `rayon::join`, not on pipelines. So calls of the methods themselves resolve to
 //! functions of `schism-stdpar` with the same generics, for slices: another type that implements
-//! the trait may have methods of its own.
+//! the trait may have other methods.
 
 use rustc_hir::def::DefKind;
 use rustc_infer::infer::TyCtxtInferExt;

@@ -21,13 +21,13 @@ use crate::rayon::inject;
 type Reachable = for<'tcx> fn(TyCtxt<'tcx>, LocalCrate) -> DefIdMap<SymbolExportInfo>;
 type IsReachable = for<'tcx> fn(TyCtxt<'tcx>, LocalDefId) -> bool;
 
-/// rustc's own provider of `reachable_non_generics`, behind ours.
+/// rustc's own provider of `reachable_non_generics`, which ours calls.
 static REACHABLE: OnceLock<Reachable> = OnceLock::new();
 
-/// rustc's own provider of `is_reachable_non_generic`, behind ours.
+/// rustc's own provider of `is_reachable_non_generic`, which ours calls.
 static IS_REACHABLE: OnceLock<IsReachable> = OnceLock::new();
 
-/// Puts ours in front.
+/// Installs the providers of this module.
 pub(crate) fn provide(providers: &mut Providers) {
     REACHABLE.get_or_init(|| providers.queries.reachable_non_generics);
     providers.queries.reachable_non_generics = |tcx, local| {

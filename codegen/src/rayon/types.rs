@@ -43,7 +43,7 @@ pub(crate) fn is_in_process<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
     pipeline_of(tcx, kernel).is_some() && !is_copied(tcx, kernel)
 }
 
-/// Whether a kernel can be one for devices with code of their own, as far as types tell. A pipeline
+/// Whether a kernel can be one for devices other than the process, by its types. A pipeline
 /// cannot whose values may hold functions, alone or in a table of methods: those of a device are not
 /// the host's.
 pub(crate) fn may_be_for_devices<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {

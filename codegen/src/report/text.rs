@@ -21,7 +21,7 @@ pub(crate) struct DiagnosticText {
     pub help: Cow<'static, str>,
     /// Only the drop of a value that was made elsewhere: not reported beside other errors.
     pub only_drops: bool,
-    /// Not reported inside a location that has an error of its own.
+    /// Not reported inside a location that has another error.
     pub detail: bool,
 }
 

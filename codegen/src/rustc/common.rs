@@ -1,6 +1,6 @@
 //! What the backend's methods are in every release.
 //!
-//! A trait's implementation is one block, and each release adds methods of its own to it. So there
+//! A trait's implementation is one block, and each release adds methods to it. So there
 //! is a macro for each trait: it takes the methods that differ, and adds those that do not. A macro's
 //! paths are resolved where it is used, hence they are written out here.
 
@@ -74,7 +74,7 @@ macro_rules! codegen_backend {
     };
 }
 
-/// `impl ExtraBackendMethods`: modules come from the LLVM backend, by way of the plugin.
+/// `impl ExtraBackendMethods`: modules come from the LLVM backend, and the plugin changes them.
 macro_rules! extra_backend_methods {
     ($($differing:tt)*) => {
         impl<P: $crate::rustc::plugin::Plugin> ::rustc_codegen_ssa::traits::ExtraBackendMethods for $crate::rustc::plugin::Backend<P> {

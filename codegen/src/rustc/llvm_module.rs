@@ -13,7 +13,7 @@ pub(crate) fn live_module<'m, M>(tcx: TyCtxt<'_>, module: &'m mut M) -> ModuleRe
     })
 }
 
-/// The LLVM module behind rustc's `ModuleLlvm`, whose fields are private: three words, of which
+/// The LLVM module in rustc's `ModuleLlvm`, whose fields are private: three words, of which
 /// one is the context, one the module, one the target machine, in an order that rustc chooses.
 /// The module is the word that LLVM itself says belongs to the context.
 fn find_module<M>(module: &mut M) -> Option<ModuleRef<'_>> {

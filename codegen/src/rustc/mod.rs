@@ -18,6 +18,7 @@ include!(concat!(env!("OUT_DIR"), "/release.rs"));
 pub(crate) use llvm_module::live_module;
 pub(crate) use plugin::{LlvmModule, Plugin, backend, bitcode, lower};
 pub(crate) use release::mono::{
-    CodegenUnit, CodegenUnitNameBuilder, CollectionMode, MonoItem, MonoItemData, Visibility,
+    CodegenUnit, CodegenUnitNameBuilder, CollectionMode, MonoItem, MonoItemData,
+    MonoItemPartitions, Visibility,
 };
 pub(crate) use release::*;

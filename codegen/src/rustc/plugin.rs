@@ -35,7 +35,7 @@ pub(crate) trait Plugin: Clone + Send + Sync + 'static {
     /// What it makes of a crate from `codegen_crate` to `join_codegen`.
     type Ongoing: 'static;
 
-    /// Puts its queries in front of rustc's own.
+    /// Replaces providers of queries.
     fn provide(providers: &mut Providers);
 
     /// Changes the module of a codegen unit before it is optimised.

@@ -16,7 +16,7 @@ fn shim(instance: Instance<'_>) -> Option<InstanceKind<'_>> {
 
 shims!(InstanceKind { ReifyShim, FnPtrShim });
 
-/// The alignment of a scalar that is a value of its own.
+/// The alignment of a scalar that is a value.
 pub(crate) fn alignment(scalar: Scalar, cx: &impl HasDataLayout) -> Align {
     scalar.align(cx).abi
 }

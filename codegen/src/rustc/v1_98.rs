@@ -48,7 +48,7 @@ fn shim(instance: Instance<'_>) -> Option<ShimKind<'_>> {
 
 shims!(ShimKind { Reify, FnPtr });
 
-/// The alignment of a scalar that is a value of its own.
+/// The alignment of a scalar that is a value.
 pub(crate) fn alignment(scalar: Scalar, cx: &impl HasDataLayout) -> Align {
     scalar.default_align(cx).abi
 }

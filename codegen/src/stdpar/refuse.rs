@@ -169,7 +169,7 @@ impl Pipelines {
     }
 
     /// The kernels of pipelines among those of a module, by their indices, that no device may have: of
-    /// some nobody knows how much stack they need (rayon's threads may have been given more), and
+    /// some it is unknown how much stack they need (rayon's threads may have been given more), and
     /// others change the program's memory while they unwind, as devices do not.
     pub(crate) fn unfit(&self, kernels: &[KernelImage]) -> Vec<(usize, &'static str)> {
         let why = |kernel: &KernelImage| {
@@ -221,7 +221,7 @@ pub(crate) fn for_all<'tcx>(
     refused(tcx, kernels, why)
 }
 
-/// The kernels of pipelines that no device with code of its own can have, by name, and why; `all` is
+/// The kernels of pipelines that no device but the process can have, by name, and why; `all` is
 /// what they reach together. A kernel that formats allocates, or writes somewhere, and would have all
 /// others format in their panics. One with a pipeline in it would run that as a loop, which may never
 /// end where rayon finds something in another part of it.

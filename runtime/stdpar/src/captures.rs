@@ -25,7 +25,7 @@ const LARGEST: usize = 64;
 pub type Copy = MaybeUninit<[u128; LARGEST / size_of::<u128>()]>;
 
 /// A reference: where it is, and the size of what it refers to. The compiler makes these numbers
-/// (`codegen/src/stdpar/captures.rs`).
+/// (`codegen/src/rayon/captures.rs`).
 struct Reference {
     /// In the producer, in the consumer, or in a value before it.
     parent: usize,
