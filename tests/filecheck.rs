@@ -66,7 +66,7 @@ pub fn check(source: &str, output: &str) -> Result<(), String> {
 
 /// Checks what stands between two labels; `first` is the number of the first line.
 fn check_part(expectations: &[Expectation], lines: &[String], first: usize) -> Result<(), String> {
-    // In front of the first match there is no line to be next to, but that of a label.
+    // Before the first match there is no line to be next to, but that of a label.
     let mut position = 0;
     let mut forbidden: Vec<&Expectation> = Vec::new();
     for expectation in expectations {
@@ -140,7 +140,7 @@ fn parse(line: &str) -> Result<Option<Expectation>, &'static str> {
         line.trim_start().strip_prefix(';').map(|rest| rest.trim_start_matches(';').trim());
     let Some(comment) = comment.filter(|_| !is_other()) else {
         return match line.contains("CHECK") {
-            true => Err("an expectation stands in a line of its own"),
+            true => Err("an expectation stands in its own line"),
             false => Ok(None),
         };
     };

@@ -125,7 +125,7 @@ impl Writer<'_> {
 
     fn one_condition(&mut self) -> String {
         match self.random.below(9) {
-            // Divides the range, if each work-item comes to it.
+            // Divides the range, if each work-item reaches it.
             8 => {
                 let number = pick(self.random, &["%item", "%item.behind"]);
                 let how = pick(self.random, &["ult", "ule", "ugt", "uge", "eq", "ne"]);

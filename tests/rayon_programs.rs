@@ -18,7 +18,7 @@ rayon = "1"
 [workspace]
 "#;
 
-/// A project with a program, in a folder of its own, of which both have the name.
+/// A project with a program, in its own folder, of which both have the name.
 pub fn project(lab: &Lab, name: &str, program: &str) -> PathBuf {
     project_with(lab, name, program, MANIFEST)
 }

@@ -257,7 +257,7 @@ impl Output {
             if request.what.comment().is_none() && kernels > 1 {
                 let kind = request.what.name();
                 return Err(Error::Usage(format!(
-                    "these are {kernels} kernels, and each becomes a binary module of its own: name a kernel with `--kernel`, or a \
+                    "these are {kernels} kernels, and each becomes its own binary module: name a kernel with `--kernel`, or a \
                      folder: `emit {kind} … -o FOLDER/`"
                 )));
             }
@@ -271,7 +271,7 @@ impl Output {
         if kernels > 1 {
             let (kind, output) = (request.what.name(), output.display());
             return Err(Error::Usage(format!(
-                "these are {kernels} kernels, each becomes a module of its own, and a file is one module: name a kernel with `--kernel`, \
+                "these are {kernels} kernels, each becomes its own module, and a file is one module: name a kernel with `--kernel`, \
                  or a folder, for a file each: `emit {kind} … -o {output}/`"
             )));
         }

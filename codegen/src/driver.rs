@@ -48,7 +48,7 @@ const INTERNAL_ERROR: i32 = 101;
 const WHOSE_ERROR: &str = concat!(
     "this is schism's compiler ",
     env!("CARGO_PKG_VERSION"),
-    ": rustc with a codegen backend of its own; if plain rustc compiles the same crate, the error is schism's"
+    ": rustc with its own codegen backend; if plain rustc compiles the same crate, the error is schism's"
 );
 
 #[derive(Default)]

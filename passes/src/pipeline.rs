@@ -127,7 +127,7 @@ const THREAD_JUMPS: Step = llvm(
 );
 
 /// Bounds checks out of loops. Before, loops get the form in which checks are seen: loop-invariant
-/// code stands in front of them, and they are rotated. Checks that can never fail go before that:
+/// code stands before them, and they are rotated. Checks that can never fail go before that:
 /// no loop is cloned for those.
 const BOUNDS: Step = Step::IfPanics(&[
     CANONICALIZE_LOOPS,

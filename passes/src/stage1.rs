@@ -178,7 +178,7 @@ fn finish<'c>(
         for kernels in divided {
             parts.push(part(&module, kernels, &[], cx)?);
         }
-        // Of what is exported there is one definition, in an image of its own.
+        // Of what is exported there is one definition, in its own image.
         if !exports.is_empty() {
             parts.push(part(&module, Vec::new(), exports, cx)?);
         }

@@ -36,7 +36,7 @@
 //! ```
 //! A [`Queue`] runs one launch after the other on a device; [`Queue::for_each`] returns when the
 //! launch has ended. A [`Buffer`] is memory of the device. The closure is the kernel: it runs once
-//! for each element, and `&mut y` gives every work-item an element of its own, so there is no index
+//! for each element, and `&mut y` gives every work-item its own element, so there is no index
 //! to check and no data race.
 //!
 //! # A second program: a range, and neighbours

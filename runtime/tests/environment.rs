@@ -1,4 +1,4 @@
-//! What environment variables choose. Each case runs in a process of its own.
+//! What environment variables choose. Each case runs in its own process.
 
 mod support;
 
@@ -11,7 +11,7 @@ use schism::prelude::*;
 /// Set in the children.
 const ROLE: &str = "SCHISM_TEST_ROLE";
 
-/// This program, in a folder of its own: where cargo puts it, it may have a stage 2 beside it.
+/// This program, in its own folder: where cargo puts it, it may have a stage 2 beside it.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {

@@ -116,7 +116,7 @@ fn single(device: &Device) {
             in_child(|| code(launches(&queue).and_then(|()| launches(&new))))
         });
         assert_eq!(code, WELL);
-        launches(&queue).expect("the parent goes on");
+        launches(&queue).expect("the parent continues");
     }
 }
 
@@ -155,7 +155,7 @@ fn threads(device: &Device) {
             std::panic::resume_unwind(payload);
         }
     });
-    launches(&shared).expect("the parent goes on");
+    launches(&shared).expect("the parent continues");
 }
 
 /// A fork between the launches of a scope: the child has not got them.

@@ -1,6 +1,6 @@
 //! Surroundings in which programs are not at home: closed and full descriptors, limits, nonsense in
 //! the environment, launches at the end of threads and of the process, captures that panic. Nothing
-//! crashes, and nothing hangs. Each case runs in a process of its own.
+//! crashes, and nothing hangs. Each case runs in its own process.
 
 mod support;
 
@@ -160,7 +160,7 @@ fn drops(queue: &Queue) {
         Ok(())
     });
     assert!(scoped.expect_err("it panics").to_string().contains("an explosive capture"));
-    launches(queue).expect("the queue goes on");
+    launches(queue).expect("the queue continues");
 }
 
 /// A copy of this program, made before any process is started: one that is being started has for a
@@ -185,7 +185,7 @@ fn on_all(role: &str) -> Vec<Command> {
     commands
 }
 
-/// The same by way of a shell, which does something first.
+/// The same through a shell, which does something first.
 fn by_shell(role: &str, script: &str) -> Command {
     let inner = command(role);
     let mut shell = Command::new("sh");

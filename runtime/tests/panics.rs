@@ -1,4 +1,4 @@
-//! Kernels that panic: the launch fails, everything else goes on.
+//! Kernels that panic: the launch fails, everything else continues.
 
 use schism::{Error, prelude::*};
 
@@ -28,7 +28,7 @@ fn a_panic_is_an_error() {
         assert!(text.contains(&(place + "element 17 is wrong\n")), "{text}");
         assert!(text.contains(&format!("work-item [{last}]")), "{text}");
 
-        queue.for_each(&mut data, |x| *x = 3).expect("the queue goes on");
+        queue.for_each(&mut data, |x| *x = 3).expect("the queue continues");
         assert!(data.to_vec().iter().all(|x| *x == 3));
     }
 }

@@ -121,7 +121,7 @@ fn a_library_of_ones_own_is_loaded() {
     let (out, err) = run(&mut support::child(&fixture.program, "device", &variables));
     assert!(err.contains(RAN), "{err}");
     assert!(out.contains("is not schism's stage 2"), "{out}");
-    // By way of links, too.
+    // Through links, too.
     let link = fixture.folder.join("link.so");
     symlink("lib/library.so", &link).expect("a link can be made");
     let (_, err) = run(&mut support::child(&fixture.program, "device", &[("SCHISM_JIT", &link)]));

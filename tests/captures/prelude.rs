@@ -1,4 +1,4 @@
-//! What programs with random captures have in front of their kernels: see `mod.rs` in the folder
+//! What programs with random captures have before their kernels: see `mod.rs` in the folder
 //! that this comes from.
 //!
 //! A kernel folds all that its capture holds into a number: each number, the tag of each enum, each

@@ -1,4 +1,4 @@
-//! Launches of every kind, and what came of each, on a line of its own. Which code ran them is
+//! Launches of every kind, and what came of each, on its own line. Which code ran them is
 //! `aot.rs`'s to know.
 
 use schism::prelude::*;

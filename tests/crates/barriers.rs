@@ -1,4 +1,4 @@
-//! Kernels in which the compiler would like to copy a call: the branch in front of it decides the
+//! Kernels in which the compiler would like to copy a call: the branch before it decides the
 //! branch behind it.
 //!
 //! Each case is there twice: with a barrier, and with a call of `other`, which takes no part in any

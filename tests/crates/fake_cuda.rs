@@ -63,7 +63,7 @@ struct State {
     copies: BTreeMap<Handle, Vec<(u64, u64, u64, usize)>>,
     /// Copies so far.
     copied: u64,
-    /// The stream of an event, and the copies in front of it.
+    /// The stream of an event, and the copies before it.
     events: HashMap<Handle, (Handle, u64)>,
     /// The contexts of streams, events, modules and functions.
     owners: HashMap<Handle, Handle>,

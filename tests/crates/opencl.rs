@@ -455,7 +455,7 @@ fn rows(queue: &Queue) {
 }
 
 /// Rows of a sparse matrix, each shared by 32 work-items that add up what they have: a column that there
-/// is not is told with its work-item, though its group comes to the barrier in front of that.
+/// is not is told with its work-item, though its group reaches the barrier before that.
 fn shared_rows(queue: &Queue) {
     const LANES: usize = 32;
     let mut begins = vec![0_u32];
@@ -536,7 +536,7 @@ fn shared_rows(queue: &Queue) {
     works(&columns);
 }
 
-/// Each work-item follows what another one of its group has found, twice: a check in front of each
+/// Each work-item follows what another one of its group has found, twice: a check before each
 /// barrier, and one behind the last.
 fn chains(queue: &Queue) {
     let next: Vec<u32> = (0..300).map(|at| (at * 37 + 11) % 300).collect();
@@ -610,7 +610,7 @@ fn panics(queue: &Queue) {
     });
     let Err(LaunchError::Panicked(panic)) = error else { panic!("{error:?}") };
     assert_eq!(panic.message, "index out of bounds: the len is 5 but the index is 5");
-    // In front of a barrier, all work-items panic, and what is not there is not loaded.
+    // Before a barrier, all work-items panic, and what is not there is not loaded.
     let mut to = Buffer::filled(queue, 64, 0_u32).expect("memory");
     let (out, at) = (to.view_mut(), std::hint::black_box(1 << 40));
     let range = NdRange::new(64, 16).expect("even groups");
@@ -623,7 +623,7 @@ fn panics(queue: &Queue) {
     });
     let Err(LaunchError::Panicked(panic)) = error else { panic!("{error:?}") };
     assert_eq!(panic.message, format!("index out of bounds: the len is 5 but the index is {at}"));
-    // The device goes on.
+    // The device continues.
     plain(queue);
 }
 

@@ -19,7 +19,7 @@ fn set(o: &mut Memory, v: &[u32], x: usize) {
     o[0] = v[x];
 }
 
-/// A function of its own on every device.
+/// Its own function on every device.
 fn deep(o: &mut Memory, v: &[u32], x: usize, left: usize) -> u32 {
     o[1] = left as u32;
     if left == 0 {

@@ -35,7 +35,7 @@ fn narrow_integers_division(
     })
 }
 
-/// A table of its own for each work-item, which begins as zeros.
+/// Its own table for each work-item, which begins as zeros.
 fn expand_mem_intrinsics(queue: &Queue, seeds: &mut Buffer<u64>) -> Outcome {
     queue.for_each(seeds, |seed| {
         let mut table = [0_u64; 64];

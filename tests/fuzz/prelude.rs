@@ -54,7 +54,7 @@ pub fn put(mem: &mut [u64], at: usize, x: u64) {
     mem[at] = x ^ 5;
     mem[0] = 7;
 }
-/// The same from within calls of itself, so that it is a function of its own on every device.
+/// The same from within calls of itself, so that it is its own function on every device.
 pub fn put_deep(mem: &mut [u64], at: usize, x: u64) {
     mem[1] = x;
     if x & 7 > 0 {
@@ -431,7 +431,7 @@ impl Harness {
         }
     }
 
-    /// Whether a work-item that panics nowhere on the host may do so on a device: it goes on behind a
+    /// Whether a work-item that panics nowhere on the host may do so on a device: it continues behind a
     /// barrier where the host has stopped, because another one of its group has panicked before it.
     fn goes_on(&self, device: &str, item: usize) -> bool {
         let Some(([lx, ly], _)) = self.group else { return false };

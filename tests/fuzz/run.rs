@@ -34,9 +34,9 @@ pub enum Kind {
     Host,
     /// The driver refuses what plain rustc compiles.
     Refused,
-    /// The driver did not come to an end of its own.
+    /// The driver did not come to its own end.
     CompilerCrash,
-    /// The program did not come to an end of its own.
+    /// The program did not come to its own end.
     Crash,
     /// The kernel does not end.
     Hang,

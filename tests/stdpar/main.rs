@@ -208,7 +208,7 @@ fn threads() {
     show("four threads", 50, sums);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     let sum = pool.install(|| (0..10_000_u64).into_par_iter().map(|x| x * x).sum::<u64>());
-    show("a pool of its own", 10_000, sum);
+    show("its own pool", 10_000, sum);
 }
 
 fn main() {

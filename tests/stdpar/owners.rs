@@ -12,7 +12,7 @@ const ROWS: usize = 300;
 
 /// Ends with the number, and is long enough for a block.
 fn text(number: usize) -> String {
-    let mut text = String::from("a text that needs a block of its own, number ");
+    let mut text = String::from("a text that needs its own block, number ");
     for power in [100, 10, 1] {
         if number >= power || power == 1 {
             text.push(char::from(b'0' + (number / power % 10) as u8));

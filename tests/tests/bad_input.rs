@@ -11,7 +11,7 @@ fn lab() -> Option<&'static Lab> {
     Lab::open(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// Compiles one of `crates/` to a program of its own folder, once.
+/// Compiles one of `crates/` to its own program folder, once.
 fn program(lab: &Lab, name: &str) -> PathBuf {
     static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
     static DONE: OnceLock<std::sync::Mutex<Vec<String>>> = OnceLock::new();

@@ -627,7 +627,7 @@ fn local_memory_has_a_limit() {
         } else {
             both.expect("there is as much");
         }
-        // The queue goes on.
+        // The queue continues.
         run(1 << 5).expect("it runs");
     });
 }
@@ -715,7 +715,7 @@ fn a_barrier_that_not_all_come_to() {
             }
             other => panic!("{other:?}"),
         }
-        // The queue goes on.
+        // The queue continues.
         run(3).expect("no barrier");
     });
 }

@@ -95,7 +95,7 @@ where
         let end =
             format!("` panicked at {place}:\n{message}\nwork-item [{item}] on device `{device}`");
         assert!(text.starts_with("kernel `") && text.ends_with(&end), "{text}");
-        // The queue goes on.
+        // The queue continues.
         queue.for_each((0.., &mut out), |(_, out)| *out = T::default()).expect("no panic");
     }
     first

@@ -14,7 +14,7 @@ fn notes(said: &str) -> Vec<&str> {
     said.split("note: ").filter(|note| note.starts_with("this parallel")).collect()
 }
 
-/// Builds a project in a folder of its own, since notes are given when a crate is compiled.
+/// Builds a project in its own folder, since notes are given when a crate is compiled.
 fn explain(lab: &Lab, folder: &Path, arguments: &[&str]) -> String {
     build_in(&folder.join("target"), lab, folder, &[&["--stdpar=explain"], arguments].concat())
 }
@@ -64,7 +64,7 @@ fn reasons_are_of_their_own_pipelines() {
     );
 }
 
-/// A lock is a reason of its own where it is one, and a pipeline without a kernel is not reported as
+/// A lock is its own reason where it is one, and a pipeline without a kernel is not reported as
 /// one that rayon was chosen for.
 #[test]
 fn locks_are_told_as_locks() {

@@ -66,7 +66,7 @@ fn a_lock_is_free_afterwards() {
         });
         let panic = panic_of(result);
         assert!(panic.location.as_deref().is_some_and(|place| place.contains("unwinding.rs")));
-        // The queue goes on.
+        // The queue continues.
         let again = locks.atomic_view();
         queue.parallel_for(7, move |item| drop(Locked::take(&again[item.x()]))).expect("no panic");
         (locks.to_vec(), panic.work_item, panic.local_id, panic.message)
@@ -281,7 +281,7 @@ fn in_two_dimensions() {
     assert_eq!(found, (vec![0; 64], Some(vec![5, 6]), "five, six".to_owned()));
 }
 
-/// The destructors of the work-item that panics run, in front of barriers and behind them.
+/// The destructors of the work-item that panics run, before barriers and behind them.
 #[test]
 fn in_groups() {
     for barriers in [0, 1, 3] {

@@ -1,4 +1,4 @@
-//! A kernel calls a function of the C library, in a function of its own.
+//! A kernel calls a function of the C library, in its own function.
 
 use schism::prelude::*;
 

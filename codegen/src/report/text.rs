@@ -395,7 +395,7 @@ fn of_static(map: &CallMap, symbol: &str) -> (&'static str, &'static str, bool) 
         Some(ItemKind::Static { mutable, ty, .. }) => (*mutable, ty.as_str()),
         _ => (false, ""),
     };
-    let label = "a device would have a copy of its own";
+    let label = "a device would have its own copy";
     if mutable {
         let help = "pass the value into the kernel, or make it a `const` or a plain `static`";
         return (label, help, false);
@@ -407,7 +407,7 @@ fn of_static(map: &CallMap, symbol: &str) -> (&'static str, &'static str, bool) 
     if holds_spec_constants(map, symbol) {
         let label =
             "it has specialization constants in an enum, or beside a reference or another cell";
-        let help = "declare each `SpecConst` as a `static` of its own, or in arrays, tuples and structs without enums, references \
+        let help = "declare each `SpecConst` as its own `static`, or in arrays, tuples and structs without enums, references \
                     and other cells; at most 1024 to a `static`";
         return (label, help, false);
     }

@@ -180,7 +180,7 @@ pub(crate) fn tell_aborts(tcx: TyCtxt<'_>) {
             "no parallel iterator of `{own}` becomes a kernel, because of `panic = \"abort\"`"
         ));
         note.help(
-            "a kernel's panic goes on in the thread that waits for it: leave `panic` out of the profile in Cargo.toml",
+            "a kernel's panic continues in the thread that waits for it: leave `panic` out of the profile in Cargo.toml",
         );
         note.emit();
     }

@@ -196,7 +196,7 @@ impl<'m> Builder<'m> {
         unsafe { LLVMPositionBuilderBefore(self.raw, instruction.raw()) };
     }
 
-    /// Goes on at the end of a block.
+    /// Continues at the end of a block.
     pub fn position_at_end(&self, block: Block<'m>) {
         self.placed.set(true);
         // SAFETY: the block is live.

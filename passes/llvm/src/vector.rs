@@ -164,7 +164,7 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// Goes on at one block for each of some constants, and at another one for all other values.
+    /// Continues at one block for each of some constants, and at another one for all other values.
     ///
     /// # Panics
     /// If a case is no constant of the value's type.

@@ -2,7 +2,7 @@
 //! crate was built with debug information.
 //!
 //! Not part of the pipeline of a good module: when the device check has found something, the module
-//! is read once more, [`number`] gives every instruction a location of its own, and the passes run
+//! is read once more, [`number`] gives every instruction its own location, and the passes run
 //! again. Inlining keeps a location's call path: after it, `call_path_of` tells for an instruction
 //! through which calls it came to where it stands.
 //!
@@ -71,7 +71,7 @@ pub fn untag(module: &Module<'_>) {
     }
 }
 
-/// Gives every instruction a location of its own: its line is one more than its index in what this
+/// Gives every instruction its own location: its line is one more than its index in what this
 /// returns. The module's own debug information goes.
 pub fn number(module: &Module<'_>) -> Vec<CallSite> {
     let mut sites = Vec::new();

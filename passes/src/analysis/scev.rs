@@ -428,7 +428,7 @@ pub(crate) fn is_wide_pointer<'m>(module: ModuleRef<'m>, value: Value<'m>) -> bo
     ty.kind() == TypeKind::Pointer && module.data_layout().pointer_size(ty.address_space()) == 8
 }
 
-/// How many bytes a `getelementptr` with one constant index goes on.
+/// How many bytes a `getelementptr` with one constant index continues.
 fn offset(instruction: Value<'_>) -> Option<u64> {
     let (_, index, size) = instruction.element()?;
     let index = {
@@ -440,7 +440,7 @@ fn offset(instruction: Value<'_>) -> Option<u64> {
     Some((index as u64).wrapping_mul(size))
 }
 
-/// Makes instructions of expressions, in front of one instruction.
+/// Makes instructions of expressions, before one instruction.
 pub(crate) struct Emit<'m> {
     builder: Builder<'m>,
     context: ContextRef<'m>,

@@ -34,7 +34,7 @@ pub(crate) fn returns(function: Value<'_>) -> bool {
 pub(crate) struct TripCount<'m> {
     /// The exiting block; every iteration passes it.
     pub(crate) block: usize,
-    /// What holds as long as the loop goes on.
+    /// What holds as long as the loop continues.
     pub(crate) predicate: IntPredicate,
     pub(crate) value: AddRec<'m>,
     /// By how much it changes.
@@ -52,7 +52,7 @@ pub(crate) fn is_closed<'m>(cfg: &Cfg<'m>, of: &Loop, instruction: Value<'m>) ->
     })
 }
 
-/// If a block may leave the loop: the condition, where the loop goes on, and whether it does so if
+/// If a block may leave the loop: the condition, where the loop continues, and whether it does so if
 /// the condition holds.
 pub(crate) fn exit<'m>(cfg: &Cfg<'m>, of: &Loop, block: usize) -> Option<(Value<'m>, usize, bool)> {
     let &[yes, no] = &cfg.successors[block][..] else { return None };
@@ -66,7 +66,7 @@ pub(crate) fn exit<'m>(cfg: &Cfg<'m>, of: &Loop, block: usize) -> Option<(Value<
 }
 
 /// The blocks of a loop in their order, if each iteration goes through all of them, or leaves the
-/// loop because a check `fails`, as the block says where it goes on.
+/// loop because a check `fails`, as the block says where it continues.
 pub(crate) fn chain(cfg: &Cfg<'_>, of: &Loop, fails: impl Fn(usize) -> bool) -> Option<Vec<usize>> {
     let mut chain = vec![of.header];
     let mut at = of.header;

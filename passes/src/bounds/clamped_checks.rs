@@ -231,7 +231,7 @@ fn is_uniform(value: Value<'_>) -> bool {
     true
 }
 
-/// Puts the comparisons of sizes in front of the checks of a branch.
+/// Puts the comparisons of sizes before the checks of a branch.
 fn apply<'m>(cfg: &Cfg<'m>, end: Value<'m>, guards: &Guards<'m>) {
     let block = end.block();
     let (go, checked) = (end.successor(0), end.successor(1));

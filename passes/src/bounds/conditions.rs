@@ -1,4 +1,4 @@
-//! Emits, in front of a loop, the conditions under which facts hold in all of its iterations.
+//! Emits, before a loop, the conditions under which facts hold in all of its iterations.
 
 use schism_llvm::{IntPredicate, Opcode, Value};
 

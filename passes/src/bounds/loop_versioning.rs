@@ -103,7 +103,7 @@ struct Plan<'m> {
 /// An exit that ends in a panic, and what keeps every iteration from taking it.
 struct Check<'m> {
     block: usize,
-    /// Where the loop goes on.
+    /// Where the loop continues.
     inside: usize,
     /// Whether the iteration that ends the loop does not come here any more.
     after_end: bool,

@@ -233,7 +233,7 @@ fn is_early<'m>(
         && value.operands().all(|operand| is_early(cfg, inside, operand, left))
 }
 
-/// Computes a value of the blocks `inside` in front of an instruction.
+/// Computes a value of the blocks `inside` before an instruction.
 fn early<'m>(
     cfg: &Cfg<'m>,
     inside: &BTreeSet<usize>,

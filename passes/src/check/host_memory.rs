@@ -3,7 +3,7 @@
 //! Changes nothing. Two things are fine where kernels run on the host and not elsewhere:
 //!
 //! - *updates of atomics*: the host may update the same atomic at the same time;
-//! - *addresses of constants that escape*: a device has constants of its own, whose addresses mean
+//! - *addresses of constants that escape*: its own device has constants, whose addresses mean
 //!   nothing to the host. For
 //!   ```llvm
 //!   @even = private constant [4 x i8] c"even"

@@ -60,7 +60,7 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The calls that give a group memory of its own.
+/// The calls that give its own group memory.
 fn bases(function: Value<'_>) -> Vec<Value<'_>> {
     let is_base = |it: &Value<'_>| {
         it.direct_callee().is_some_and(|callee| {
@@ -267,7 +267,7 @@ fn elements(ty: Type<'_>) -> (Type<'_>, u64) {
     if ty.is_vector() { (ty.element_type(), ty.vector_size().into()) } else { (ty, 1) }
 }
 
-/// What a load would give, made of pieces; in front of the load.
+/// What a load would give, made of pieces; before the load.
 fn made_of<'m>(
     layout: DataLayout<'m>,
     load: Value<'m>,

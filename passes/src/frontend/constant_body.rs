@@ -18,7 +18,7 @@ use schism_llvm::{Builder, FUNCTION_INDEX, TypeKind, Value, enum_kind};
 use crate::frontend::prepare_module;
 
 /// Makes a function return a constant and nothing else, and lets callers inline it. Where the
-/// function counts its calls for a profile it goes on to do so: a report on coverage looks for the
+/// function counts its calls for a profile it continues to do so: a report on coverage looks for the
 /// counters of every function that its map has.
 pub fn return_constant<'m>(function: Value<'m>, constant: Value<'m>) {
     // Of the first block, which each call runs.

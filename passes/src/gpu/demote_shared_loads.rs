@@ -21,7 +21,7 @@
 //! combined, and be in flight together.
 //!
 //! **Intervals.** All work-items of a group reach the same barriers, so execution is a sequence of
-//! barrier intervals, each of which begins after one barrier (or at the entry) and ends in front of
+//! barrier intervals, each of which begins after one barrier (or at the entry) and ends before
 //! the next. What two work-items do at the same time, they do in the same phase: behind the same
 //! barrier of the code. So a load is alone if no store can be reached from any barrier that the
 //! load can be reached from, without another barrier on the way. Work-items that panic leave the

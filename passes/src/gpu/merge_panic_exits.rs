@@ -40,7 +40,7 @@
 //!
 //! The fence orders nothing that matters, and is there for NVIDIA's GPUs: it keeps a panic's block a
 //! block. Without it the code generator goes to `%panic` right from the check, and prepares what
-//! `%panic` takes in front of it; and NVIDIA's assembler makes of the short block instructions with
+//! `%panic` takes before it; and NVIDIA's assembler makes of the short block instructions with
 //! a condition, which take their time in a loop that never panics.
 
 use std::collections::HashSet;
@@ -56,7 +56,7 @@ pub fn run(module: &Module<'_>) {
     run_raw(module.handle(), Fences::Yes, Joins::All);
 }
 
-/// Whether there is a fence in front of each branch to the common block.
+/// Whether there is a fence before each branch to the common block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fences {
     /// There is.
@@ -159,7 +159,7 @@ fn take_apart<'m>(function: Value<'m>, panic: Panic<'m>) {
     block.delete();
 }
 
-/// Moves in front of a panic what only it needs.
+/// Moves before a panic what only it needs.
 fn sink_operands(call: Value<'_>) {
     let block = call.block();
     let builder = Builder::new(call.ty().context());

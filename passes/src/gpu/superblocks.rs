@@ -193,7 +193,7 @@ impl<'m> Superblock<'m> {
         self.checks.len() >= CHECKS && length <= LONGEST
     }
 
-    /// Puts the speculated code in front of the original code.
+    /// Puts the speculated code before the original code.
     fn speculate(self, module: ModuleRef<'m>) {
         let context = module.context();
         let builder = Builder::new(context);

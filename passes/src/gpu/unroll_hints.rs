@@ -21,7 +21,7 @@
 //! Unrolling also waits for memory once for all loads of the unrolled iterations, so very small
 //! loops with several loads get the hint for any trip count: for as many iterations as have
 //! `REQUESTS` loads in flight. Where a loop ends is often in memory too, as for the rows of a sparse matrix
-//! and the words of a text. Each work-item has a trip count of its own then, most are small, and the
+//! and the words of a text. Each work-item has its own trip count then, most are small, and the
 //! iterations that are left over are what takes time: such a loop with one load gets the hint for `ROW`
 //! iterations, in place of LLVM's eight, which the driver's compiler would unroll once more. Only innermost loops without calls and without an exit to a panic
 //! get the hint. A loop with a hint of the kernel's author (`schism::unroll`), or of LLVM's, keeps
@@ -194,7 +194,7 @@ fn is_root(call: Value<'_>) -> bool {
 }
 
 /// Whether what a load reads stands beside what it reads in the next iteration: its address is a
-/// value of the loop, or is counted by one, that goes on by a constant.
+/// value of the loop, or is counted by one, that continues by a constant.
 fn goes_on<'m>(cfg: &Cfg<'m>, of: &Loop, load: Value<'m>) -> bool {
     let address = load.operands().next();
     let Some(address) = address else { return false };
@@ -260,7 +260,7 @@ fn is_operation(call: Value<'_>) -> bool {
     })
 }
 
-/// The constant that a block compares an integer with before it goes on; 0 if there is none, or a
+/// The constant that a block compares an integer with before it continues; 0 if there is none, or a
 /// negative one.
 fn counts_to(block: Block<'_>) -> u64 {
     let end = block.end();

@@ -15,7 +15,7 @@ pub(crate) struct Cfg<'m> {
     pub blocks: Vec<Block<'m>>,
     /// The number of each block.
     pub index: HashMap<Block<'m>, usize>,
-    /// Where each block goes on; a block is there twice if two edges lead to it.
+    /// Where each block continues; a block is there twice if two edges lead to it.
     pub successors: Vec<Vec<usize>>,
     /// The predecessors of each block.
     pub predecessors: Vec<Vec<usize>>,

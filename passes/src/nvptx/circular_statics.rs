@@ -107,7 +107,7 @@ fn mentioned(global: Value<'_>) -> Vec<Value<'_>> {
 }
 
 /// The text of a PTX module in which the declarations have the names of what they declare, and
-/// stand in front of all variables.
+/// stand before all variables.
 ///
 /// ```
 /// let written = "\

@@ -1,4 +1,4 @@
-//! Moves loads of global memory in front of the roots and quotients before them. Runs in stage 2,
+//! Moves loads of global memory before the roots and quotients before them. Runs in stage 2,
 //! for NVIDIA's GPUs, after optimisation.
 //!
 //! Before:
@@ -55,13 +55,13 @@ pub fn run_on(function: Value<'_>) {
     }
 }
 
-/// Moves a load, and the arithmetic of its address, in front of the first slow instruction that it
+/// Moves a load, and the arithmetic of its address, before the first slow instruction that it
 /// may go past. Returns whether there was one.
 fn hoist(load: Value<'_>) -> bool {
     let mut moved = vec![load];
     let mut needed: HashSet<Value<'_>> = load.operands().collect();
     let mut target = None;
-    // How many of `moved` belong in front of the target.
+    // How many of `moved` belong before the target.
     let mut count = 0;
     let mut previous = load.previous();
     for _ in 0..FAR {

@@ -40,7 +40,7 @@ pub const SHUFFLE: &str = "__schism_shuffle";
 /// `mask` changed. `mask` is less than [`SUB_GROUP_SIZE`].
 pub const SHUFFLE_XOR: &str = "__schism_shuffle_xor";
 
-/// `i32 (i32 value, i32 distance)`: the same for the lane that many in front of the caller's; the
+/// `i32 (i32 value, i32 distance)`: the same for the lane that many before the caller's; the
 /// caller's own value if there is none. `distance` is less than [`SUB_GROUP_SIZE`].
 pub const SHUFFLE_UP: &str = "__schism_shuffle_up";
 
@@ -195,7 +195,7 @@ pub fn is_builtin(name: &str) -> bool {
 /// LLVM makes calls of the former by itself; the rest is what the standard library's
 /// floating-point methods are lowered to where LLVM has no intrinsic.
 pub fn is_library_function(name: &str) -> bool {
-    // Names in front of which there are lines are the compiler's own.
+    // Names before which there are lines are the compiler's own.
     !name.starts_with("__") && target_library::is_function(name)
 }
 

@@ -51,7 +51,7 @@ pub enum ViolationKind {
     InlineAssembly,
     /// A thread-local variable.
     ThreadLocal(String),
-    /// A static whose value can change: the device would have a copy of its own.
+    /// A static whose value can change: the device would have its own copy.
     MutableStatic(String),
     /// A call through a pointer that was a number: whatever it names lives on the host.
     UnknownFunction,

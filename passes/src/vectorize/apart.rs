@@ -44,7 +44,7 @@ pub(super) enum Clone {
     Body,
 }
 
-/// Takes a part out of a loop, which `part` computes in front of it. Returns the clone, if the loop allows
+/// Takes a part out of a loop, which `part` computes before it. Returns the clone, if the loop allows
 /// that.
 pub(super) fn take_apart<'m>(
     region: &Region<'m>,

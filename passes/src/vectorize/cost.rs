@@ -30,7 +30,7 @@ const DIVERGENCE: f64 = 1.3;
 const GATHERED: f64 = 4.0;
 /// An element that is stored by itself out of a vector.
 const SCATTERED: f64 = 4.0;
-/// An element that is loaded or stored by itself where each lane goes along a row of its own: the
+/// An element that is loaded or stored by itself where each lane goes along its own row: the
 /// scalar loop finds the next one beside the last one, and the lanes' rows share no line of the
 /// cache, and often its places.
 const OF_ROW: f64 = 12.0;
@@ -430,7 +430,7 @@ fn offset(value: Value<'_>) -> (Option<Value<'_>>, i64) {
     }
 }
 
-/// The share of the work of an access: half if one in front of it has the lines of the cache already.
+/// The share of the work of an access: half if one before it has the lines of the cache already.
 fn share_of_line(plan: &Plan<'_>, one: Value<'_>, address: Value<'_>) -> f64 {
     const LINE: u64 = 64;
     let block = plan.region.cfg.block_of(one);

@@ -16,7 +16,7 @@
 //! ```
 //! Each iteration stores to memory of its own, and nothing goes from one to the next but what
 //! counts. What is not known is whether the picture's description lies in the row. So the loop is
-//! cloned, and a comparison of addresses in front of it decides which one runs:
+//! cloned, and a comparison of addresses before it decides which one runs:
 //! ```llvm
 //! before:
 //!   …                                              ; %count is (%row.end - %row) / 4
@@ -39,7 +39,7 @@
 //! nothing. All that they access is of the same address in all iterations, or of addresses a known
 //! step apart; of these, what is stored lies within one step. What is loaded may lie anywhere in a
 //! slice, if its index is checked. Addresses and lengths that the loop loads must be there before it:
-//! such loads run in front of the loop, too, where each first iteration runs them.
+//! such loads run before the loop, too, where each first iteration runs them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -72,7 +72,7 @@ struct Found<'m> {
     trip_count: TripCount<'m>,
     /// The header's phis, and what they are.
     phis: Vec<(Value<'m>, AddRec<'m>)>,
-    /// What is computed in front of the loop, too.
+    /// What is computed before the loop, too.
     front: Vec<Value<'m>>,
     accesses: Accesses<'m>,
 }
@@ -211,7 +211,7 @@ fn find<'m>(cfg: &Cfg<'m>, of: &Loop, locals: &HashSet<Value<'m>>) -> Option<Fou
     Some(Found { of: of.clone(), size, trip_count, phis, front, accesses })
 }
 
-/// The loads that may run in front of the loop, of addresses that are the same in all iterations, and
+/// The loads that may run before the loop, of addresses that are the same in all iterations, and
 /// what is computed of them. From now on it is known as the same in all iterations: it is, unless
 /// something that the loop has stored is loaded.
 fn front<'m>(cfg: &Cfg<'m>, of: &Loop, values: &mut Values<'_, 'm>) -> Vec<Value<'m>> {
@@ -474,7 +474,7 @@ fn apply<'m>(cfg: &Cfg<'m>, found: &Found<'m>) {
     metadata::add(&[last], metadata::INDEPENDENT_ITERATIONS);
 }
 
-/// Clones what is computed in front of a loop, too, with what it is made of.
+/// Clones what is computed before a loop, too, with what it is made of.
 fn in_front<'m>(
     builder: &Builder<'m>,
     is_inside: &impl Fn(Value<'m>) -> bool,

@@ -21,7 +21,7 @@
 //!   %done = icmp eq i64 %x.after, %end
 //!   br i1 %done, label %exit, label %item, !llvm.loop !0   ; !0 has !{!"schism.work_item_loop"}
 //! ```
-//! becomes a loop over vectors in front of it, which leaves the last work-items to the old one:
+//! becomes a loop over vectors before it, which leaves the last work-items to the old one:
 //! ```llvm
 //! vector.loop:
 //!   %vector.item = phi i64 [ %begin, %vector.begin ], [ %vector.next, %vector.latch ]
@@ -52,7 +52,7 @@
 //! Before, `split_range` divides loops where a condition on the work-item's number changes: what
 //! only the first work-items of a group do needs no masks. `single_item` takes the one out of a loop of
 //! which a part of a condition asks whether it is that one, as at the borders of an image. `split_clamps` is a
-//! pass of its own, before checks are taken out of loops. `tables` fills in front of a loop what all work-items
+//! pass of its own, before checks are taken out of loops. `tables` fills before a loop what all work-items
 //! would fill with the same.
 //!
 //! **What it relies on.** Work-items do not race, so the order of their accesses does not count.
@@ -116,7 +116,7 @@ const PREPARE: &str = "lower-expect,sroa,early-cse<memssa>,instcombine<no-verify
      simplifycfg,loop-mssa(loop-rotate,licm),loop(loop-unroll-full),sroa,early-cse<memssa>,\
      instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),loop-simplify,lcssa";
 
-/// What tables hold that are filled in front of a loop may be loaded there, too.
+/// What tables hold that are filled before a loop may be loaded there, too.
 const BEHIND_TABLES: &str = "early-cse<memssa>,loop-mssa(licm),loop-simplify,lcssa";
 
 /// What independent iterations need besides: one counter, which all that counts with it becomes, and
@@ -229,7 +229,7 @@ fn inside(function: Value<'_>, lanes: &Lanes) -> Result<Vec<String>, String> {
     Ok(if vectorised > 0 { remarks } else { Vec::new() })
 }
 
-/// Forgets marks of loops around the parts of a loop ([`apart`]): where LLVM gives one a latch of its own, it
+/// Forgets marks of loops around the parts of a loop ([`apart`]): where LLVM gives one its own latch, it
 /// copies what the latch of a loop inside is told.
 fn forget_parts(function: Value<'_>) {
     for latch in latches_with(function, MARK) {
@@ -291,7 +291,7 @@ fn count_by_next(latch: Block<'_>) {
     let one = last.ty().const_int(1, false);
     let behind = match last.as_unsigned() {
         Some(last_item) => {
-            // LLVM drops the flag where it moves a `freeze`. A counter that begins in front of the last
+            // LLVM drops the flag where it moves a `freeze`. A counter that begins before the last
             // number stops there.
             let begins = item.incoming_edges().into_iter().filter(|(_, from)| *from != latch);
             let begins_before = begins

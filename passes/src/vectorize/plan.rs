@@ -86,7 +86,7 @@ fn is_element(ty: Type<'_>) -> bool {
     }
 }
 
-/// Whether control never comes to a block.
+/// Whether control never reaches a block.
 pub(super) fn is_dead_end(block: Block<'_>) -> bool {
     block.first().is_some_and(|first| first.opcode() == Some(Opcode::Unreachable))
 }

@@ -48,7 +48,7 @@ pub(super) struct Privates<'m> {
     pub outside: Vec<Value<'m>>,
 }
 
-/// Whether a local's lifetime begins in each work-item, in front of all uses: then it does not matter what
+/// Whether a local's lifetime begins in each work-item, before all uses: then it does not matter what
 /// others hold in the same memory, such as work-items of another loop. These may only access it: an address
 /// that they keep may come back.
 pub(super) fn begins_inside<'m>(
@@ -207,7 +207,7 @@ impl<'m> Privates<'m> {
             return Ok(());
         }
         if used_before {
-            // Filled in front of the loop, and only read in it: all lanes read the same.
+            // Filled before the loop, and only read in it: all lanes read the same.
             let reads = pointers.iter().all(|pointer| {
                 pointer.users().into_iter().filter(|&user| user.is_instruction()).all(|user| {
                     !is_inside(user)

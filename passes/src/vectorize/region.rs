@@ -17,7 +17,7 @@ pub const MARK: &str = "schism.work_item_loop";
 pub(super) struct Region<'m> {
     pub cfg: Cfg<'m>,
     pub function: Value<'m>,
-    /// The block in front of the loop, whose only successor is the header.
+    /// The block before the loop, whose only successor is the header.
     pub preheader: usize,
     pub header: usize,
     pub latch: usize,
@@ -228,7 +228,7 @@ impl<'m> Region<'m> {
         })
     }
 
-    /// Where a block goes on within the region, each block once. Edges that leave the work-item
+    /// Where a block continues within the region, each block once. Edges that leave the work-item
     /// loop are none: [`side_exits`](Self::side_exits) are tested by themselves, and the vector
     /// loop counts for itself.
     pub fn successors(&self, block: usize) -> Vec<usize> {

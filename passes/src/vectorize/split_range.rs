@@ -11,7 +11,7 @@
 //!   …
 //! ```
 //! The loop runs as far as the condition holds, and needs neither a branch nor a mask there. A clone
-//! of it goes on from there; it has the other side only, and is removed if nothing is left in it:
+//! of it continues from there; it has the other side only, and is removed if nothing is left in it:
 //! ```llvm
 //! start:
 //!   …                                              ; %split is %first + %half, but at most %end

@@ -12,14 +12,14 @@
 //!   %w = load float, ptr %weights.k
 //!   call void @llvm.lifetime.end.p0(ptr %weights)
 //! ```
-//! The stores move in front of the loop, and the lifetime begins there:
+//! The stores move before the loop, and the lifetime begins there:
 //! ```llvm
 //! start:
 //!   call void @llvm.lifetime.start.p0(ptr %weights)
 //!   store float %w0, ptr %weights
 //!   …
 //! ```
-//! **What it relies on.** The lifetime begins in front of all other uses in the loop, so nothing goes from
+//! **What it relies on.** The lifetime begins before all other uses in the loop, so nothing goes from
 //! one work-item to the next. All stores are of values from outside of the loop, to places that do not
 //! overlap, and nothing else writes there: each load gets what is stored to its place, whenever that is.
 
@@ -55,7 +55,7 @@ pub(super) fn run<'m>(function: Value<'m>, latches: &[Block<'m>]) -> bool {
 struct Table<'m> {
     starts: Vec<Value<'m>>,
     ends: Vec<Value<'m>>,
-    /// With the addresses that are computed in the loop, each in front of its store.
+    /// With the addresses that are computed in the loop, each before its store.
     stores: Vec<Value<'m>>,
 }
 

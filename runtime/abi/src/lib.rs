@@ -354,7 +354,7 @@ pub const STACK_UNKNOWN: u64 = u64::MAX;
 /// The kernel reads [`CpuChunk::group`], so a chunk lies within one work-group.
 pub const CPU_GROUPS: u32 = 1;
 /// The kernel may call [`CpuGroup::barrier`] or [`CpuGroup::sub_group`], so a chunk is one
-/// work-item, on a stack of its own.
+/// work-item, on its own stack.
 pub const CPU_BARRIER: u32 = 2;
 /// LLVM's loop vectoriser did not terminate, so the kernel was compiled without it. This requires
 /// nothing of a chunk.
@@ -369,7 +369,7 @@ pub const CPU_UNWINDS: u32 = 16;
 /// Runs one work-item after the other, x fastest, for every id in the chunk. Returns [`RUN_OK`], or
 /// [`RUN_PANICKED`] at the first work-item that panics: `panic` is then filled and the rest of the
 /// chunk did not run. With [`CPU_WHOLE_GROUP`] all work-items run up to a barrier before the first
-/// goes on, and there are [`RUN_DIVERGED`] and [`RUN_NO_MEMORY`]. Any number of threads may run chunks of one kernel concurrently. All frames
+/// continues, and there are [`RUN_DIVERGED`] and [`RUN_NO_MEMORY`]. Any number of threads may run chunks of one kernel concurrently. All frames
 /// are probed page by page, so a stack overflow hits the guard page.
 ///
 /// # Safety

@@ -9,7 +9,7 @@
 //!     12     4  meta length   at most MAX_META
 //!     16     8  bytes length  at most MAX_BYTES
 //!     24    32  key
-//!     56    32  checksum      BLAKE3 of everything else: what is in front of it, then what comes after it
+//!     56    32  checksum      BLAKE3 of everything else: what is before it, then what comes after it
 //!     88     m  meta
 //!   88+m     b  bytes, to the end of the file
 //! ```

@@ -210,7 +210,7 @@ fn a_disk_that_was_full_is_written_again(cache: &Cache, store: &Folder) {
     assert!(kept);
 }
 
-/// Runs an ignored test with `folder` mounted by a script, in a name space of its own, where the
+/// Runs an ignored test with `folder` mounted by a script, in its own name space, where the
 /// system allows that.
 fn on_mount(folder: &Path, script: &str, test: &str) {
     let isolated = |words: &[&str]| {

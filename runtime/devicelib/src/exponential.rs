@@ -199,7 +199,7 @@ pub extern "C" fn exp2(x: f64) -> f64 {
     let rest = x - (shifted - double::ROUND);
     let high = rest * LN_2[0];
     let low = fma(rest, LN_2[1], fma(rest, LN_2[0], -high));
-    // The rest is too small for a scale of its own, but at its ends, where it may have one.
+    // The rest is too small for its own scale, but at its ends, where it may have one.
     let parts = double::parts(high, low);
     let exponent = parts.exponent.wrapping_add(shifted.to_bits());
     let parts = double::Parts { exponent, ..parts };

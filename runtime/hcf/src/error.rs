@@ -199,7 +199,7 @@ impl Problem {
             | Self::Unexpected { .. } => {
                 "write the record with the `Container` of the same version of schism-hcf"
             }
-            Self::DuplicateKey(_) | Self::DuplicateNode(_) => "give each a name of its own",
+            Self::DuplicateKey(_) | Self::DuplicateNode(_) => "give each its own name",
             Self::InvalidValue { .. } => "correct the value where the record is written",
             Self::NoImage | Self::UnknownImage(_) => "add the image, or remove the kernel",
             Self::UnknownConstant(_) => "add the constant, or take it from the kernel's list",

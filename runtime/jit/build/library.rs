@@ -16,7 +16,7 @@
 //!   …
 //! ```
 //!
-//! After, in a module of its own:
+//! After, in its own module:
 //!
 //! ```llvm
 //! define double @schism.lib.cbrt(double %x) {
@@ -30,7 +30,7 @@
 //! rounding. They are called by their exported names.
 //!
 //! **Stage 2 still decides** what depends on the device: unrolling, vectorisation, and whether
-//! large or rare code is a function of its own. No operation is relaxed: LLVM's passes keep
+//! large or rare code is its own function. No operation is relaxed: LLVM's passes keep
 //! results, bit for bit, unless an instruction allows otherwise, and none does.
 
 use std::ffi::CStr;

@@ -26,7 +26,7 @@ fn main() {
     println!("cargo::rustc-link-arg=-Wl,-rpath,$ORIGIN");
     println!("cargo::rustc-link-arg=-Wl,-rpath,{}", folder.display());
     // Code for AMD's GPUs is linked by the toolchain's own linker. A distribution has that of the
-    // same LLVM in a package of its own.
+    // same LLVM in its own package.
     let host = std::env::var("TARGET").expect("cargo sets TARGET");
     let own = sysroot.join("lib/rustlib").join(host).join("bin/rust-lld");
     let major = major.display();

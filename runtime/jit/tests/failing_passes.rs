@@ -1,6 +1,6 @@
 //! Passes that fail: kernels are compiled without them, and nothing is printed.
 //!
-//! `SCHISM_FAIL_PASSES` belongs to the whole process, so each case is a process of its own.
+//! `SCHISM_FAIL_PASSES` belongs to the whole process, so each case is its own process.
 
 mod support;
 
@@ -50,7 +50,7 @@ fn run_case(case: &str) {
     }
 }
 
-/// Runs this test in a process of its own, in which some passes fail.
+/// Runs this test in its own process, in which some passes fail.
 fn child(test: &str, case: &str, passes: &str) -> Output {
     let program = std::env::current_exe().expect("it has a path");
     Command::new(program)

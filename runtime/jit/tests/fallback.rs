@@ -76,14 +76,14 @@ fn what_the_vectoriser_does_not_finish_is_compiled_without_it() {
     let begin = Instant::now();
     assert_eq!(run(40, Duration::from_millis(200)), CPU_PLAIN_LOOPS);
     assert!(begin.elapsed() < Duration::from_secs(3600), "LLVM would take years");
-    // Where it comes to an end, its code is what is taken.
+    // Where it reaches an end, its code is what is taken.
     assert_eq!(run(4, Duration::from_secs(600)), 0);
 }
 
 /// Names the process in which the test below ends with a compilation under way.
 const CHILD: &str = "SCHISM_TEST_ENDS_WHILE_COMPILING";
 
-/// The status of that process if the compilation goes on while it ends.
+/// The status of that process if the compilation continues while it ends.
 const STILL_RUNNING: i32 = 9;
 
 /// Runs at the end of that process, after the destructors of what was constructed before the

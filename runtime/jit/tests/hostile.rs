@@ -16,7 +16,7 @@ use support::{Source, param, words};
 const FIRST: &str = "SCHISM_TEST_FIRST";
 const COUNT: u64 = 600;
 
-/// A generator of its own, so that a number names an image for good.
+/// Its own generator, so that a number names an image for good.
 struct Random(u64);
 
 impl Random {

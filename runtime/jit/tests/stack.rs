@@ -18,7 +18,7 @@ fn compile(body: &str, more: &str) -> Kernel {
     Source::new(&text, "kernel", words(&[PARAM_POINTER])).build()
 }
 
-/// A function that is not inlined, with an array of so many bytes, and a call in front of its end.
+/// A function that is not inlined, with an array of so many bytes, and a call before its end.
 fn function(name: &str, bytes: usize, call: &str) -> String {
     format!(
         "define internal void @{name}(ptr %out) noinline {{

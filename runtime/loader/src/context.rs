@@ -5,8 +5,8 @@
 //! the box runs.
 //!
 //! A barrier or a sub-group operation lets other work-items of the group run on this thread, each
-//! with a context of its own. Whoever runs and resumes the work-items sets the thread-local to that of
-//! the one that goes on ([`swap`]).
+//! with its own context. Whoever runs and resumes the work-items sets the thread-local to that of
+//! the one that continues ([`swap`]).
 
 use std::cell::Cell;
 use std::ptr::null_mut;

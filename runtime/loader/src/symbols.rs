@@ -44,7 +44,7 @@ support! {
 }
 
 unsafe extern "C-unwind" {
-    /// Goes on unwinding at the end of a cleanup: of the unwinder that the standard library links. It
+    /// Continues unwinding at the end of a cleanup: of the unwinder that the standard library links. It
     /// unwinds, and this says so: the compiler calls this very declaration in this crate's own cleanup.
     fn _Unwind_Resume(exception: *mut c_void) -> !;
 }

@@ -2,7 +2,7 @@
 //!
 //! Floyd and Rivest, "Expected time bounds for selection", 1975: two elements of a sorted sample
 //! enclose the n-th one with high probability, and few others. The elements are partitioned by
-//! both, and the search goes on in the part that has the n-th one.
+//! both, and the search continues in the part that has the n-th one.
 
 use std::cmp::Ordering;
 

@@ -1,6 +1,6 @@
 //! Sorts: sorted chunks, then merges of pairs of runs by merge path.
 //!
-//! Each work-item sorts its chunk with a merge sort of its own, from the bottom up, block by block.
+//! Each work-item sorts its chunk with its own merge sort, from the bottom up, block by block.
 //! Then each launch merges pairs of runs to runs of twice the length, and all work-items write
 //! parts of the same size (Green, McColl, Bader, "GPU merge path", 2012). So the sort is stable,
 //! takes O(n log n) comparisons, and is balanced for any input. It goes back and forth between the

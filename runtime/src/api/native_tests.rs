@@ -70,7 +70,7 @@ fn captures_that_panic() {
     });
     let Err(Error::Launch(LaunchError::Panicked(panic))) = scoped else { panic!("{scoped:?}") };
     assert_eq!(panic.message, "dropped");
-    queue.parallel_for(1, |_| ()).expect("the queue goes on");
+    queue.parallel_for(1, |_| ()).expect("the queue continues");
 }
 
 /// Submitting does not wait; the events signal the end.
@@ -158,7 +158,7 @@ fn panics_that_panic() {
         let Err(LaunchError::Panicked(panic)) = launched else { panic!("{launched:?}") };
         assert_eq!(panic.message, "Box<dyn Any>");
     }
-    queue.parallel_for(1000, |_| ()).expect("the queue goes on");
+    queue.parallel_for(1000, |_| ()).expect("the queue continues");
 }
 
 /// A work-item that waits keeps its thread: its thread-local variables stay, and are reset before

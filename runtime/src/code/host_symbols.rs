@@ -1,7 +1,7 @@
 //! The program's own symbols, for kernels that run in its process.
 //!
 //! The image names what it declares, and the program has a table of the addresses in the same order.
-//! The linker has filled it: the address is null if there is no such symbol. In front of the table
+//! The linker has filled it: the address is null if there is no such symbol. Before the table
 //! stands the address of a function that each program has: it is null if link-time optimisation has
 //! made all symbols local.
 

@@ -1,5 +1,5 @@
 //! Kernels cannot capture buffers, only their views.
-// A file of its own, because plain rustc warns of the syntax even where it is configured away.
+// Its own file, because plain rustc warns of the syntax even where it is configured away.
 
 use crate::data::buffer::Buffer;
 use crate::kernel::capture::Capture;

@@ -1,6 +1,6 @@
 //! The heap of programs whose memory a device shares.
 //!
-//! A program without a global allocator of its own, built for a device that uses the program's own
+//! A program without its own global allocator, built for a device that uses the program's own
 //! pointers, has the functions of this module behind its allocator: the compiler puts them there.
 //! Large blocks lie in an *arena*, a range of addresses that host and device share and that is
 //! moved to where it is used. Small blocks, and all blocks of processes that use no such device,

@@ -27,7 +27,7 @@ fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// A file in a folder of its own.
+/// A file in its own folder.
 fn sample(name: &str) -> (PathBuf, PathBuf) {
     let folder = scratch(name);
     fs::create_dir(folder.join("in")).unwrap();

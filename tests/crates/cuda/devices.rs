@@ -73,7 +73,7 @@ pub fn second_fails() {
         assert!(matches!(&error, DeviceError::Driver { device, .. } if device == &*gpu(1)), "{error}");
         assert!(error.to_string().contains(named("CUDA_ERROR_INVALID_DEVICE")), "{error}");
         assert_eq!(calls("cuCtxCreate_v2"), 1 + tries, "it is asked again");
-        // The other one goes on, with what was there before, and with what is new.
+        // The other one continues, with what was there before, and with what is new.
         first.for_each(&mut buffer, |number| *number += 1).expect("it runs");
     }
     assert_eq!(buffer.to_vec(), [3, 4, 5, 6]);

@@ -48,7 +48,7 @@ pub fn lost() {
     assert!(panic_of(|| assert_eq!(buffer.view()[0], 0)).contains("was lost"));
     assert_eq!(asked, [calls("cuLaunchKernel"), calls("cuMemcpyDtoHAsync_v2"), calls("cuMemAlloc_v2")]);
 
-    // The process goes on with a new queue, for which the same kernel is loaded anew.
+    // The process continues with a new queue, for which the same kernel is loaded anew.
     let after = queue(&*gpu(0));
     let mut new = Buffer::from_slice(&after, &[1, 2, 3, 4]).expect("memory");
     let (_, loaded) = code();

@@ -65,7 +65,7 @@ pub fn forked() {
         });
         Ok(())
     });
-    scoped.expect("the parent goes on");
+    scoped.expect("the parent continues");
     in_child(|| {
         let asked = driver_calls();
         let is_forked = |result: Result<(), LaunchError>| {

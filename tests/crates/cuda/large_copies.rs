@@ -1,4 +1,4 @@
-//! Copies that go by way of memory that the device reaches, in pieces.
+//! Copies that go through memory that the device reaches, in pieces.
 
 use std::ffi::{c_char, c_uint, c_void};
 

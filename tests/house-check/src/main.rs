@@ -5,6 +5,7 @@
 //! of the workspace.
 
 mod circles;
+mod list;
 mod measures;
 mod tokens;
 mod tree;

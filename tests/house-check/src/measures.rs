@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::list::List;
 use crate::tokens::{find, lines};
 use crate::tree::Tree;
 use crate::{circles, walks, words};
@@ -18,37 +19,12 @@ pub struct Measure {
     pub list: fn(&Tree) -> Result<List, String>,
 }
 
-/// What a measure counts: one line for each, or a number for each.
-#[derive(Debug)]
-pub enum List {
-    Findings(Vec<String>),
-    Numbers(Vec<(String, usize)>),
-}
-
-impl List {
-    pub fn value(&self) -> usize {
-        match self {
-            Self::Findings(findings) => findings.len(),
-            Self::Numbers(numbers) => numbers.iter().map(|(_, number)| number).sum(),
-        }
-    }
-
-    pub fn print(&self) {
-        match self {
-            Self::Findings(findings) => findings.iter().for_each(|finding| println!("{finding}")),
-            Self::Numbers(numbers) => {
-                numbers.iter().for_each(|(name, number)| println!("{number:>7}  {name}"));
-            }
-        }
-    }
-}
-
 /// All of them.
 pub const MEASURES: &[Measure] = &[
     Measure {
         name: "lines",
         what: "lines of code that users get, without tests, comments and blank lines",
-        limit: 0,
+        limit: 90_785,
         goal: 80_000,
         list: code_lines,
     },
@@ -66,11 +42,11 @@ pub const MEASURES: &[Measure] = &[
         goal: 0,
         list: all_circles,
     },
-    Measure { name: "passes", what: "passes in the registry", limit: 0, goal: 55, list: passes },
+    Measure { name: "passes", what: "passes in the registry", limit: 68, goal: 55, list: passes },
     Measure {
         name: "llvm-pipelines",
         what: "files besides pipeline.rs that run passes of LLVM by their names",
-        limit: 0,
+        limit: 22,
         goal: 0,
         list: llvm_pipelines,
     },
@@ -84,42 +60,42 @@ pub const MEASURES: &[Measure] = &[
     Measure {
         name: "target-files",
         what: "files outside its folders that name the target AMDGCN",
-        limit: 0,
+        limit: 17,
         goal: 4,
         list: target_files,
     },
     Measure {
         name: "variables",
         what: "places outside tables that name an environment variable",
-        limit: 0,
+        limit: 52,
         goal: 0,
         list: variables,
     },
     Measure {
         name: "words",
         what: "lines with a word that is not to be used",
-        limit: 0,
+        limit: 336,
         goal: 0,
         list: words::list,
     },
     Measure {
         name: "launch",
         what: "files of runtime/src/code that a launch passes through",
-        limit: 0,
+        limit: 5,
         goal: 5,
         list: |tree| walks::list(tree, "launch", "runtime/src/code/"),
     },
     Measure {
         name: "stage-1",
         what: "files of codegen that stage 1 passes through",
-        limit: 0,
+        limit: 10,
         goal: 10,
         list: |tree| walks::list(tree, "stage 1", "codegen/src/"),
     },
     Measure {
         name: "stage-2",
         what: "files of runtime/jit that stage 2 passes through",
-        limit: 0,
+        limit: 10,
         goal: 10,
         list: |tree| walks::list(tree, "stage 2", "runtime/jit/src/"),
     },

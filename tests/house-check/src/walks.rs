@@ -1,13 +1,14 @@
 //! The files that something passes through, one after the other, as docs/architecture.md has them: a
-//! list item `**NAME**: `FILE` → `FILE` …`. Each imports the next one.
+//! list item `**NAME**: `FILE` → `FILE` …`. Each is imported by one before it.
 
 use crate::circles;
-use crate::measures::List;
+use crate::list::List;
 use crate::tree::Tree;
 
 const DOCUMENT: &str = "docs/architecture.md";
 
-/// The files of a walk that lie in a folder. Those in one crate must import each other in turn.
+/// The files of a walk that lie in a folder. Each must be imported by one before it, if both are of one
+/// crate.
 pub fn list(tree: &Tree, name: &str, folder: &str) -> Result<List, String> {
     let document = tree.files.iter().find(|file| file.path == DOCUMENT);
     let document = document.ok_or_else(|| format!("there is no {DOCUMENT}"))?;
@@ -20,16 +21,20 @@ pub fn list(tree: &Tree, name: &str, folder: &str) -> Result<List, String> {
             return Err(format!("{DOCUMENT}: `{name}` passes through {file}, which there is not"));
         }
     }
-    for pair in files.windows(2) {
-        if !imports(tree, pair[0], pair[1])? {
-            return Err(format!("{DOCUMENT}: `{name}`: {} does not import {}", pair[0], pair[1]));
+    for (index, file) in files.iter().enumerate().skip(1) {
+        let mut is_imported = false;
+        for before in &files[..index] {
+            is_imported |= imports(tree, before, file)?;
+        }
+        if !is_imported {
+            return Err(format!("{DOCUMENT}: `{name}`: no file before {file} imports it"));
         }
     }
     let own = files.into_iter().filter(|file| file.starts_with(folder));
     Ok(List::Findings(own.map(str::to_owned).collect()))
 }
 
-/// Whether a file imports another, as far as both are of one crate.
+/// Whether a file imports another. Files of two crates are taken to.
 fn imports(tree: &Tree, from: &str, to: &str) -> Result<bool, String> {
     let source_of = |file: &str| {
         let sources = tree.crates.iter().filter(|source| file.starts_with(&format!("{source}/")));

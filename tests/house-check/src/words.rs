@@ -1,6 +1,6 @@
 //! Words that the project's prose does without.
 
-use crate::measures::List;
+use crate::list::List;
 use crate::tree::Tree;
 
 /// The words, one in a line; `#` begins a remark.

@@ -1,4 +1,4 @@
-; A tile: stores in front of a barrier, loads behind it, and a second barrier in front of the next iteration's stores.
+; A tile: stores before a barrier, loads behind it, and a second barrier before the next iteration's stores.
 ; CHECK: define ptx_kernel void @tile
 ; CHECK: %a = load i32, ptr addrspace(3) %q, align 4
 ; CHECK: %b = load i32, ptr addrspace(3) %at, align 4

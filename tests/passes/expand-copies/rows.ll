@@ -1,4 +1,4 @@
-; Rows of a private matrix are exchanged by way of another array, which is only copied.
+; Rows of a private matrix are exchanged through another array, which is only copied.
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)

@@ -1,5 +1,5 @@
 ; RUN: infer-alignment
-; A row begins at a multiple of 64 bytes, and goes on by 32: so do its elements. The second pointer begins anywhere.
+; A row begins at a multiple of 64 bytes, and continues by 32: so do its elements. The second pointer begins anywhere.
 define float @rows(ptr align 16 %p, ptr align 16 %q, i64 %any, i64 %count) {
 begin:
   %width = and i64 %any, -16
@@ -47,7 +47,7 @@ end:
 ; CHECK: %e = load float, ptr %o, align 4
 ; CHECK: %f = load float, ptr %by, align 4
 
-; What goes on by a step that is not known, or by an odd one, stays.
+; What continues by a step that is not known, or by an odd one, stays.
 define void @stays(ptr align 16 %p, i64 %step, i64 %count) {
 begin:
   br label %loop

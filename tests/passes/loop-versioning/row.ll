@@ -1,4 +1,4 @@
-; An index that goes on by what is no constant: one condition in front, and both loops.
+; An index that continues by what is no constant: one condition in front, and both loops.
 declare void @__schism_panic(ptr, i64, ptr) cold noreturn
 define float @f(ptr %p, i64 %len, i64 %width, i64 %column, i64 %n) {
 before:

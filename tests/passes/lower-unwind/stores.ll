@@ -14,7 +14,7 @@ panic:
   call void @panic_bounds(i64 %x, i64 %n, ptr null)
   unreachable
 }
-; In front of a call of what may panic it is there as well,
+; Before a call of what may panic it is there as well,
 define void @through_a_call(ptr noalias %o, ptr noalias readonly %v, i64 %n, i64 %x) {
   store i32 8, ptr %o
   %element = call i32 @checked(ptr %v, i64 %n, i64 %x)

@@ -1,4 +1,4 @@
-; The result of an invoke goes on through a phi node.
+; The result of an invoke continues through a phi node.
 define i32 @f(i1 %c) personality ptr @rust_eh_personality {
   br i1 %c, label %left, label %join
 left:

@@ -1,4 +1,4 @@
-; Two panics as one, where a block goes on behind the call: control never comes there.
+; Two panics as one, where a block continues behind the call: control never comes there.
 declare void @__schism_panic_site.2(ptr, ptr, i64, i64) noreturn
 define i64 @f(i1 %c, i32 %s) {
 start:

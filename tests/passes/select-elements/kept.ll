@@ -1,5 +1,5 @@
 ; An array stays in memory: whose address is stored or passed on, or comes from two blocks; that is accessed as volatile; whose accesses
-; overlap; with more elements than are worth it; whose index may be outside before the address goes on; whose constant indices LLVM knows.
+; overlap; with more elements than are worth it; whose index may be outside before the address continues; whose constant indices LLVM knows.
 
 declare void @other(ptr)
 

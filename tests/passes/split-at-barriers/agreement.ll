@@ -1,4 +1,4 @@
-; Whether the loop goes on is read from memory: each work-item notes where it goes on, and the process compares that.
+; Whether the loop continues is read from memory: each work-item notes where it continues, and the process compares that.
 ; CHECK: i32 @schism.loop
 ; CHECK: phi i32 [ 0, %region.3.done ], [ 2, %diverged ], [ 3, %group.begin ]
 ; CHECK: call i32 @__schism_cpu_agree(ptr %group, ptr nonnull %memory

@@ -1,5 +1,5 @@
 ; A step of a sorting network: all work-items meet behind the exchange, and the group decides once about the next step. No
-; work-item notes where it goes on, or passes the distance to the next one.
+; work-item notes where it continues, or passes the distance to the next one.
 ; CHECK: i32 @schism.loop
 ; CHECK: load i64, ptr %count.at
 ; CHECK: icmp ugt i32

@@ -1,5 +1,5 @@
 ; A loop over a grid's strides: the whole group does a step, and then the next. The check is decided before, and the loop stays for where it
-; fails. What goes on in the loop is in one nest, which the loop is around.
+; fails. What continues in the loop is in one nest, which the loop is around.
 ; CHECK: i32 @schism.loop
 ; CHECK: icmp ult i64 %x.range, 4611686018427387904
 ; CHECK: icmp ugt i64 %length, 999

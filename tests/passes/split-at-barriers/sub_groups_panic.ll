@@ -1,7 +1,7 @@
-; A panic of a later sub-group in front of the operation would come before one of an earlier behind it.
+; A panic of a later sub-group before the operation would come before one of an earlier behind it.
 ; CHECK: i32 @schism.loop
 ; CHECK: call i32 @schism.meet.__schism_ballot
-; CHECK: "schism-uncut"="work-items may panic both in front of an operation of sub-groups and behind it"
+; CHECK: "schism-uncut"="work-items may panic both before an operation of sub-groups and behind it"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-unknown-linux-gnu"
 declare void @__schism_cpu_barrier(ptr) nounwind

@@ -1,4 +1,4 @@
-; A table that goes on by 128 bytes: two iterations, if both elements are in one page; the first one's load is made anyway. With two tables, if
+; A table that continues by 128 bytes: two iterations, if both elements are in one page; the first one's load is made anyway. With two tables, if
 ; that is so of both.
 declare void @__schism_panic(ptr, i64, ptr) cold noreturn
 define float @lane(ptr addrspace(1) %columns, ptr addrspace(1) %x, i64 %len, i64 %begin, i64 %end) {

@@ -1,4 +1,4 @@
-; What a flag was set to is known on the edges back, and what branches in front of them found out: that a distance is
+; What a flag was set to is known on the edges back, and what branches before them found out: that a distance is
 ; not 0, that two numbers differ, that one of two conditions holds. Loops whose state nothing decides stay as they are.
 declare i1 @more()
 declare i64 @number()

@@ -1,4 +1,4 @@
-; Of a loop with an operation that becomes many instructions no iteration is put in front of it; the loop may have a small one inside.
+; Of a loop with an operation that becomes many instructions no iteration is put before it; the loop may have a small one inside.
 declare void @panic() cold noreturn nounwind
 
 define void @panics(ptr %at, float %c, i32 %len, i32 %n) {

@@ -1,4 +1,4 @@
-; A counter that begins in front of the number that it is compared with does not wrap, whatever became of its
+; A counter that begins before the number that it is compared with does not wrap, whatever became of its
 ; flags. Frozen numbers still lie side by side.
 ; SPEC lanes: 256 8
 define void @kernel(ptr noalias %from, ptr noalias %to, i64 %first) {

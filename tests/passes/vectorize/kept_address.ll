@@ -1,4 +1,4 @@
-; The address of a local is kept in front of the loop, and comes back in it: lanes would not find their own
+; The address of a local is kept before the loop, and comes back in it: lanes would not find their own
 ; copies there. The local's lifetime begins in each work-item all the same.
 ; SPEC lanes: 256 8
 declare void @llvm.lifetime.start.p0(ptr)

@@ -1,4 +1,4 @@
-; Local memory is the group's alone, and ends with it. Where nobody reads it, the scalar loop stores again what lanes have stored in front of
+; Local memory is the group's alone, and ends with it. Where nobody reads it, the scalar loop stores again what lanes have stored before
 ; the one that panics.
 ; SPEC lanes: 256 8
 declare ptr @schism.local_memory(ptr)

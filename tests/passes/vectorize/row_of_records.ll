@@ -1,5 +1,5 @@
 ; A record's fields, which a loop reads through a table of their numbers: when the loop inside is
-; straight code, they are loaded in front of the outer one, once, and nobody asks whether they lie
+; straight code, they are loaded before the outer one, once, and nobody asks whether they lie
 ; one behind the other. Two registers for each vector: sums wait for each other.
 ; SPEC lanes: 256
 define void @kernel(ptr noalias readonly %in, ptr noalias readonly %all, ptr noalias %out, i64 %n, i64 %begin, i64 %end) {

@@ -1,4 +1,4 @@
-; Each work-item goes along a row of its own from one address to another. The addresses differ between lanes, and what is left of the row does
+; Each work-item goes along its own row from one address to another. The addresses differ between lanes, and what is left of the row does
 ; not: all lanes leave the loop together. The row is short, so its elements are gathered.
 ; SPEC lanes: 512
 define void @kernel(ptr noalias readonly %in, ptr %out, i64 %begin, i64 %end) {

@@ -1,4 +1,4 @@
-; A table that each work-item fills with the same is filled in front of the loop; one that differs is not.
+; A table that each work-item fills with the same is filled before the loop; one that differs is not.
 ; SPEC lanes: 256 8
 declare void @llvm.lifetime.start.p0(ptr)
 declare void @llvm.lifetime.end.p0(ptr)

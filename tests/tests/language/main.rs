@@ -181,7 +181,7 @@ where
         if device.to_string() != "native" {
             assert!(text.contains(&format!("[{item}]")), "on {device}: {text}");
         }
-        // The queue goes on.
+        // The queue continues.
         queue.for_each((0.., &mut out), |(_, out)| *out = T::default()).expect("no panic");
     }
 }

@@ -38,18 +38,18 @@ pub(crate) struct Emitter<'a, 'm> {
     done: Value<'m>,
 }
 
-/// What the block in front of the loop has found out.
+/// What the block before the loop has found out.
 struct Start<'m> {
     /// Whether strips can be made.
     can: Value<'m>,
     /// How many iterations there are, in 32 bits.
     count: Value<'m>,
-    /// How many iterations the first strip has in front of the first iteration, in 64 bits.
+    /// How many iterations the first strip has before the first iteration, in 64 bits.
     place: Value<'m>,
 }
 
 impl<'m> Emitter<'_, 'm> {
-    /// Puts strips in front of a loop. Returns the header of the loop that they are.
+    /// Puts strips before a loop. Returns the header of the loop that they are.
     pub(crate) fn apply(cfg: &Cfg<'m>, plan: &Plan<'m>) -> Block<'m> {
         let preheader = cfg.blocks[plan.of.preheader];
         let end = preheader.end();
@@ -98,7 +98,7 @@ impl<'m> Emitter<'_, 'm> {
         self.builder.position_at_end(block);
     }
 
-    /// Makes what is known before the loop, in front of the end of the block before it.
+    /// Makes what is known before the loop, before the end of the block before it.
     fn start(&mut self, end: Value<'m>) -> Start<'m> {
         let plan = self.plan;
         let mut emit = Emit::before(end);
@@ -235,7 +235,7 @@ impl<'m> Emitter<'_, 'm> {
         let (resume, rest) = (self.new_block(), self.new_block());
         self.builder.cond_br(all, rest, resume);
 
-        // The loop as it was goes on at the strip's first iteration.
+        // The loop as it was continues at the strip's first iteration.
         self.go_on_in(resume);
         let none = self.number(32, 0);
         let mut place = self.number(64, 0);
@@ -308,7 +308,7 @@ impl<'m> Emitter<'_, 'm> {
         let ty = self.int(32);
         let int = |value: i64| ty.const_int(value as u64, true);
         if plan.vector {
-            // In front of the first iteration the number is negative, which is more than any
+            // Before the first iteration the number is negative, which is more than any
             // count.
             let active = |number: usize| {
                 let this = self.builder.add(iteration, int(number as i64));

@@ -58,7 +58,7 @@ pub(crate) struct Load<'m> {
     /// Whether it comes before the first check, so that the first iteration of a strip makes it in
     /// any case.
     pub early: bool,
-    /// By how many bytes its address goes on.
+    /// By how many bytes its address continues.
     pub stride: Option<i64>,
     /// How many bytes it loads.
     pub size: i64,
@@ -201,7 +201,7 @@ fn load<'m>(
     Some(Load { instruction, early, stride, size })
 }
 
-/// By how much a value, of which its bits count and no more, goes on from iteration to iteration;
+/// By how much a value, of which its bits count and no more, continues from iteration to iteration;
 /// for an address, in bytes.
 fn stride<'m>(cfg: &Cfg<'m>, of: &Loop, counters: &Counters<'m>, value: Value<'m>) -> Option<i64> {
     let stride = |value| stride(cfg, of, counters, value);

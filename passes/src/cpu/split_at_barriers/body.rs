@@ -41,14 +41,14 @@ pub(super) struct Body<'m> {
     pub function: Value<'m>,
     /// The dimensions, x first.
     pub axes: Vec<Axis<'m>>,
-    /// The block in front of the nest.
+    /// The block before the nest.
     pub before: Block<'m>,
     /// The terminator of the innermost loop's latch.
     pub latch_end: Value<'m>,
     /// The body's blocks. A work-item begins with the first, which has no phi.
     pub blocks: Vec<Block<'m>>,
     pub index: HashMap<Block<'m>, usize>,
-    /// Where each block goes on, in the order of its terminator's successors.
+    /// Where each block continues, in the order of its terminator's successors.
     pub next: Vec<Vec<Next>>,
     /// The same, as blocks of the body only.
     pub successors: Vec<Vec<usize>>,
@@ -224,7 +224,7 @@ impl<'m> Body<'m> {
         }
     }
 
-    /// Where a block with a barrier goes on.
+    /// Where a block with a barrier continues.
     pub(super) fn behind(&self, block: usize) -> Next {
         self.next[block].first().copied().unwrap_or(Next::Outside)
     }

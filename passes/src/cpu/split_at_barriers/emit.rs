@@ -54,10 +54,10 @@ pub(super) struct Emitter<'a, 'm> {
 /// A work-item's run through a region, or that of work-items of several rows, side by side.
 pub(super) struct Item<'m> {
     pub nest: Nest<'m>,
-    /// The end of the block in front of the nest, and of the first block in it.
+    /// The end of the block before the nest, and of the first block in it.
     pub before: Builder<'m>,
     pub begin: Builder<'m>,
-    /// Values in front of the nest.
+    /// Values before the nest.
     group_values: Values<'m>,
     pub rows: Vec<Row<'m>>,
 }

@@ -145,7 +145,7 @@ impl<'m> Emitter<'_, 'm> {
         let argument = builder.int_cast(argument, lane.ty(), false);
         let wanted = match name {
             SHUFFLE_XOR => builder.xor(lane, argument),
-            // In front of the first lane, this is a very large number.
+            // Before the first lane, this is a very large number.
             SHUFFLE_UP => builder.sub(lane, argument),
             SHUFFLE_DOWN => builder.add(lane, argument),
             _ => argument,

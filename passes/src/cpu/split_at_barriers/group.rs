@@ -14,7 +14,7 @@ pub(super) fn size_of(function: Value<'_>) -> Option<[u64; 3]> {
     all.iter().all(|size| *size > 0).then_some(all)
 }
 
-/// The sizes of a body's dimensions, as values in front of its nest.
+/// The sizes of a body's dimensions, as values before its nest.
 pub(super) fn sizes_of_axes<'m>(body: &Body<'m>) -> Vec<Value<'m>> {
     let known = size_of(body.function);
     let builder = Builder::before(body.before.end());
@@ -77,7 +77,7 @@ fn offset(function: Value<'_>, name: &str) -> Option<u64> {
     function.string_attribute(FUNCTION_INDEX, name)?.string_value()?.parse().ok()
 }
 
-/// The loads from a place in the group, in front of the nest.
+/// The loads from a place in the group, before the nest.
 fn loads_of_field<'m>(body: &Body<'m>, group: Value<'m>, offset: u64) -> Vec<Value<'m>> {
     let layout = body.function.module().data_layout();
     let is_there = |address: Value<'m>| {

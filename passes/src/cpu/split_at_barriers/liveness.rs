@@ -34,7 +34,7 @@ impl<'m> Kept<'m> {
             for user in block.instructions() {
                 if user.opcode() == Some(Opcode::Phi) {
                     for (value, from) in user.incoming_edges() {
-                        // An edge from a block that no work-item comes to is in no graph.
+                        // An edge from a block that no work-item reaches is in no graph.
                         let Some(&from) = body.index.get(&from) else { continue };
                         for source in kept.sources(body, value) {
                             kept.at_end(body, source, from);
@@ -96,7 +96,7 @@ impl<'m> Kept<'m> {
         found
     }
 
-    /// Whether there is a place where a phi and a value that comes to it are needed.
+    /// Whether there is a place where a phi and a value that reaches it are needed.
     fn are_both_needed(&self, body: &Body<'m>, phi: Value<'m>, value: Value<'m>) -> bool {
         let home = body.block_of(phi);
         let both = |set: &HashSet<Value<'m>>| set.contains(&phi) && set.contains(&value);

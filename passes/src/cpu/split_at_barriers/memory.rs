@@ -50,7 +50,7 @@ pub(super) struct Memory<'m> {
 }
 
 impl<'m> Memory<'m> {
-    /// Takes the group's memory in front of the nest.
+    /// Takes the group's memory before the nest.
     pub(super) fn take(
         body: &Body<'m>,
         group: Value<'m>,

@@ -27,7 +27,7 @@ pub(super) struct Nest<'m> {
 }
 
 impl<'m> Nest<'m> {
-    /// Makes a nest that control comes to from `from`, which has no terminator yet. Each iteration
+    /// Makes a nest that control reaches from `from`, which has no terminator yet. Each iteration
     /// runs a work-item of so many rows; their number divides that of all rows.
     pub(super) fn new(
         body: &Body<'m>,

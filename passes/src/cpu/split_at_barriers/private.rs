@@ -99,7 +99,7 @@ fn is_kept<'m>(body: &Body<'m>, local: Value<'m>) -> bool {
     })
 }
 
-/// For each block whether an access comes to it along the edges with nothing between that resets
+/// For each block whether an access reaches it along the edges with nothing between that resets
 /// the local. `decisive` is the event of a block that counts for those behind it.
 fn flow(
     events: &[Vec<Event>],

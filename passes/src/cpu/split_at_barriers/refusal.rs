@@ -9,7 +9,7 @@ pub(super) enum Refusal {
     OutOfLine,
     #[error("sub-groups may come to different operations")]
     SubGroupsPart,
-    #[error("work-items may panic both in front of an operation of sub-groups and behind it")]
+    #[error("work-items may panic both before an operation of sub-groups and behind it")]
     SubGroupsPanic,
     #[error("there may be no copies of: {0}")]
     Instruction(String),

@@ -241,7 +241,7 @@ impl<'m> Emitter<'_, 'm> {
         }
     }
 
-    /// A value of a row in front of an instruction of the copy of a block.
+    /// A value of a row before an instruction of the copy of a block.
     fn value_at(
         &mut self,
         region: &mut Region<'m>,
@@ -366,7 +366,7 @@ impl<'m> Emitter<'_, 'm> {
         }
     }
 
-    /// Notes where a work-item goes on.
+    /// Notes where a work-item continues.
     fn note(&mut self, region: &Region<'m>, builder: &Builder<'m>, exit: Option<usize>) {
         let ty = self.context.int_type(32);
         let number = ty.const_int(number_of(exit), false);

@@ -140,7 +140,7 @@ impl<'m> Head<'m> {
     }
 }
 
-/// A loop in which each work-item begins at its id, and goes on by the same step.
+/// A loop in which each work-item begins at its id, and continues by the same step.
 struct Walk<'m> {
     axis: Axis<'m>,
     preheader: Block<'m>,
@@ -159,7 +159,7 @@ struct Walk<'m> {
 struct Check<'m> {
     block: Block<'m>,
     length: Option<Value<'m>>,
-    /// Where a work-item goes on.
+    /// Where a work-item continues.
     inside: Block<'m>,
 }
 

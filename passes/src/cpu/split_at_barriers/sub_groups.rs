@@ -3,7 +3,7 @@
 //! A sub-group need not wait for others: whole sub-groups may go different ways, and each runs up
 //! to the group's next barrier before the next one begins. If all are made to wait for each other,
 //! two things must not change. All must come to the operation. And the same work-item must panic
-//! first: not one of a later sub-group in front of an operation, where one of an earlier sub-group
+//! first: not one of a later sub-group before an operation, where one of an earlier sub-group
 //! does behind it.
 
 use std::collections::{HashMap, HashSet};

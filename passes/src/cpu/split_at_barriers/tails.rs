@@ -1,4 +1,4 @@
-//! Cuts in front of what a group decides once, behind what each work-item does.
+//! Cuts before what a group decides once, behind what each work-item does.
 //!
 //! ```llvm
 //! step:                                          ; behind a barrier
@@ -15,7 +15,7 @@
 //!   call void @schism.meet.__schism_barrier(ptr %group)
 //!   %distance.next = lshr i64 %distance, 1
 //! ```
-//! The group runs what comes behind it once. Otherwise each work-item would leave where it goes on to the group
+//! The group runs what comes behind it once. Otherwise each work-item would leave where it continues to the group
 //! behind the region, and values such as `%distance.next` to the next work-item, so that it could not be
 //! computed beside others in the lanes of vectors.
 
@@ -60,7 +60,7 @@ pub(super) fn cut<'m>(
     !found.is_empty()
 }
 
-/// Whether the group decides from a block on whether it comes to a barrier, without what each work-item does.
+/// Whether the group decides from a block on whether it reaches a barrier, without what each work-item does.
 fn decides(body: &Body<'_>, shared: &[bool], block: usize) -> bool {
     let (mut seen, mut open) = (HashSet::from([block]), vec![block]);
     let (mut branches, mut waits) = (false, false);
@@ -78,7 +78,7 @@ fn decides(body: &Body<'_>, shared: &[bool], block: usize) -> bool {
     branches && waits
 }
 
-/// Whether a work-item may come to a block again without a barrier in between: a loop of its own.
+/// Whether a work-item may come to a block again without a barrier in between: its own loop.
 fn comes_back(body: &Body<'_>, block: usize) -> bool {
     let (mut seen, mut open) = (HashSet::new(), body.inner_successors(block).to_vec());
     while let Some(next) = open.pop() {

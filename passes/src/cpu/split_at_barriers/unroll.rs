@@ -1,7 +1,7 @@
 //! Unrolls small loops around barriers.
 //!
 //! Where the size of groups is known, so are the numbers of iterations of loops that halve it or
-//! double up to it. Each level of a tree or a scan is then a region of its own, with work-items that
+//! double up to it. Each level of a tree or a scan is then its own region, with work-items that
 //! are known. Loops that are larger stay, and so do those without a barrier for now: what a region
 //! does in a loop is seen better as one.
 

@@ -116,7 +116,7 @@ pub(super) fn is_pointer(ty: Type<'_>) -> bool {
     ty.kind() == TypeKind::Pointer
 }
 
-/// Whether one instruction of a block stands in front of another one of it.
+/// Whether one instruction of a block stands before another one of it.
 pub(super) fn comes_before<'m>(first: Value<'m>, second: Value<'m>) -> bool {
     let mut next = first.next();
     while let Some(at) = next.filter(|at| *at != second) {

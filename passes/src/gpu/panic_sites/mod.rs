@@ -229,7 +229,7 @@ impl<'m> Message<'m> {
             end = offset + bytes;
             let stores = uses.stores.iter().filter(|store| store.1 == offset);
             let stores: Vec<_> = stores.map(|&(store, _, value)| (store, value)).collect();
-            // The last one in front of the panic; or one that nothing but it can have been.
+            // The last one before the panic; or one that nothing but it can have been.
             let before = |&(store, _): &(Value<'m>, Value<'m>)| {
                 store.block() == block && comes_before(store, call)
             };

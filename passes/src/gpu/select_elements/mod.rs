@@ -234,7 +234,7 @@ struct Elements<'p, 'm> {
 }
 
 impl<'m> Elements<'_, 'm> {
-    /// Puts what accesses the elements in front of an access of the array.
+    /// Puts what accesses the elements before an access of the array.
     fn replace(&self, access: &Access<'m>) {
         let instruction = access.instruction;
         let builder = Builder::before(instruction);
@@ -475,7 +475,7 @@ impl<'m> Places<'m> {
         }
         let is_access =
             |user: &Value<'m>| matches!(user.opcode(), Some(Opcode::Load | Opcode::Store));
-        // An address that goes on may begin one behind the end.
+        // An address that continues may begin one behind the end.
         let most = match address.users().iter().all(is_access) {
             true => self.size - 1 - first,
             false => self.size - first,

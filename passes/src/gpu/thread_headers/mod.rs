@@ -48,7 +48,7 @@
 //! loop headers alone, as it may make loops of two entries.
 //!
 //! **Where.** In each nest of loops, all edges to headers are followed whose branches are decided
-//! by constants, by constant distances, and by the branches in front of the edge. If a back edge is
+//! by constants, by constant distances, and by the branches before the edge. If a back edge is
 //! one of them, and every loop still has one entry afterwards, these edges go where they lead.
 //! Otherwise edges are followed from where they meet before a header. `a.chain(b).zip(…)` is one
 //! loop that has done with `a` from some iteration on; what comes behind both is copied, and there

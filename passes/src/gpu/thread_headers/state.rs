@@ -7,7 +7,7 @@ use schism_llvm::{Block, IntPredicate, Opcode, TypeKind, Value};
 use crate::analysis::trip_count::opposite;
 use crate::ir::cfg::Cfg;
 
-/// How far branches in front of an edge are looked at.
+/// How far branches before an edge are looked at.
 const FAR: usize = 16;
 
 /// A value: a constant, or a constant distance from what another value was when the edge began.
@@ -36,7 +36,7 @@ pub(super) struct State<'m> {
     /// The values of the blocks on the way; `None` for those of which nothing is known. A value
     /// that is not here is what it was when the edge began.
     values: HashMap<Value<'m>, Option<Linear<'m>>>,
-    /// What the branches in front of the edge have decided.
+    /// What the branches before the edge have decided.
     facts: Vec<Fact<'m>>,
 }
 

@@ -7,13 +7,13 @@ pub(super) struct Thread<'m> {
     pub from: Block<'m>,
     /// The blocks that it leads through.
     pub path: Vec<Block<'m>>,
-    /// Where it goes on behind each of them.
+    /// Where it continues behind each of them.
     pub next: Vec<Next<'m>>,
     /// The headers of the loops whose state decides that.
     pub decided_by: Vec<Block<'m>>,
 }
 
-/// Where an edge goes on behind a block.
+/// Where an edge continues behind a block.
 #[derive(Clone, Copy)]
 pub(super) struct Next<'m> {
     pub block: Block<'m>,

@@ -79,7 +79,7 @@ impl<'m> Emit<'_, 'm> {
         };
         let last = self.builder.add(first, others);
         let fails = self.builder.icmp(IntPredicate::UGE, last, limit);
-        // In front of the place where it wraps, a lane has the largest number of all.
+        // Before the place where it wraps, a lane has the largest number of all.
         let wraps = self.builder.icmp(IntPredicate::ULT, last, first);
         self.builder.or(fails, wraps)
     }

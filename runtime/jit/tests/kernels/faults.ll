@@ -47,7 +47,7 @@ start:
   ret void
 }
 
-; Assembly that the assembler refuses: LLVM reports it and goes on.
+; Assembly that the assembler refuses: LLVM reports it and continues.
 define void @assembly(ptr %out) {
 start:
   call void asm sideeffect "this is no instruction", ""()

@@ -1,4 +1,4 @@
-; Every kind of parameter, each stored to a place of its own.
+; Every kind of parameter, each stored to its own place.
 
 define void @kinds(ptr %out, i8 zeroext %flag, i16 %short, i32 %int, i64 %long, i128 %wide, half %h, float %f, double %d,
                    ptr byval([24 x i8]) align 8 %bytes) {

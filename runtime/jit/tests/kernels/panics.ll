@@ -148,7 +148,7 @@ good:
 @template = private unnamed_addr constant [14 x i8] c"\05item \C0\04 of \C0\00", align 1
 @u64 = private constant { i32, i32, ptr, i64, ptr, i64 } { i32 19, i32 1547788061, ptr null, i64 0, ptr null, i64 0 }
 
-; As `inlined`, with a message that has values, in a function of its own.
+; As `inlined`, with a message that has values, in its own function.
 define internal void @check(i64 %index, i64 %at) {
 start:
   %args = alloca [4 x i64], align 8
@@ -204,7 +204,7 @@ bad:
   unreachable
 }
 
-; In a loop and in front of it, with one value, two, and none.
+; In a loop and before it, with one value, two, and none.
 define void @several(ptr %out, i64 %at) {
 start:
   %x = call i64 @__schism_global_id_x()
@@ -364,7 +364,7 @@ good:
 
 declare void @__schism_panic_format(ptr, ptr, ptr) cold noreturn nounwind
 
-; Stores 7 before it panics, in the kernel or in a function of its own, and 1 if it does not. Nobody else knows the memory.
+; Stores 7 before it panics, in the kernel or in its own function, and 1 if it does not. Nobody else knows the memory.
 define void @stored(ptr noalias %out, i64 %at) {
 start:
   %x = call i64 @__schism_global_id_x()

@@ -1,4 +1,4 @@
-; y[i] = a * x[i] + y[i], as an unoptimising compiler writes it: everything through memory, the element in a function of its own.
+; y[i] = a * x[i] + y[i], as an unoptimising compiler writes it: everything through memory, the element in its own function.
 
 define internal void @element(ptr %y, ptr %x, float %a, i64 %i) {
 start:

@@ -276,7 +276,7 @@ impl<T: Element> LookBack<'_, T> {
     #[inline(always)]
     fn before_block(&self, team: &Team<'_, T>, block: usize, op: impl Fn(T, T) -> T + Copy) -> T {
         let lane = team.sub_group.local_id();
-        // Lane 0 looks at the block in front of this one, lane 1 at the one before that.
+        // Lane 0 looks at the block before this one, lane 1 at the one before that.
         let other = block.wrapping_sub(1).wrapping_sub(lane);
         let mut looks = 0;
         let (seen, nearest) = loop {

@@ -105,7 +105,7 @@ impl Lengths {
         self.add((elements / width).div_ceil(rows).wrapping_mul(width.div_ceil(columns)))
     }
 
-    /// Refuses a source for a reason of its own.
+    /// Refuses a source for its own reason.
     pub(crate) fn refuse(&self, reason: Result<(), String>) -> Result<(), LaunchError> {
         reason.map_err(|reason| LaunchError::Source { source_index: self.sources, reason })
     }

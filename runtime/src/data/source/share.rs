@@ -13,7 +13,7 @@ use crate::kernel::group::member::Member;
 ///
 /// Kernels get it from [`per_group`](fn@crate::per_group) and
 /// [`per_sub_group`](fn@crate::per_sub_group) around [`chunks_mut`](crate::Buffer::chunks_mut). It
-/// works like a slice of its own elements: [`len`](Self::len) of them, with indices from 0;
+/// works like its own slice elements: [`len`](Self::len) of them, with indices from 0;
 /// iterators yield each one with its index in the part. Neighbouring work-items own neighbouring
 /// elements, so a GPU can coalesce their accesses.
 ///

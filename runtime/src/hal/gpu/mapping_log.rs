@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(["", "-1", "7a", "7\n"].map(read), [None; 4]);
     }
 
-    /// A process of its own, with one thread: tests have several.
+    /// Its own process, with one thread: tests have several.
     #[test]
     fn changes_of_all_threads_are_seen() {
         // SAFETY: the child touches nothing that another thread may hold: it opens files, allocates

@@ -141,7 +141,7 @@ fn faults() -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// In a process of its own: other tests have page faults at any time.
+    /// In its own process: other tests have page faults at any time.
     #[test]
     fn who_touches_pages_has_them_looked_at() {
         // SAFETY: the child makes system calls, touches its own memory, and ends.

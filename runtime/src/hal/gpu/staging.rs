@@ -1,7 +1,7 @@
 //! Large copies between the host's memory and a device's.
 //!
 //! A device accesses only pinned host memory, which the driver has to allocate. The driver copies
-//! other memory through a pinned buffer of its own, on the calling thread, chunk by chunk. This
+//! other memory through its own pinned buffer, on the calling thread, chunk by chunk. This
 //! module overlaps the two steps: while the device copies one buffer of a pair, a thread fills or
 //! empties the other. Sufficiently large copies use several pairs, each with a thread. Chunks may
 //! be copied in any order, because they do not overlap.

@@ -17,7 +17,7 @@ pub(crate) struct ClMemory {
     context: Arc<Context>,
     address: NonNull<u8>,
     bytes: usize,
-    /// Bytes in front of it that belong to the allocation.
+    /// Bytes before it that belong to the allocation.
     ahead: usize,
 }
 

@@ -122,7 +122,7 @@ impl Properties {
 
     /// What a module of SPIR-V needs and the device lacks.
     pub(super) fn lacks(&self, code: &[u8]) -> Option<&'static str> {
-        /// The words in front of the instructions.
+        /// The words before the instructions.
         const HEADER: usize = 5;
         const CAPABILITY: u32 = 17;
         let features = &self.features;

@@ -114,7 +114,7 @@ pub fn fence<S: MemoryScope>(order: Ordering) {
 /// use schism::prelude::*;
 /// use schism::{AtomicRef, memory_scope};
 ///
-/// // Each group counts in an element of its own.
+/// // Each group counts in its own element.
 /// let queue = Queue::new()?;
 /// let numbers = Buffer::from_slice(&queue, &(0..256).collect::<Vec<u32>>())?;
 /// let mut even = Buffer::filled(&queue, 4, 0_u32)?;

@@ -1,6 +1,6 @@
 //! The types that a kernel may capture.
 
-// In a file of its own, because plain rustc warns of the syntax even where `cfg` removes it.
+// In its own file, because plain rustc warns of the syntax even where `cfg` removes it.
 #[cfg(schism_driver)]
 mod auto;
 #[cfg(schism_driver)]

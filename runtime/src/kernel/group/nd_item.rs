@@ -202,7 +202,7 @@ impl<const D: usize> NdItem<'_, D> {
     ///
     /// On the device `cpu` a barrier costs about as much as a loop over the group, unless it is in a
     /// function that calls itself or is called through a pointer, or the kernel has operations of
-    /// sub-groups: then each work-item waits on a stack of its own, which costs far more.
+    /// sub-groups: then each work-item waits on its own stack, which costs far more.
     ///
     /// [`LaunchError::DivergentBarrier`]: crate::LaunchError::DivergentBarrier
     #[inline(always)]

@@ -25,7 +25,7 @@ use crate::launch::range::{Extent, IntoRange};
 /// # Ok::<(), schism::LaunchError>(())
 /// ```
 ///
-/// `O` says whether the range has an offset of its own: `NdRange<2>` begins at zero, and
+/// `O` says whether the range has its own offset: `NdRange<2>` begins at zero, and
 /// [`NdRange<2, WithOffset>`](crate::range::WithOffset) at its offset. It follows from the type
 /// that the range is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

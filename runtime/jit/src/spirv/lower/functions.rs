@@ -326,7 +326,7 @@ impl<'m> Lowering<'m> {
             return self.constant(value);
         }
         match value.kind() {
-            ValueKind::Instruction => refuse("an instruction in front of what it uses"),
+            ValueKind::Instruction => refuse("an instruction before what it uses"),
             _ => refuse(format!("a value of type `{}`", value.ty().text())),
         }
     }

@@ -13,7 +13,7 @@ use crate::launch::failure::Failure;
 pub(super) struct Carriers<'a> {
     runs: &'a Runs,
     stacks: Stacks,
-    /// Where each waiting work-item needs a thread of its own.
+    /// Where each waiting work-item needs its own thread.
     threads: Option<Threads>,
 }
 

@@ -56,7 +56,7 @@ pub(super) struct Fibers<'a> {
     running: Cell<usize>,
     /// How the carrier that was started last suspends what runs on it.
     suspender: Cell<Option<Suspender>>,
-    /// Where the stack that resumes work-items goes on.
+    /// Where the stack that resumes work-items continues.
     back: Cell<Place>,
     /// Whether a work-item waits on the thread that runs the group.
     thread_is_taken: Cell<bool>,
@@ -102,7 +102,7 @@ enum Suspender {
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Slot {
-    /// Where its stack goes on, if it waits on one. While it runs, where it went on last.
+    /// Where its stack continues, if it waits on one. While it runs, where it went on last.
     place: Cell<Place>,
     waits_for: Cell<Option<WaitsFor>>,
     /// What generated code knows it by, while it waits.
@@ -126,7 +126,7 @@ enum Carrier {
 }
 
 impl Carrier {
-    /// Where a stack goes on whose work-item has suspended itself.
+    /// Where a stack continues whose work-item has suspended itself.
     fn place(&self) -> Place {
         match self {
             Self::Stack(coroutine) => coroutine.place(),
@@ -193,7 +193,7 @@ impl<'a> Fibers<'a> {
         position(self.running.get(), [nx, ny])
     }
 
-    /// Whether the running work-item has a thread of its own.
+    /// Whether the running work-item has its own thread.
     pub(super) fn is_on_thread(&self) -> bool {
         matches!(self.suspender.get(), Some(Suspender::Thread(_)))
     }
@@ -325,7 +325,7 @@ impl<'a> Fibers<'a> {
         own.or_else(|| self.suspender.get())
     }
 
-    /// A work-item waits. If it does so on a stack, this goes on at a place.
+    /// A work-item waits. If it does so on a stack, this continues at a place.
     fn enters(&self, item: usize, suspender: Suspender, place: Place) {
         let slots = self.slots.get_or_init(|| (0..self.items).map(|_| Slot::new()).collect());
         let waits_for = self.waits_for.get();

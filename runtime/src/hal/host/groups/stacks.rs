@@ -1,6 +1,6 @@
 //! Stacks for waiting work-items.
 //!
-//! A work-item that waits at a barrier needs a stack of its own, as large as its kernel needs
+//! A work-item that waits at a barrier needs its own stack, as large as its kernel needs
 //! ([`stack`](crate::hal::host::stack)). Stacks are kept when a group ends, and shared by all
 //! threads. The system limits the number of mappings of a process, and each stack with its guard
 //! page is two; so there is a maximum number, and one for the bytes of all. A thread takes one

@@ -65,7 +65,7 @@ pub(super) fn with_left<R>(ask: impl FnOnce(StackLeft<'_>) -> Option<R>) -> Opti
     let here = 0_u8;
     let at = (&raw const here).addr();
     HERE.try_with(|here| {
-        // Code on a stack of its own is not on that of the thread, and has nothing left of it.
+        // Code on its own stack is not on that of the thread, and has nothing left of it.
         let bytes = if at < here.high { at.saturating_sub(here.low) } else { 0 };
         ask(StackLeft { here, bytes })
     })

@@ -1,4 +1,4 @@
-//! Coroutines: a function on a stack of its own, which can be suspended and resumed.
+//! Coroutines: a function on its own stack, which can be suspended and resumed.
 //!
 //! Both implementations have the same interface. Work-items that wait at barriers do little else than
 //! switch, so on x86-64 one of this crate's own switches directly from one coroutine to the next.
@@ -128,7 +128,7 @@ mod tests {
             unsafe { Coroutine::new(stack, relay, data, &shared.back) }
         };
         let mut all = [new(), new(), new()];
-        // SAFETY: none has ended, and each goes on where it was left last.
+        // SAFETY: none has ended, and each continues where it was left last.
         unsafe {
             for coroutine in &mut all {
                 coroutine.resume(None);

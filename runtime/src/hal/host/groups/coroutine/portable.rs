@@ -11,7 +11,7 @@ use crate::hal::host::groups::coroutine::entry::{Entry, Turn};
 use crate::hal::host::groups::coroutine::implementation::watched::Watched;
 use crate::hal::host::stack::memory::OwnStack;
 
-/// A function on a stack of its own.
+/// A function on its own stack.
 pub(in super::super) struct Coroutine {
     inner: corosensei::Coroutine<(), (), (), OwnStack>,
     watched: Watched,
@@ -24,7 +24,7 @@ pub(in super::super) struct Link {
     watched: Watched,
 }
 
-/// Where a coroutine goes on that has passed to another one: these never do.
+/// Where a coroutine continues that has passed to another one: these never do.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in super::super) struct Place(());
 

@@ -1,7 +1,7 @@
 //! Coroutines for x86-64, with the calling convention of Linux.
 //!
 //! A switch stores the registers that a called function must keep in a [`Place`] and on the stack, loads
-//! those of another one, and goes on there.
+//! those of another one, and continues there.
 //!
 //! ```text
 //! base of the stack ->  +---------+
@@ -21,7 +21,7 @@
 //!
 //! The processor predicts a `ret` by the last `call`s. Coroutines that wait in a loop leave at one call and
 //! arrive behind another one, so each of these returns would be mispredicted. [`wait`] is therefore one
-//! frame, directly below generated code, and goes on by an indirect jump, which is predicted by the branches
+//! frame, directly below generated code, and continues by an indirect jump, which is predicted by the branches
 //! before it. [`switch`] leaves and arrives in one function of this crate.
 
 use std::arch::naked_asm;
@@ -39,14 +39,14 @@ use crate::hal::host::stack::memory::OwnStack;
 struct Control {
     /// Where it has suspended itself.
     place: Cell<Place>,
-    /// Where whoever has resumed it goes on, or the one that passed to it, while it runs.
+    /// Where whoever has resumed it continues, or the one that passed to it, while it runs.
     back: NonNull<Cell<Place>>,
     has_ended: Cell<bool>,
     entry: Entry<Link>,
     data: *const (),
 }
 
-/// A function on a stack of its own.
+/// A function on its own stack.
 pub(in super::super) struct Coroutine {
     stack: OwnStack,
     control: NonNull<Control>,
@@ -56,7 +56,7 @@ pub(in super::super) struct Coroutine {
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Link(NonNull<Control>);
 
-/// Where a stack that was left goes on. The default is nowhere.
+/// Where a stack that was left continues. The default is nowhere.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(in super::super) struct Place {
@@ -65,7 +65,7 @@ pub(in super::super) struct Place {
     top: Option<NonNull<u8>>,
 }
 
-/// Leaves this stack and goes on at another place. Stores where this one goes on, and returns when something
+/// Leaves this stack and continues at another place. Stores where this one continues, and returns when something
 /// switches to that.
 ///
 /// # Safety
@@ -125,7 +125,7 @@ pub(in super::super) unsafe extern "sysv64" fn wait<T: Turn<Place>>(turn: *const
     )
 }
 
-/// Where the running coroutine is to be left, and where another one goes on; null if it cannot pass to one.
+/// Where the running coroutine is to be left, and where another one continues; null if it cannot pass to one.
 #[repr(C)]
 struct Ways {
     from: *const Cell<Place>,
@@ -176,7 +176,7 @@ unsafe extern "sysv64" fn run(control: NonNull<Control>) -> ! {
 }
 
 impl Control {
-    /// Goes on where the coroutine was resumed.
+    /// Continues where the coroutine was resumed.
     ///
     /// # Safety
     /// Called on the coroutine's stack.
@@ -190,7 +190,7 @@ impl Control {
 
 impl Coroutine {
     /// Will run `entry` when it is resumed for the first time. Coroutines that pass to each other share
-    /// `back`, where whoever resumes one of them goes on.
+    /// `back`, where whoever resumes one of them continues.
     ///
     /// # Safety
     /// `entry` may be called with `data`, and `back` lives, until the coroutine has ended or is forgotten.
@@ -275,13 +275,13 @@ impl Link {
 }
 
 impl Place {
-    /// Whether a stack goes on here.
+    /// Whether a stack continues here.
     #[inline]
     pub(in super::super) const fn is_somewhere(&self) -> bool {
         self.top.is_some()
     }
 
-    /// Suspends the running coroutine, which goes on at `own`, and resumes the one that goes on at `to`.
+    /// Suspends the running coroutine, which continues at `own`, and resumes the one that continues at `to`.
     /// Returns when the first one is resumed. Who has resumed it waits for the other one.
     ///
     /// # Safety
