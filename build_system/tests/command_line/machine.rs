@@ -18,19 +18,18 @@ LLVM version: 22.1.2";
 /// call to a log. `FAKE_SLEEP` makes it slow, `FAKE_FAIL` makes it fail.
 const CARGO: &str = r#"#!/bin/sh
 echo "$*" >>"$FAKE_LOG"
-package=; target=
+packages=; target=
 for argument in "$@"; do
-  case "$previous" in --package) package=$argument;; --target-dir) target=$argument;; esac
+  case "$previous" in --package) packages="$packages $argument";; --target-dir) target=$argument;; esac
   previous=$argument
 done
-case "$package" in
-  rustc_codegen_schism)
+case "$packages" in
+  " rustc_codegen_schism schism-jit")
     out="$target/x86_64-unknown-linux-gnu/release"; mkdir -p "$out"
     sleep "${FAKE_SLEEP:-0}"
     [ -z "$FAKE_FAIL" ] || { echo "error: it is broken" >&2; exit 101; }
-    for file in schism-rustc schism-rustdoc schism-doctest librustc_codegen_schism.so; do cp codegen/lib.rs "$out/$file"; done;;
-  schism-jit)
-    cp passes/lib.rs "$target/x86_64-unknown-linux-gnu/release/libschism_jit.so";;
+    for file in schism-rustc schism-rustdoc schism-doctest librustc_codegen_schism.so; do cp codegen/lib.rs "$out/$file"; done
+    cp passes/lib.rs "$out/libschism_jit.so";;
   *) env >"$FAKE_LOG.env"; pwd >"$FAKE_LOG.pwd"; exit "${FAKE_EXIT:-0}";;
 esac
 "#;

@@ -239,7 +239,7 @@ fn a_users_flags_do_not_reach_the_plugins_build() {
     machine.write("checkout/codegen/lib.rs", "one");
     let script = machine
         .read("toolchain/bin/cargo")
-        .replace("package=; target=", "env >\"$FAKE_LOG.all\"; package=; target=");
+        .replace("packages=; target=", "env >\"$FAKE_LOG.all\"; packages=; target=");
     machine.write("toolchain/bin/cargo", &script);
     let mut command = machine.schism("setup");
     command
