@@ -14,6 +14,7 @@ use schism_llvm::Context;
 
 use super::arch::Processor;
 use crate::JitError;
+use crate::common::clock;
 use crate::common::image::{self, CLOCK, TIME};
 use crate::common::module::Module;
 
@@ -25,16 +26,7 @@ pub fn add<'c>(
 ) -> Result<(), JitError> {
     let steady = "llvm.readsteadycounter";
     let cycles = if processor.counts_cycles() { "llvm.readcyclecounter" } else { steady };
-    if module.function(CLOCK).is_some() {
-        let text = format!(
-            "declare i64 @{cycles}() nounwind
-             define i64 @{CLOCK}() alwaysinline nounwind {{
-               %value = call i64 @{cycles}()
-               ret i64 %value
-             }}\n"
-        );
-        image::define_builtin(context, module, CLOCK, &text)?;
-    }
+    clock::call(context, module, CLOCK, cycles)?;
     if module.function(TIME).is_some() {
         let text = format!(
             "@{TICK} = externally_initialized global i64 {}, align 8

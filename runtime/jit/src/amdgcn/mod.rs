@@ -42,7 +42,7 @@ use std::time::Instant;
 use schism_jit_abi::GPU_GROUPS;
 use schism_llvm::fatal::isolated;
 use schism_llvm::{
-    Builder, Context, FUNCTION_INDEX, FileKind, Linkage, Machine, Opcode, Value, Visibility,
+    Builder, Context, FUNCTION_INDEX, FileKind, Linkage, Machine, Opcode, Visibility,
 };
 use schism_passes::check::recursion;
 use schism_passes::nvptx::launch_bounds::BLOCK;
@@ -54,6 +54,7 @@ use crate::common::module::Module;
 use crate::common::settings::Settings;
 use crate::common::target::{Lowered, Target, Work, lower};
 use crate::common::{devicelib, pause};
+use crate::gpu::atomics;
 use crate::gpu::builtins::{DEVICE_EXIT, MAX_GROUP_SIZE, MIN_GROUPS};
 use crate::gpu::entry::Entry;
 use crate::gpu::machine;
@@ -251,15 +252,7 @@ fn leave_by_return(module: &Module<'_>, entry: &str, request: &Request) -> Resul
 
 /// Gives atomics and fences the scopes' names that this target has.
 fn name_scopes(context: &Context, module: &Module<'_>) {
-    for instruction in module.functions().into_iter().flat_map(Value::instructions) {
-        let is_atomic = match instruction.opcode() {
-            Some(Opcode::Fence | Opcode::AtomicRMW | Opcode::AtomicCmpXchg) => true,
-            Some(Opcode::Load | Opcode::Store) => instruction.is_atomic(),
-            _ => false,
-        };
-        if !is_atomic {
-            continue;
-        }
+    for instruction in atomics::all(module) {
         for (name, own) in [("block", "workgroup"), ("device", "agent")] {
             if instruction.has_sync_scope(name) {
                 instruction.set_sync_scope(context.handle().sync_scope(own));

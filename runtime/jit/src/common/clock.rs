@@ -33,18 +33,26 @@ pub fn add<'c>(context: &'c Context, module: &Module<'c>, time: Time) -> Result<
         Time::Process => code::TIME,
         Time::Target => "llvm.readsteadycounter",
     };
-    for (builtin, source) in [(CLOCK, "llvm.readcyclecounter"), (TIME, source)] {
-        if module.function(builtin).is_none() {
-            continue;
-        }
-        let text = format!(
-            "declare i64 @{source}() nounwind
-             define i64 @{builtin}() alwaysinline nounwind {{
-               %value = call i64 @{source}()
-               ret i64 %value
-             }}\n"
-        );
-        image::define_builtin(context, module, builtin, &text)?;
+    call(context, module, CLOCK, "llvm.readcyclecounter")?;
+    call(context, module, TIME, source)
+}
+
+/// Gives a builtin that the module uses a body that calls a function.
+pub fn call<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    builtin: &str,
+    source: &str,
+) -> Result<(), JitError> {
+    if module.function(builtin).is_none() {
+        return Ok(());
     }
-    Ok(())
+    let text = format!(
+        "declare i64 @{source}() nounwind
+         define i64 @{builtin}() alwaysinline nounwind {{
+           %value = call i64 @{source}()
+           ret i64 %value
+         }}\n"
+    );
+    image::define_builtin(context, module, builtin, &text)
 }

@@ -7,15 +7,7 @@ use schism_llvm::{Context, Opcode, Value};
 /// library's, get the scope of the device: no other device accesses the memory meanwhile. A fence for
 /// one work-item only stays one.
 pub fn narrow(context: &Context, module: &Module<'_>) {
-    for instruction in module.functions().into_iter().flat_map(Value::instructions) {
-        let is_atomic = match instruction.opcode() {
-            Some(Opcode::Fence | Opcode::AtomicRMW | Opcode::AtomicCmpXchg) => true,
-            Some(Opcode::Load | Opcode::Store) => instruction.is_atomic(),
-            _ => false,
-        };
-        if !is_atomic {
-            continue;
-        }
+    for instruction in all(module) {
         let has = |scopes: &[&str]| scopes.iter().any(|s| instruction.has_sync_scope(s));
         let is_fence = instruction.opcode() == Some(Opcode::Fence);
         if has(&["singlethread"]) && is_fence {
@@ -30,6 +22,16 @@ pub fn narrow(context: &Context, module: &Module<'_>) {
         };
         instruction.set_sync_scope(context.handle().sync_scope(scope));
     }
+}
+
+/// The atomic accesses and fences of a module.
+pub fn all<'m>(module: &'m Module<'_>) -> impl Iterator<Item = Value<'m>> {
+    let instructions = module.functions().into_iter().flat_map(Value::instructions);
+    instructions.filter(|instruction| match instruction.opcode() {
+        Some(Opcode::Fence | Opcode::AtomicRMW | Opcode::AtomicCmpXchg) => true,
+        Some(Opcode::Load | Opcode::Store) => instruction.is_atomic(),
+        _ => false,
+    })
 }
 
 /// Removes fences for one work-item only: they constrain LLVM, which is done, and need no
