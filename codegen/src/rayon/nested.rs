@@ -9,14 +9,13 @@ use std::sync::OnceLock;
 
 use rustc_data_structures::fx::FxHashSet;
 use rustc_hir::attrs::Linkage;
-use rustc_middle::middle::exported_symbols::{
-    ExportedSymbol, SymbolExportInfo, SymbolExportKind, SymbolExportLevel,
-};
+use rustc_middle::middle::exported_symbols::{ExportedSymbol, SymbolExportInfo, SymbolExportKind};
 use rustc_middle::query::LocalCrate;
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_middle::util::Providers;
 
 use crate::rayon::functions::{is_for_host_only, is_in_sight};
+use crate::rayon::statics::export_info;
 use crate::rustc::{CodegenUnit, MonoItem, MonoItemPartitions, Visibility};
 
 type Partitions = for<'tcx> fn(TyCtxt<'tcx>, ()) -> MonoItemPartitions<'tcx>;
@@ -36,7 +35,7 @@ pub(crate) fn provide(providers: &mut Providers) {
         let mut partitions = (PARTITIONS.get().expect("set when ours was"))(tcx, ());
         if partitions.codegen_units.iter().any(|unit| runs_pipelines(tcx, unit)) {
             let units: Vec<_> =
-                partitions.codegen_units.iter().map(|unit| seen(tcx, unit)).collect();
+                partitions.codegen_units.iter().map(|unit| exporting(tcx, unit)).collect();
             partitions.codegen_units = tcx.arena.alloc_from_iter(units);
         }
         partitions
@@ -58,13 +57,7 @@ pub(crate) fn provide(providers: &mut Providers) {
             .map(|pipeline| (pipeline.def_id(), pipeline.args))
             .filter(|pipeline| !known.contains(pipeline))
             .map(|(function, args)| {
-                let info = SymbolExportInfo {
-                    level: SymbolExportLevel::Rust,
-                    kind: SymbolExportKind::Text,
-                    used: false,
-                    rustc_std_internal_symbol: false,
-                };
-                (ExportedSymbol::Generic(function, args), info)
+                (ExportedSymbol::Generic(function, args), export_info(SymbolExportKind::Text))
             })
             .collect();
         if missing.is_empty() {
@@ -98,24 +91,24 @@ fn own<'tcx>(tcx: TyCtxt<'tcx>) -> impl Iterator<Item = Instance<'tcx>> {
     units.flat_map(|unit| unit.items().keys()).filter_map(move |item| runs_pipeline(tcx, item))
 }
 
-/// A unit whose pipelines are symbols that other objects see.
-fn seen<'tcx>(tcx: TyCtxt<'tcx>, unit: &CodegenUnit<'tcx>) -> CodegenUnit<'tcx> {
-    let mut seen = CodegenUnit::new(unit.name());
-    seen.items_mut().extend(unit.items().iter().map(|(&item, &data)| (item, data)));
-    for (item, data) in seen.items_mut() {
+/// A copy of a unit whose pipelines are symbols that other objects see.
+fn exporting<'tcx>(tcx: TyCtxt<'tcx>, unit: &CodegenUnit<'tcx>) -> CodegenUnit<'tcx> {
+    let mut copy = CodegenUnit::new(unit.name());
+    copy.items_mut().extend(unit.items().iter().map(|(&item, &data)| (item, data)));
+    for (item, data) in copy.items_mut() {
         if runs_pipeline(tcx, item).is_some() && data.linkage != Linkage::External {
             data.linkage = Linkage::External;
             data.visibility = Visibility::Hidden;
         }
     }
-    seen.compute_size_estimate();
+    copy.compute_size_estimate();
     if unit.is_primary() {
-        seen.make_primary();
+        copy.make_primary();
     }
     if unit.is_code_coverage_dead_code_cgu() {
-        seen.make_code_coverage_dead_code_cgu();
+        copy.make_code_coverage_dead_code_cgu();
     }
-    seen
+    copy
 }
 
 fn runs_pipelines<'tcx>(tcx: TyCtxt<'tcx>, unit: &CodegenUnit<'tcx>) -> bool {

@@ -36,15 +36,10 @@ pub(crate) fn provide(providers: &mut Providers) {
             for id in statics(tcx) {
                 let flags = tcx.codegen_fn_attrs(id).flags;
                 let is_thread_local = flags.contains(CodegenFnAttrFlags::THREAD_LOCAL);
-                reachable.entry(id.to_def_id()).or_insert(SymbolExportInfo {
-                    level: SymbolExportLevel::Rust,
-                    kind: match is_thread_local {
-                        true => SymbolExportKind::Tls,
-                        false => SymbolExportKind::Data,
-                    },
-                    used: false,
-                    rustc_std_internal_symbol: false,
-                });
+                reachable.entry(id.to_def_id()).or_insert(export_info(match is_thread_local {
+                    true => SymbolExportKind::Tls,
+                    false => SymbolExportKind::Data,
+                }));
             }
         }
         reachable
@@ -54,6 +49,16 @@ pub(crate) fn provide(providers: &mut Providers) {
         (IS_REACHABLE.get().expect("set when ours was"))(tcx, id)
             || (inject::library().is_some() && is_own_static(tcx, id))
     };
+}
+
+/// How a symbol is exported that other crates may name, and no other program.
+pub(super) fn export_info(kind: SymbolExportKind) -> SymbolExportInfo {
+    SymbolExportInfo {
+        level: SymbolExportLevel::Rust,
+        kind,
+        used: false,
+        rustc_std_internal_symbol: false,
+    }
 }
 
 /// Whether a crate has a static, once its names are resolved and before anything else is known.

@@ -92,9 +92,9 @@ impl Drop for Inside {
     }
 }
 
-/// Whether the calling code is a kernel that the program launches as such. One that stands in for
-/// ordinary code, and runs on the threads of that, is none: what it waits for was begun after it, so
-/// that nobody waits for himself.
+/// Whether the calling code is a kernel that the program launches as such. The kernel of a parallel
+/// iterator is none: it runs on the program's threads, and may launch others and wait for them, since
+/// each of these has begun after it.
 #[inline]
 pub(crate) fn inside() -> bool {
     INSIDE.get() == Some(Hook::Launch)

@@ -24,7 +24,7 @@ pub const MEASURES: &[Measure] = &[
     Measure {
         name: "lines",
         what: "lines of code that users get, without tests, comments and blank lines",
-        limit: 90_785,
+        limit: 90_772,
         goal: 80_000,
         list: code_lines,
     },
@@ -74,7 +74,7 @@ pub const MEASURES: &[Measure] = &[
     Measure {
         name: "words",
         what: "lines with a word that is not to be used",
-        limit: 336,
+        limit: 334,
         goal: 0,
         list: words::list,
     },
