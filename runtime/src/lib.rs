@@ -305,6 +305,7 @@ macro_rules! import_to_device {
 /// The types behind [sources](crate::IntoSource): what methods of buffers and loans return, and
 /// what kernels hold of it. Programs rarely name them.
 pub mod source {
+    pub use crate::api::resident::Resident;
     pub use crate::data::home::BufferHome;
     pub use crate::data::source::cells::CellChunks;
     pub use crate::data::source::chunks::{Chunks, ChunksMut};

@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 
 use crate::algorithms::collect::single;
 use crate::algorithms::first::first;
-use crate::algorithms::operand::{Function, Input};
+use crate::algorithms::operand::Function;
 use crate::api::queue::Queue;
+use crate::data::operand::Input;
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
 

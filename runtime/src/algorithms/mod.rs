@@ -77,7 +77,9 @@ pub use compare::{
 };
 pub use merge::{inplace_merge, merge};
 pub use nth::{nth_element, partial_sort, partial_sort_copy};
-pub use operand::{Function, Input, Output};
+pub use operand::Function;
+
+pub use crate::data::operand::{Input, Output};
 pub use partition::{is_partitioned, partition, partition_copy, stable_partition};
 pub use permute::{reverse, reverse_copy, rotate, rotate_copy, shift_left, shift_right};
 pub use radix::{radix_sort, radix_sort_pairs};

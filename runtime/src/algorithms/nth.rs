@@ -7,10 +7,11 @@
 use std::cmp::Ordering;
 
 use crate::algorithms::collect::{collect, copy_of, read};
-use crate::algorithms::operand::{Function, Input, Output, check_room};
+use crate::algorithms::operand::{Function, check_room};
 use crate::algorithms::select::select;
 use crate::algorithms::sort::sort_views;
 use crate::api::queue::Queue;
+use crate::data::operand::{Input, Output};
 use crate::data::view::ViewMut;
 use crate::error::LaunchError;
 use crate::kernel::element::Element;

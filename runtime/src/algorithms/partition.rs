@@ -2,9 +2,10 @@
 
 use crate::algorithms::collect::copy_of;
 use crate::algorithms::first::first;
-use crate::algorithms::operand::{Function, Input, Output};
+use crate::algorithms::operand::Function;
 use crate::algorithms::select::select;
 use crate::api::queue::Queue;
+use crate::data::operand::{Input, Output};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
 

@@ -3,8 +3,9 @@
 //! In place, each work-item reads from a copy of the elements.
 
 use crate::algorithms::collect::copy_of;
-use crate::algorithms::operand::{Function, Input, Output, check_len, check_room};
+use crate::algorithms::operand::{Function, check_len, check_room};
 use crate::api::queue::Queue;
+use crate::data::operand::{Input, Output};
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;

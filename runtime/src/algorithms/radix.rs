@@ -8,11 +8,12 @@
 use crate::algorithms::chunks::Chunks;
 use crate::algorithms::collect::collect;
 use crate::algorithms::groups;
-use crate::algorithms::operand::{Output, check_len};
+use crate::algorithms::operand::check_len;
 use crate::algorithms::radix_key::{DIGITS, RadixKey};
 use crate::algorithms::sort::sort_views;
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
+use crate::data::operand::Output;
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;

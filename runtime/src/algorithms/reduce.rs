@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 
 use crate::algorithms::fold::{fold, fold_from};
-use crate::algorithms::operand::{Function, Input, check_len};
+use crate::algorithms::operand::{Function, check_len};
 use crate::api::queue::Queue;
+use crate::data::operand::Input;
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
 

@@ -6,9 +6,10 @@
 use crate::algorithms::chunks::Chunks;
 use crate::algorithms::collect::collect;
 use crate::algorithms::groups;
-use crate::algorithms::operand::{Function, Input, Output, check_len};
+use crate::algorithms::operand::{Function, check_len};
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
+use crate::data::operand::{Input, Output};
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;

@@ -1,8 +1,9 @@
 //! Searches: for elements, for neighbours, for sequences.
 
 use crate::algorithms::first::{first, last};
-use crate::algorithms::operand::{Function, Input};
+use crate::algorithms::operand::Function;
 use crate::api::queue::Queue;
+use crate::data::operand::Input;
 use crate::data::view::View;
 use crate::error::LaunchError;
 use crate::kernel::element::Element;

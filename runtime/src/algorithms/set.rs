@@ -11,8 +11,9 @@ use crate::algorithms::chunks::Chunks;
 use crate::algorithms::emit::emit;
 use crate::algorithms::first::first;
 use crate::algorithms::merge_path::{lower_bound, split};
-use crate::algorithms::operand::{Function, Input, Output};
+use crate::algorithms::operand::Function;
 use crate::api::queue::Queue;
+use crate::data::operand::{Input, Output};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
 

@@ -2,8 +2,9 @@
 //!
 //! [`Queue::for_each`] is the general form over device data; these also take slices of the host.
 
-use crate::algorithms::operand::{Function, Input, Output, check_len};
+use crate::algorithms::operand::{Function, check_len};
 use crate::api::queue::Queue;
+use crate::data::operand::{Input, Output};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
 

@@ -3,6 +3,7 @@
 pub(crate) mod device;
 pub(crate) mod event;
 pub(crate) mod queue;
+pub(crate) mod resident;
 pub(crate) mod scope;
 pub(crate) mod unchecked;
 

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::api::device::Device;
 use crate::code::background;
+use crate::data::host_copies::HostCopies;
+use crate::data::host_range::Placed;
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Blocking, IntoSource, Source};
 use crate::error::{DeviceError, LaunchError};
@@ -290,11 +292,10 @@ impl Queue {
     /// use schism::prelude::*;
     ///
     /// let queue = Queue::new()?;
-    /// let x = Buffer::from_slice(&queue, &[1.0, 2.0, 3.0])?;
-    /// let mut y = Buffer::from_slice(&queue, &[10.0, 20.0, 30.0])?;
+    /// let (x, mut y) = (vec![1.0, 2.0, 3.0], vec![10.0, 20.0, 30.0]);
     /// let a = 2.0;
     /// queue.for_each((&mut y, &x), move |(y, x)| *y += a * *x)?;
-    /// assert_eq!(y.to_vec(), [12.0, 24.0, 36.0]);
+    /// assert_eq!(y, [12.0, 24.0, 36.0]);
     ///
     /// // Rows of an image.
     /// let mut image = Buffer::filled(&queue, 6, 1_u8)?;
@@ -340,16 +341,19 @@ impl Queue {
         S: IntoSource,
         F: for<'item> Fn(<S::Source as Source>::Item<'item>) + Send + Sync + Capture,
     {
-        let mut lengths = Lengths::default();
+        let mut lengths = Lengths::default().listing_host_ranges(self.queue.translates_addresses());
         sources.check(&mut lengths)?;
         self.check_memory(&lengths, type_name::<F>)?;
         let shape = lengths.length()?.shape()?;
-        let mut placement = Placement::new();
+        // SAFETY: the sources borrow the ranges until this returns, after `finish`.
+        let (copies, placed) = unsafe { self.copy_sources(&mut lengths)? };
+        let mut placement = Placement::new(placed);
         // SAFETY: the launch starts here; it runs once, over the sources' length.
         let kernel = unsafe { ForEach::new(S::start(sources.prepare(&mut placement)), kernel) };
         let raw = RawKernel::new::<_, 1>(&raw const kernel, type_name::<F>);
         // SAFETY: the kernel lives in this frame, and is `Sync`.
-        unsafe { self.run(raw, &shape, placement.bytes()) }
+        let outcome = unsafe { self.run(raw, &shape, placement.bytes()) };
+        finish(copies, outcome)
     }
 
     /// Runs `kernel` once for each point of `range`, and returns when all work-items have ended.
@@ -416,9 +420,10 @@ impl Queue {
         S: IntoSource<R::Mode<Blocking>>,
         F: for<'g> Fn(R::Item<'g>, <S::Source as Source>::Item<'g>) + Send + Sync + Capture,
     {
-        self.launch_in(range, sources, kernel, |raw, shape, bytes| {
+        let copies_slices = self.queue.translates_addresses();
+        self.launch_in(range, sources, kernel, copies_slices, |raw, shape, bytes, copies| {
             // SAFETY: the kernel lives until this returns, is `Sync`, and allows the shape.
-            unsafe { self.run(raw, shape, bytes) }
+            finish(copies, unsafe { self.run(raw, shape, bytes) })
         })
     }
 
@@ -442,7 +447,7 @@ impl Queue {
             return self.for_each_in(range, sources, kernel).map(|()| Submitted::Ended);
         }
         self.refuse_inside_kernels()?;
-        self.launch_in(range, sources, kernel, |raw, shape, bytes| {
+        self.launch_in(range, sources, kernel, false, |raw, shape, bytes, _| {
             // SAFETY: the kernel lives until this returns, is `Sync`, and allows the shape; the
             // caller's promise.
             unsafe { self.submit(&raw, shape, bytes) }
@@ -450,14 +455,21 @@ impl Queue {
     }
 
     /// Checks the sources of a launch over a range, and calls `launch` once: with the kernel, which
-    /// lives until that returns, its shape, and the bytes of local memory that the sources take.
+    /// lives until that returns, its shape, the bytes of local memory that the sources take, and
+    /// the copies of those in the host's memory, if it `copies_slices`.
     #[inline(always)]
     fn launch_in<const D: usize, R, S, F, T>(
         &self,
         range: R,
         sources: S,
         kernel: F,
-        launch: impl FnOnce(RawKernel, &LaunchShape, usize) -> Result<T, LaunchError>,
+        copies_slices: bool,
+        launch: impl FnOnce(
+            RawKernel,
+            &LaunchShape,
+            usize,
+            Option<HostCopies>,
+        ) -> Result<T, LaunchError>,
     ) -> Result<T, LaunchError>
     where
         R: LaunchRange<D>,
@@ -465,17 +477,40 @@ impl Queue {
         F: for<'g> Fn(R::Item<'g>, <S::Source as Source>::Item<'g>) + Send + Sync + Capture,
     {
         let shape = range.shape()?;
-        let mut lengths = shape.lengths();
+        let mut lengths = shape.lengths().listing_host_ranges(copies_slices);
         sources.check(&mut lengths)?;
         self.check_memory(&lengths, type_name::<F>)?;
-        let mut placement = Placement::new();
+        // SAFETY: the sources borrow the ranges until `launch` has returned and `finish` has.
+        let (copies, placed) = unsafe { self.copy_sources(&mut lengths)? };
+        let mut placement = Placement::new(placed);
         let ready = sources.prepare(&mut placement);
         // SAFETY: the launch starts here; it runs once, over a range of the sources' length, with
         // the memory that they have asked for.
         let kernel = unsafe { ForEachIn::<R, _, _>::new(S::start(ready), kernel) };
         let kernel = At::<R::Origin, _>::new(kernel);
         let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
-        launch(raw, &shape, placement.bytes())
+        launch(raw, &shape, placement.bytes(), copies)
+    }
+
+    /// Copies sources in the host's memory to the device, if it needs that, and says where they are
+    /// there.
+    ///
+    /// # Safety
+    /// As for [`HostCopies::new`].
+    #[inline]
+    pub(crate) unsafe fn copy_sources(
+        &self,
+        lengths: &mut Lengths,
+    ) -> Result<(Option<HostCopies>, Vec<Placed>), LaunchError> {
+        let ranges = lengths.take_host_ranges();
+        if ranges.is_empty() {
+            return Ok((None, Vec::new()));
+        }
+        self.refuse_inside_kernels()?;
+        // SAFETY: the caller's promise.
+        let copies = unsafe { HostCopies::new(&self.queue, ranges)? };
+        let placed = copies.placed();
+        Ok((Some(copies), placed))
     }
 
     /// Locks the queue, runs a launch, and waits for its end.
@@ -616,6 +651,18 @@ impl Queue {
 
     pub(crate) const fn backend(&self) -> &dispatch::BackendQueue {
         &self.queue
+    }
+}
+
+/// Ends a launch with this outcome: copies back what it has changed of the host's memory.
+#[inline]
+pub(crate) fn finish(
+    copies: Option<HostCopies>,
+    outcome: Result<(), LaunchError>,
+) -> Result<(), LaunchError> {
+    match copies {
+        None => outcome,
+        Some(copies) => copies.finish(outcome),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::api::event::{Completing, Event, Events};
 use crate::api::queue::Queue;
 use crate::code::display_name::KernelName;
 use crate::data::buffer::Buffer;
+use crate::data::host_copies::HostCopies;
 use crate::data::source::length::Lengths;
 use crate::data::source::lent::Lent;
 use crate::data::source::traits::{IntoSource, Scoped, Source};
@@ -185,17 +186,22 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F: for<'item> Fn(<S::Source as Source>::Item<'item>) + Send + Sync + Capture + 'scope,
     {
         self.queue.refuse_inside_kernels()?;
-        let mut lengths = Lengths::default();
+        let mut lengths =
+            Lengths::default().listing_host_ranges(self.queue.backend().translates_addresses());
         sources.check(&mut lengths)?;
         self.queue.check_memory(&lengths, type_name::<F>)?;
         let shape = lengths.length()?.shape()?;
-        let mut placement = Placement::new();
+        // SAFETY: the sources borrow the ranges for longer than this call, which waits.
+        let (copies, placed) = unsafe { self.queue.copy_sources(&mut lengths)? };
+        let mut placement = Placement::new(placed);
         let ready = sources.prepare(&mut placement);
         let dynamic = placement.bytes();
         // SAFETY: the launch starts here; it runs once, over the sources' length.
         let start = || unsafe { ForEach::new(S::start(ready), kernel) };
         // SAFETY: as above, and it is `Sync`.
-        Ok(unsafe { self.submit::<1, _>(shape, dynamic, type_name::<F>, start) })
+        let event = unsafe { self.submit::<1, _>(shape, dynamic, type_name::<F>, start) };
+        finish_copies(copies, &event)?;
+        Ok(event)
     }
 
     /// Submits what [`Queue::for_each_in`] runs.
@@ -221,10 +227,13 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     {
         self.queue.refuse_inside_kernels()?;
         let shape = range.shape()?;
-        let mut lengths = shape.lengths();
+        let mut lengths =
+            shape.lengths().listing_host_ranges(self.queue.backend().translates_addresses());
         sources.check(&mut lengths)?;
         self.queue.check_memory(&lengths, type_name::<F>)?;
-        let mut placement = Placement::new();
+        // SAFETY: the sources borrow the ranges for longer than this call, which waits.
+        let (copies, placed) = unsafe { self.queue.copy_sources(&mut lengths)? };
+        let mut placement = Placement::new(placed);
         let ready = sources.prepare(&mut placement);
         let dynamic = placement.bytes();
         let start = || {
@@ -233,7 +242,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             At::<R::Origin, _>::new(unsafe { ForEachIn::<R, _, _>::new(S::start(ready), kernel) })
         };
         // SAFETY: as above, and it is `Sync`.
-        Ok(unsafe { self.submit::<D, _>(shape, dynamic, type_name::<F>, start) })
+        let event = unsafe { self.submit::<D, _>(shape, dynamic, type_name::<F>, start) };
+        finish_copies(copies, &event)?;
+        Ok(event)
     }
 
     fn launches(&self) -> MutexGuard<'_, Launches> {
@@ -317,6 +328,15 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             launches.many = MANY_EVENTS.max(2 * launches.events.len());
         }
         added
+    }
+}
+
+/// Waits for a launch with copies of the host's memory, and copies back what it has changed.
+#[inline]
+fn finish_copies(copies: Option<HostCopies>, event: &Event) -> Result<(), LaunchError> {
+    match copies {
+        None => Ok(()),
+        Some(copies) => copies.finish(event.wait()),
     }
 }
 

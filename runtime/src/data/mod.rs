@@ -5,8 +5,11 @@ pub(crate) mod buffer;
 pub(crate) mod device_memory;
 pub(crate) mod free_list;
 pub(crate) mod home;
+pub(crate) mod host_copies;
+pub(crate) mod host_range;
 #[cfg(schism_driver)]
 mod not_captured;
+pub(crate) mod operand;
 pub(crate) mod shared_heap;
 pub(crate) mod source;
 pub(crate) mod transfer;

@@ -163,6 +163,10 @@ macro_rules! backends {
                 }
             }
 
+            pub(crate) fn device_name(&self) -> &str {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.device_name(),)* }
+            }
+
             /// See [`QueueOps::is_over`].
             pub(crate) fn is_over(&self, launch: u64) -> bool {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.is_over(launch),)* }

@@ -174,8 +174,8 @@ impl<T: GroupValue, M> Prepare<M> for CellChunks<'_, T> {
         Prepare::<M>::check(&self.0, lengths)
     }
 
-    fn prepare(self, _: &mut Placement) -> Self {
-        self
+    fn prepare(self, placement: &mut Placement) -> Self {
+        Self(Prepare::<M>::prepare(self.0, placement))
     }
 }
 

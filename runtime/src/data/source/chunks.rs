@@ -72,12 +72,12 @@ impl<'a, T: Sync + 'static, M> Prepare<M> for Chunks<'a, T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.elements.as_ptr());
+        lengths.reads(self.elements.as_ptr(), self.elements.len());
         lengths.add_chunks(self.elements.len(), self.size)
     }
 
-    fn prepare(self, _: &mut Placement) -> Self {
-        self
+    fn prepare(self, placement: &mut Placement) -> Self {
+        Self { elements: placement.shared(self.elements), ..self }
     }
 }
 
@@ -140,12 +140,12 @@ impl<'a, T: Element, M> Prepare<M> for ChunksMut<'a, T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.elements.as_ptr());
+        lengths.changes(self.elements.as_ptr(), self.len);
         lengths.add_chunks(self.len, self.size)
     }
 
-    fn prepare(self, _: &mut Placement) -> Self {
-        self
+    fn prepare(self, placement: &mut Placement) -> Self {
+        Self { elements: placement.exclusive(self.elements), ..self }
     }
 }
 

@@ -92,12 +92,12 @@ impl<'a, T: Sync + 'static, M> Prepare<M> for View<'a, T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.raw().as_ptr());
+        lengths.reads(self.raw().as_ptr(), self.raw().len());
         lengths.add(self.raw().len())
     }
 
-    fn prepare(self, _: &mut Placement) -> Each<'a, T> {
-        Each::new(self)
+    fn prepare(self, placement: &mut Placement) -> Each<'a, T> {
+        Each(placement.shared(self.raw()))
     }
 }
 
@@ -120,12 +120,12 @@ impl<'a, T: Element, M> Prepare<M> for ViewMut<'a, T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.elements().as_ptr());
+        lengths.changes(self.elements().as_ptr(), self.len());
         lengths.add(self.len())
     }
 
-    fn prepare(self, _: &mut Placement) -> EachMut<'a, T> {
-        EachMut::new(self)
+    fn prepare(self, placement: &mut Placement) -> EachMut<'a, T> {
+        EachMut { elements: placement.exclusive(self.elements()), borrow: PhantomData }
     }
 }
 
@@ -134,12 +134,12 @@ impl<'a, T: Element, M> Prepare<M> for &'a mut ViewMut<'_, T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.elements().as_ptr());
+        lengths.changes(self.elements().as_ptr(), self.len());
         lengths.add(self.len())
     }
 
-    fn prepare(self, _: &mut Placement) -> EachMut<'a, T> {
-        EachMut::new(self.reborrow())
+    fn prepare(self, placement: &mut Placement) -> EachMut<'a, T> {
+        Prepare::<M>::prepare(self.reborrow(), placement)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The lengths of a launch's sources.
 
+use crate::data::host_range::HostRange;
 use crate::error::LaunchError;
 use crate::hal::address_window;
 
@@ -13,18 +14,33 @@ pub struct Lengths {
     sub_groups: usize,
     /// A source is in memory that the host does not reach.
     device_memory: bool,
+    /// The sources in the host's memory, for a launch on a device that does not reach that.
+    host_ranges: Option<Vec<HostRange>>,
 }
 
 impl Lengths {
     /// For sources that have to fit a range of `size` work-items.
     pub(crate) const fn of_range(size: usize) -> Self {
-        Self { common: Some(size), sources: 0, groups: 0, sub_groups: 0, device_memory: false }
+        Self::of_range_in_groups(size, 0, 0)
     }
 
     /// For sources that have to fit a range of `size` work-items in `groups` groups, with
     /// `sub_groups` in all.
     pub(crate) const fn of_range_in_groups(size: usize, groups: usize, sub_groups: usize) -> Self {
-        Self { common: Some(size), sources: 0, groups, sub_groups, device_memory: false }
+        let common = Some(size);
+        Self { common, sources: 0, groups, sub_groups, device_memory: false, host_ranges: None }
+    }
+
+    /// With a list of the sources in the host's memory, if the device does not reach that.
+    #[inline]
+    pub(crate) fn listing_host_ranges(mut self, lists: bool) -> Self {
+        self.host_ranges = lists.then(Vec::new);
+        self
+    }
+
+    /// The sources in the host's memory, if they were to be listed.
+    pub(crate) fn take_host_ranges(&mut self) -> Vec<HostRange> {
+        self.host_ranges.take().unwrap_or_default()
     }
 
     /// For those of the sources that have to fit the groups.
@@ -48,16 +64,33 @@ impl Lengths {
         length: usize,
         check: impl FnOnce(&mut Self) -> Result<(), LaunchError>,
     ) -> Result<(), LaunchError> {
-        let mut lengths = Self { common: Some(length), ..*self };
-        check(&mut lengths)?;
-        self.sources = lengths.sources;
-        self.device_memory = lengths.device_memory;
-        Ok(())
+        let common = self.common.replace(length);
+        let checked = check(self);
+        self.common = common;
+        checked
     }
 
-    /// A source has its elements there.
+    /// A source has its elements there. If they are the host's, only the host's kernels reach them.
     pub(crate) fn elements_at<T>(&mut self, elements: *const T) {
         self.device_memory |= address_window::is_in_window(elements.addr());
+    }
+
+    /// A source reads `len` elements there.
+    #[inline]
+    pub(crate) fn reads<T>(&mut self, elements: *const T, len: usize) {
+        self.elements_at(elements);
+        if let Some(ranges) = &mut self.host_ranges {
+            ranges.extend(HostRange::new(elements.cast_mut(), len, false));
+        }
+    }
+
+    /// A source reads and changes `len` elements there.
+    #[inline]
+    pub(crate) fn changes<T>(&mut self, elements: *mut T, len: usize) {
+        self.elements_at(elements);
+        if let Some(ranges) = &mut self.host_ranges {
+            ranges.extend(HostRange::new(elements, len, true));
+        }
     }
 
     /// Whether a source is in memory that the host does not reach.
@@ -111,7 +144,7 @@ impl Lengths {
     }
 
     /// The common length.
-    pub(crate) const fn length(self) -> Result<usize, LaunchError> {
+    pub(crate) const fn length(&self) -> Result<usize, LaunchError> {
         match self.common {
             Some(length) => Ok(length),
             None => Err(LaunchError::NoLength),

@@ -22,6 +22,7 @@ pub(crate) mod per_group;
 pub(crate) mod permuted;
 pub(crate) mod rectangle;
 pub(crate) mod share;
+mod slices;
 pub(crate) mod tiles;
 pub(crate) mod traits;
 mod tuple;

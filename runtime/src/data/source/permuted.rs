@@ -249,7 +249,7 @@ impl<'a, T: Element, P: Permutes, M> Prepare<M> for Permuted<'a, T, P> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.elements.as_ptr());
+        lengths.changes(self.elements.as_ptr(), self.len);
         if let Some(data) = self.order.data() {
             lengths.elements_at(data);
         }
@@ -257,9 +257,10 @@ impl<'a, T: Element, P: Permutes, M> Prepare<M> for Permuted<'a, T, P> {
         lengths.add(self.len)
     }
 
-    fn prepare(self, _: &mut Placement) -> Self::Source {
+    fn prepare(self, placement: &mut Placement) -> Self::Source {
         let order = self.order.kernel(self.len);
-        PermutedElements { elements: self.elements, order, borrow: PhantomData }
+        let elements = placement.exclusive(self.elements);
+        PermutedElements { elements, order, borrow: PhantomData }
     }
 }
 

@@ -65,13 +65,16 @@ impl<T: Element, M> Prepare<M> for RectangleMut<'_, T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.elements.as_ptr());
-        // Both are parts of a buffer, so nothing wraps.
-        lengths.add(self.rows.wrapping_mul(self.columns))
+        // All of these are parts of a buffer, so nothing wraps.
+        let elements = self.rows.wrapping_mul(self.columns);
+        let last_row = self.rows.saturating_sub(1).wrapping_mul(self.pitch);
+        let reach = if elements == 0 { 0 } else { last_row.wrapping_add(self.columns) };
+        lengths.changes(self.elements.as_ptr(), reach);
+        lengths.add(elements)
     }
 
-    fn prepare(self, _: &mut Placement) -> Self {
-        self
+    fn prepare(self, placement: &mut Placement) -> Self {
+        Self { elements: placement.exclusive(self.elements), ..self }
     }
 }
 

@@ -93,12 +93,12 @@ impl<T: Element, const H: usize, const W: usize, M> Prepare<M> for TilesMut<'_, 
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.elements.as_ptr());
+        lengths.changes(self.elements.as_ptr(), self.len);
         lengths.add_tiles(self.len, self.width, [H, W])
     }
 
-    fn prepare(self, _: &mut Placement) -> Self {
-        self
+    fn prepare(self, placement: &mut Placement) -> Self {
+        Self { elements: placement.exclusive(self.elements), ..self }
     }
 }
 

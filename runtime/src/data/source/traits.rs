@@ -66,7 +66,7 @@ mod sealed {
     #[diagnostic::on_unimplemented(
         message = "`{Self}` is not a source of elements for work-items",
         label = "not a source for this launch",
-        note = "sources are `&mut Buffer<T>`, `&Buffer<T>`, views, `chunks`, `whole(&buffer)`, `a..b`, `a..`, what a scope was lent (`&lent`, `&mut lent`) and tuples of them"
+        note = "sources are `&` and `&mut` of slices, arrays, `Vec<T>` and `Buffer<T>`, views, `chunks`, `whole(&buffer)`, `a..b`, `a..`, what a scope was lent (`&lent`, `&mut lent`) and tuples of them"
     )]
     pub trait Prepare<M> {
         /// The form that the kernel holds.
@@ -109,6 +109,8 @@ pub(crate) use sealed::{Prepare, ready_at_once};
 /// |---|---|
 /// | `&mut Buffer<T>`, `ViewMut<T>`, `&mut ViewMut<T>` | `&mut T`, its own element |
 /// | `&Buffer<T>`, `View<T>` | `&T`, its own element |
+/// | `&mut` of `[T]`, `[T; N]`, `Vec<T>`, `Box<[T]>` | `&mut T`, its own element |
+/// | `&` of `[T]`, `[T; N]`, `Vec<T>`, `Box<[T]>` | `&T`, its own element |
 /// | `buffer.chunks_mut(n)` | `&mut [T]`, its own `n` elements (a row of an image) |
 /// | `buffer.chunks(n)` | `&[T]` |
 /// | [`buffer.permuted_mut(order)`](crate::Buffer::permuted_mut) | `&mut T`, its own element, in another order |
@@ -129,6 +131,28 @@ pub(crate) use sealed::{Prepare, ready_at_once};
 ///
 /// The sources of one launch have the same length; `a..`, `whole` and local memory fit any. Within
 /// a [scope](crate::Queue::scope) buffers can also be [lent](crate::Scope::lend).
+///
+/// # Slices of the host
+/// Devices that use the host's memory use slices in place. For other devices a launch copies them:
+/// there before it, and those that it may change back after it, also if the kernel panics. A launch
+/// of a scope then waits for its end. [`Queue::resident`](crate::Queue::resident) copies once for
+/// several launches, and a [`Buffer`](crate::Buffer) stays on the device as long as it lives.
+///
+/// `View::from(&slice)` and `ViewMut::from(&mut slice)` have the methods of the other sources, such
+/// as chunks and tiles. A view of a slice that a kernel captures is not copied: capture the view that
+/// `resident` gives.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let (x, mut sums) = (vec![1, 2, 3, 4, 5, 6], [0; 3]);
+/// queue.for_each((&mut sums, View::from(&x).chunks(2)), |(sum, x)| *sum = x[0] + x[1])?;
+/// assert_eq!(sums, [3, 7, 11]);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # One buffer, read and written
 /// A work-item that reads elements of others while these are written would see either the old or

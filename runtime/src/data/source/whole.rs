@@ -71,12 +71,12 @@ impl<'a, T: Sync + 'static, M> Prepare<M> for Whole<'a, T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.0.as_ptr());
+        lengths.reads(self.0.as_ptr(), self.0.len());
         lengths.any();
         Ok(())
     }
 
-    fn prepare(self, _: &mut Placement) -> Self {
-        self
+    fn prepare(self, placement: &mut Placement) -> Self {
+        Self(placement.shared(self.0))
     }
 }

@@ -4,7 +4,9 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
+use crate::data::host_range::{self, Placed};
 use crate::kernel::atomic::AtomicElement;
 use crate::kernel::element::Element;
 use crate::kernel::group::nd_item::NdItem;
@@ -219,17 +221,38 @@ impl<T> Clone for LocalArray<T> {
 
 impl<T> Copy for LocalArray<T> {}
 
-/// Allocates offsets to the arrays that a launch adds.
+/// Allocates offsets to the arrays that a launch adds, and says where the device has its sources.
 #[derive(Debug)]
 pub struct Placement {
     /// Bytes so far; `None` if they exceed `usize`.
     bytes: Option<usize>,
+    /// Where the device has copies of the sources in the host's memory; none if it needs none.
+    placed: Vec<Placed>,
 }
 
 impl Placement {
     /// Starts with no arrays.
-    pub(crate) const fn new() -> Self {
-        Self { bytes: Some(0) }
+    #[inline]
+    pub(crate) const fn new(placed: Vec<Placed>) -> Self {
+        Self { bytes: Some(0), placed }
+    }
+
+    /// Where the kernel reads elements.
+    #[inline]
+    pub(crate) fn shared<'a, T>(&self, elements: &'a [T]) -> &'a [T] {
+        if self.placed.is_empty() {
+            return elements;
+        }
+        let place = self.exclusive(NonNull::from(elements).cast::<T>());
+        // SAFETY: a copy of the elements is there as long as the launch runs, which the borrow
+        // outlives. It is read by kernels of the copy's device only.
+        unsafe { std::slice::from_raw_parts(place.as_ptr(), elements.len()) }
+    }
+
+    /// Where the kernel changes elements.
+    #[inline]
+    pub(crate) fn exclusive<T>(&self, elements: NonNull<T>) -> NonNull<T> {
+        if self.placed.is_empty() { elements } else { host_range::place(&self.placed, elements) }
     }
 
     /// The bytes that the arrays need. A sum that exceeds `usize` is more than any launch allows.

@@ -1,0 +1,186 @@
+//! Slices of the host in launches on devices with memory of their own: they are copied there before
+//! the launch, and those that it may change are copied back after it.
+
+use std::alloc::Layout;
+use std::any::Any;
+use std::ptr::NonNull;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::data::buffer::Buffer;
+use crate::data::host_range::{HostRange, Placed};
+use crate::error::{BufferError, LaunchError};
+use crate::hal::dispatch::{BackendMemory, BackendQueue};
+use crate::kernel::element::Element;
+
+/// Copies keep the host's alignment up to this many bytes.
+const ALIGNMENT: usize = 256;
+
+/// Copies of a launch's sources.
+#[derive(Debug, Default)]
+pub(crate) struct HostCopies {
+    copies: Vec<HostCopy>,
+}
+
+/// A copy of a range. Ranges of two copies do not overlap.
+#[derive(Debug)]
+struct HostCopy {
+    range: HostRange,
+    memory: CopyMemory,
+    copy: NonNull<u8>,
+}
+
+/// What a copy lies in.
+#[derive(Debug)]
+enum CopyMemory {
+    /// Memory of the launch's own, in which the range begins at an offset.
+    Own(BackendMemory, usize),
+    /// A copy that was there before, and stays there while it is used.
+    Present(#[expect(dead_code, reason = "it is only kept")] Arc<dyn Any + Send + Sync>),
+}
+
+impl HostCopies {
+    /// Copies what a launch uses to the device of its queue.
+    ///
+    /// # Errors
+    /// [`BufferError`].
+    ///
+    /// # Safety
+    /// The ranges can be read, and those that the launch may change can be written, until
+    /// [`finish`](Self::finish) has returned. Nothing else changes any of them, or reads those.
+    #[cold]
+    pub(crate) unsafe fn new(
+        queue: &BackendQueue,
+        ranges: Vec<HostRange>,
+    ) -> Result<Self, BufferError> {
+        let (mut copies, mut bytes) = (Vec::new(), 0);
+        for range in merged(ranges) {
+            if let Some((memory, copy)) = present(queue, &range) {
+                copies.push(HostCopy { range, memory: CopyMemory::Present(memory), copy });
+                continue;
+            }
+            let offset = range.begin.addr() % ALIGNMENT;
+            let layout = offset
+                .checked_add(range.bytes)
+                .and_then(|bytes| Layout::from_size_align(bytes, ALIGNMENT).ok())
+                .ok_or(BufferError::TooLarge { len: range.bytes, element_size: 1 })?;
+            let mut memory = queue.allocate(layout)?;
+            // SAFETY: the memory has as many bytes from there on; the caller's promise.
+            unsafe { memory.write(offset, range.begin, range.bytes)? };
+            // SAFETY: it lies in the memory.
+            let copy = unsafe { memory.address().add(offset) };
+            bytes += range.bytes;
+            copies.push(HostCopy { range, memory: CopyMemory::Own(memory, offset), copy });
+        }
+        tracing::debug!(bytes, device = queue.device_name(), "copied slices to the device");
+        Ok(Self { copies })
+    }
+
+    /// Where the sources are.
+    pub(crate) fn placed(&self) -> Vec<Placed> {
+        self.copies
+            .iter()
+            .map(|HostCopy { range, copy, .. }| Placed { range: *range, copy: *copy })
+            .collect()
+    }
+
+    /// Copies back what a launch with this outcome may have changed. A panic of the kernel leaves
+    /// what the work-items have written before it, as on the host.
+    ///
+    /// # Errors
+    /// The launch's own, or that of a copy.
+    #[cold]
+    pub(crate) fn finish(self, outcome: Result<(), LaunchError>) -> Result<(), LaunchError> {
+        let mut bytes = 0;
+        let mut copied = Ok(());
+        for HostCopy { range, memory, .. } in self.copies {
+            let CopyMemory::Own(memory, offset) = memory else { continue };
+            if !range.exclusive {
+                continue;
+            }
+            // SAFETY: the promise to `new`.
+            copied = copied.and(unsafe { memory.read(offset, range.begin, range.bytes) });
+            bytes += range.bytes;
+        }
+        tracing::debug!(bytes, "copied slices from the device");
+        outcome?;
+        Ok(copied?)
+    }
+}
+
+/// The ranges without overlaps. Only ranges that are read overlap.
+fn merged(mut ranges: Vec<HostRange>) -> Vec<HostRange> {
+    ranges.sort_by_key(|range| range.begin.addr());
+    let mut merged: Vec<HostRange> = Vec::new();
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.begin.addr() < last.end() => {
+                last.bytes = last.end().max(range.end()) - last.begin.addr();
+                last.exclusive |= range.exclusive;
+            }
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+/// A copy that a device has of elements that are borrowed shared, so that they do not change.
+#[derive(Debug)]
+struct Present {
+    begin: usize,
+    end: usize,
+    /// The buffer with the copy, and its address.
+    buffer: Arc<dyn Any + Send + Sync>,
+    copy: usize,
+    device: String,
+}
+
+/// All such copies.
+static PRESENT: RwLock<Vec<Present>> = RwLock::new(Vec::new());
+
+/// Where the device of a queue has a copy of a range.
+fn present(
+    queue: &BackendQueue,
+    range: &HostRange,
+) -> Option<(Arc<dyn Any + Send + Sync>, NonNull<u8>)> {
+    if range.exclusive {
+        return None;
+    }
+    let begin = range.begin.addr();
+    let all = PRESENT.read().unwrap_or_else(PoisonError::into_inner);
+    let found = all.iter().find(|present| {
+        present.begin <= begin
+            && range.end() <= present.end
+            && present.device == queue.device_name()
+    })?;
+    let copy = std::ptr::with_exposed_provenance_mut(found.copy + (begin - found.begin));
+    Some((Arc::clone(&found.buffer), NonNull::new(copy)?))
+}
+
+/// Makes a device's copy known to launches as long as it lives.
+#[derive(Debug)]
+pub struct PresentCopy {
+    begin: usize,
+    copy: usize,
+}
+
+impl PresentCopy {
+    /// `elements`, which are borrowed shared as long as the result lives, have a copy in `buffer`.
+    pub(crate) fn new<T: Element>(elements: &[T], buffer: &Arc<Buffer<T>>, device: &str) -> Self {
+        let (begin, copy) = (elements.as_ptr().addr(), buffer.address().expose_provenance());
+        let (end, device) = (begin + size_of_val(elements), device.to_owned());
+        let buffer: Arc<dyn Any + Send + Sync> = Arc::<Buffer<T>>::clone(buffer);
+        let mut all = PRESENT.write().unwrap_or_else(PoisonError::into_inner);
+        all.push(Present { begin, end, buffer, copy, device });
+        Self { begin, copy }
+    }
+}
+
+impl Drop for PresentCopy {
+    fn drop(&mut self) {
+        let mut all = PRESENT.write().unwrap_or_else(PoisonError::into_inner);
+        let own = |present: &Present| present.begin == self.begin && present.copy == self.copy;
+        if let Some(at) = all.iter().position(own) {
+            all.remove(at);
+        }
+    }
+}
