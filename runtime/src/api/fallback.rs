@@ -84,6 +84,10 @@ impl Fallback {
             tracing::debug!(kernel = launch.kernel.name(), %error, "a launch that was refused cannot run elsewhere");
         }
         let Some(Copied { bytes_to, bytes_from, outcome }) = ran else { return Err(refused) };
+        if outcome.as_ref().is_err_and(|error| refusal(error).is_some()) {
+            // It can run nowhere.
+            return Err(refused);
+        }
         static WARNING: WarnOnce = WarnOnce::new();
         let (kernel, device) = (launch.kernel.name(), self.device.name().to_owned());
         WARNING.warn(format_args!(
