@@ -8,6 +8,7 @@ use schism_jit_abi::ptxas::Ptxas;
 use crate::artifacts::Installed;
 use crate::command;
 use crate::error::Result;
+use crate::gpus::DRIVERS;
 use crate::home::{CONTENTS, Home};
 use crate::opencl;
 use crate::rustc_dev;
@@ -60,7 +61,9 @@ fn examine(report: &mut Report, home: &Home, toolchain: &Toolchain) {
     match setup::recall(home, toolchain, &sources) {
         Ok(Some(installed)) => {
             components(report, &installed);
+            gpus(report);
             open_cl(report);
+            report.more("programs that choose none use the first of: cuda, hip, opencl (a GPU), cpu, native");
             report.more(match Ptxas::find() {
                 Ok(ptxas) => format!("targets sass:…: {}", ptxas.path().display()),
                 Err(error) => format!("no targets sass:…: {error}"),
@@ -92,6 +95,21 @@ fn components(report: &mut Report, installed: &Installed) {
         Err(problem) => {
             report.bad("stage 2", format!("{}: {problem}", path.display()));
             report.good("devices", "native: the host's own code, always there");
+        }
+    }
+}
+
+fn gpus(report: &mut Report) {
+    for driver in &DRIVERS {
+        let name = driver.devices;
+        match driver.devices() {
+            Ok(devices) if devices.is_empty() => {
+                report.more(format_args!("no {name}: the driver has no device"));
+            }
+            Ok(devices) => devices.iter().enumerate().for_each(|(number, device)| {
+                report.more(format_args!("{name}:{number}: {device}"));
+            }),
+            Err(reason) => report.more(format_args!("no {name}: {reason}")),
         }
     }
 }
@@ -181,6 +199,17 @@ mod tests {
             report.text,
             "one        fine\ntwo        MISSING OR BROKEN: gone\n           do this\n"
         );
+    }
+
+    #[test]
+    fn each_kind_of_gpu_has_a_line() {
+        let mut report = Report::default();
+        gpus(&mut report);
+        for name in ["cuda", "hip"] {
+            let is_there = |line: &str| line.contains(&format!("{name}:"));
+            assert!(report.text.lines().any(is_there), "{}", report.text);
+        }
+        assert!(!report.broken);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod elf;
 mod emit;
 pub mod environment;
 pub mod error;
+mod gpus;
 mod group_size;
 mod hash;
 pub mod hcf;

@@ -98,6 +98,7 @@
 //!
 //! # What there is
 //! - [`Device`]: what runs kernels; [`Queue`]: one launch after the other, on a device.
+//!   [`LaunchReport`]: where one ran, and why.
 //! - [`Buffer`]: memory of a device; [`View`], [`ViewMut`]: what kernels capture of it.
 //! - [`Queue::parallel_for`], [`Queue::for_each`], [`Queue::for_each_in`]: launch and wait.
 //!   [`Queue::scope`]: launch, and wait later.
@@ -137,8 +138,30 @@
 //!   destructor panics during a panic. Other devices end the launch with an error there, too.
 //!
 //! # Environment
-//! `SCHISM_DEVICE` chooses the default device, and `SCHISM_TRACE=1` shows each step. [`environment`]
-//! lists all variables that programs read.
+//! A program that chooses no device uses the best that is there: a GPU, otherwise `cpu`, otherwise
+//! `native` ([`Device::default_device`]). `SCHISM_DEVICE` chooses another: one name is a demand, as in
+//! `SCHISM_DEVICE=cuda:1`, and what that device cannot do is an error. Several are a wish:
+//! `SCHISM_DEVICE=cuda,cpu` is a GPU where there is one, and `cpu` elsewhere.
+//!
+//! What nobody demanded never fails a program: a kernel that the GPU cannot have, or a buffer that it
+//! has no memory for, goes to the host, with a warning. [`Queue::report`] says where launches ran:
+//! ```
+//! # fn main() -> Result<(), schism::Error> {
+//! use schism::prelude::*;
+//!
+//! let queue = Queue::new()?;
+//! let mut numbers = Buffer::filled(&queue, 1000, 2_u64)?;
+//! let (outcome, reports) = queue.report(|queue| queue.for_each(&mut numbers, |x| *x *= *x));
+//! outcome?;
+//! for report in &reports {
+//!     println!("{} ran on {}: {}", report.kernel, report.device, report.why);
+//! }
+//! assert_eq!((reports.len(), numbers.get(999)), (1, Some(4)));
+//! # Ok(())
+//! # }
+//! ```
+//! `SCHISM_TRACE=1` shows the choice and each step, and `cargo schism doctor` lists the devices, and
+//! why one is not there. [`environment`] lists all variables that programs read.
 //!
 //! # Where things are, for readers of the source
 //! A launch passes through `api` (the user's closure and its elements) → `launch` (its type is
@@ -192,6 +215,7 @@ pub use kernel::spec_const::SpecConst;
 pub use kernel::specialized::Specialized;
 pub use kernel::unroll::{no_unroll, unroll, unroll_full};
 pub use launch::adaptivity::Adaptivity;
+pub use launch::report::LaunchReport;
 pub use launch::options::Math;
 pub use launch::range::Range;
 pub use util::report::Report;

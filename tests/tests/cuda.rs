@@ -62,6 +62,99 @@ fn no_device() {
     run(&["no-device", "no code can be made for sm_61"], &[("FAKE_CUDA_CAPABILITY", "61")]);
 }
 
+/// Programs that choose no device: with a GPU they have it, and without one that can be used the
+/// processor, and no error.
+#[test]
+fn the_default_device() {
+    let default = |name: &str, why: &str, variables: &[(&str, &str)]| {
+        run(&["default", name, why], variables);
+    };
+    let first = "it is the first of cuda, hip, opencl, cpu, native";
+    default("cuda:0", first, &[]);
+    // No driver, one that is only linked with, one that lacks functions.
+    default("cpu", "/no/such/driver.so cannot be opened", &[("SCHISM_CUDA", "/no/such/driver.so")]);
+    default("cpu", "`cuInit` failed", &[("FAKE_CUDA_FAULTS", "cuInit:*=34")]);
+    default("cpu", "it is too old, or none", &[("SCHISM_CUDA", "libc.so.6")]);
+    // No device, none that programs may see, none that they may use, none that there is code for.
+    default("cpu", "cuda: the driver finds no GPU", &[("FAKE_CUDA_DEVICES", "0")]);
+    default("cpu", "`cuInit` failed", &[("FAKE_CUDA_FAULTS", "cuInit:*=100")]);
+    default("cpu", "CUDA_VISIBLE_DEVICES is empty", &[("CUDA_VISIBLE_DEVICES", "")]);
+    default("cuda:0", first, &[("CUDA_VISIBLE_DEVICES", "0")]);
+    default("cpu", "`cuInit` failed", &[("FAKE_CUDA_FAULTS", "cuInit:*=304")]);
+    default("cpu", "no code can be made for sm_61", &[("FAKE_CUDA_CAPABILITY", "61")]);
+    default("cpu", "cuda: SCHISM_CUDA is empty; hip: ", &[("SCHISM_CUDA", "")]);
+    // Without a compiler there is no code for any of them.
+    default("native", "there is no compiler", &[("SCHISM_JIT", "/no/such/library.so")]);
+    run(&["default-forked"], &[]);
+    run(&["no-context"], &[("FAKE_CUDA_FAULTS", "cuCtxCreate_v2:*=46")]);
+}
+
+/// `SCHISM_DEVICE` with one name is a demand; with several it is a wish, and the last one is demanded.
+#[test]
+fn an_order_of_devices() {
+    let two = ("FAKE_CUDA_DEVICES", "2");
+    let none = ("FAKE_CUDA_DEVICES", "0");
+    let orders = [
+        ("cuda:1, cpu", two, "cuda:1", "it is the first of cuda:1, cpu"),
+        ("hip,cuda,cpu", two, "cuda:0", "hip: "),
+        ("cuda:2,cuda:1,cpu", two, "cuda:1", "cuda:2: the driver finds only"),
+        ("cuda,cpu", none, "cpu", "by name"),
+        ("cuda,native", none, "native", "by name"),
+        ("cuda,cpu,native", none, "cpu", "cuda: the driver finds no GPU"),
+        ("native,cuda", two, "native", "it is the first of native, cuda"),
+        (" , ", two, "cuda:0", "it is the first of cuda, hip"),
+        (",cpu,", two, "cpu", "by name"),
+    ];
+    for (order, devices, name, why) in orders {
+        run(&["default", name, why], &[("SCHISM_DEVICE", order), devices]);
+    }
+    let failures = [
+        ("cuda", none, "the driver finds no GPU"),
+        ("hip,cuda", none, "the driver finds no GPU"),
+        ("cuda:7", two, "the driver finds only cuda:0, cuda:1"),
+        ("tpu,cpu", two, "no device `tpu`"),
+        ("hip,tpu", two, "no device `tpu`"),
+    ];
+    for (order, devices, error) in failures {
+        run(&["default-fails", error], &[("SCHISM_DEVICE", order), devices]);
+    }
+}
+
+/// A kernel that the default device cannot have runs on the processor, and its buffers stay usable.
+#[test]
+fn launches_that_the_default_device_refuses() {
+    let refused = [("FAKE_CUDA_FAULTS", "cuModuleLoadDataEx:*=218")];
+    run(&["refused-default"], &refused);
+    run(&["two-queues"], &refused);
+    run(&["refused-default"], &[("FAKE_CUDA_FAULTS", "cuModuleLoadDataEx:*=2")]);
+    let some = "cuModuleLoadDataEx:1=218,cuModuleLoadDataEx:3=218";
+    run(&["refused-once"], &[("FAKE_CUDA_FAULTS", some)]);
+    run(&["no-room-for-default"], &[("FAKE_CUDA_MEMORY", "67108864")]);
+}
+
+/// The user is told once, and the trace names the choice.
+#[test]
+fn what_is_said_of_the_default_device() {
+    let Some(program) = program() else { return };
+    let said = |what: &[&str], variables: &[(&str, &str)]| {
+        let mut command = clean_command(program);
+        command.env("SCHISM_CUDA", program.with_file_name("libfake_cuda.so"));
+        let ended = output(command.args(what).envs(variables.iter().copied()));
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert!(ended.status.success(), "{said}");
+        said
+    };
+    let refused = said(&["refused-default"], &[("FAKE_CUDA_FAULTS", "cuModuleLoadDataEx:*=218")]);
+    let told = "runs on the device `cpu`, with copies of its buffers: on `cuda:0` ";
+    assert_eq!(refused.matches(told).count(), 1, "{refused}");
+    let absent = [("FAKE_CUDA_DEVICES", "0")];
+    let arguments = ["default", "cpu", "finds no GPU"];
+    assert_eq!(said(&arguments, &absent), "");
+    let traced = said(&arguments, &[absent[0], ("SCHISM_TRACE", "1")]);
+    let line = traced.lines().find(|line| line.contains("chose the device")).expect(&traced);
+    assert!(line.contains("cpu") && line.contains("cuda: the driver finds no GPU"), "{line}");
+}
+
 #[test]
 fn no_compiler() {
     run(&["stage2"], &[("SCHISM_JIT", "/no/such/library.so")]);
@@ -80,6 +173,12 @@ fn what_no_gpu_has() {
     let said = String::from_utf8_lossy(&ended.stderr);
     assert!(!ended.status.success());
     assert!(said.contains("Lacks { what: \"floating-point numbers of 128 bits\" }"), "{said}");
+    // It has no other kernels, so the GPU is not chosen.
+    let mut command = clean_command(folder.join("unstable_floats"));
+    command.env("SCHISM_CUDA", program.with_file_name("libfake_cuda.so"));
+    assert_eq!(text(&mut command), "cpu\n");
+    command.env("SCHISM_DEVICE", "cuda,native");
+    assert_eq!(text(&mut command), "native\n");
 }
 
 #[test]

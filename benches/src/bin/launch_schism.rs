@@ -12,6 +12,9 @@ use schism_examples::fractal::Window;
 use schism_examples::gravity::disc;
 
 fn main() -> Result<(), schism::Report> {
+    if std::env::args().nth(1).as_deref() == Some("choice") {
+        return choice();
+    }
     let start = Instant::now();
     let queue = Queue::new()?;
     println!("queue {} 0", start.elapsed().as_secs_f64());
@@ -71,6 +74,16 @@ fn main() -> Result<(), schism::Report> {
         queue.for_each((&mut next, &now, whole(&now)), |(next, body, all)| *next = body.moved(all))
     })?;
     println!(" {}", checksum(&next.to_vec(), |b| u64::from(b.position[0].to_bits())));
+    Ok(())
+}
+
+/// Prints how long the choice of a device takes, after the compiler is known, and which it is.
+fn choice() -> Result<(), schism::Report> {
+    Device::by_name("cpu")?;
+    let start = Instant::now();
+    let device = Device::default_device()?;
+    println!("choice {} {}", start.elapsed().as_secs_f64(), checksum(device.name().as_bytes(), |b| u64::from(*b)));
+    eprintln!("{device}");
     Ok(())
 }
 

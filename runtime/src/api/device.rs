@@ -1,11 +1,12 @@
 //! Devices and their selection.
 
 use std::fmt;
+use std::sync::Arc;
 
+use crate::api::choice::{Chosen, Wish, choose};
 use crate::code::aot;
 use crate::code::compiler::about as stage2;
 use crate::code::compiler_path::Missing;
-use crate::code::images;
 use crate::error::DeviceError;
 use crate::hal::dispatch::{self, DeviceKind};
 use crate::util::fork::{self, NoForkGuard};
@@ -25,8 +26,8 @@ use crate::util::warn_once::WarnOnce;
 #[derive(Clone, Debug)]
 pub struct Device {
     device: dispatch::BackendDevice,
-    /// Whether the user chose it by name. If so, nothing falls back to another device.
-    demanded: bool,
+    /// How it was chosen, unless the user named it: then nothing takes its place.
+    wish: Option<Arc<Wish>>,
 }
 
 impl PartialEq for Device {
@@ -55,7 +56,7 @@ impl Device {
         let _no_fork = NoForkGuard::enter();
         let (there, left_out): (Vec<_>, Vec<_>) = dispatch::BackendDevice::all()
             .into_iter()
-            .map(|device| Self { device, demanded: true })
+            .map(|device| Self { device, wish: None })
             .partition(|device| {
                 let target = device.device.aot_target();
                 target.is_none_or(|target| stage2().is_ok() || aot::is_there(&*target))
@@ -74,38 +75,57 @@ impl Device {
         there
     }
 
-    /// The device that the environment variable `SCHISM_DEVICE` names; without it `cpu`, or
-    /// `native` where `cpu` is unavailable.
+    /// The device that the environment variable `SCHISM_DEVICE` names; without it the first that is
+    /// there of these: a GPU (`cuda`, `hip`, `opencl`), `cpu`, `native`.
     ///
-    /// A device chosen by name is always used: what it cannot do is an error. Without a choice, the
-    /// program falls back to `native` and warns once.
+    /// A device chosen by name is always used: what it cannot do is an error. The variable may also
+    /// name an order, such as `cuda,cpu`: a wish. The first device of it that can be used is chosen;
+    /// the last one is demanded if it comes to that. An order that nobody gave ends with `native`.
+    ///
+    /// A device that nobody demanded need not run every kernel, nor hold every buffer. A kernel that
+    /// cannot be had there, because it needs what the device lacks, or because its code cannot be made,
+    /// runs on the first device of the host's after it in the order, over a copy of the buffers, and
+    /// the bytes that it writes are copied back. A buffer for which the device has no memory is made in
+    /// the host's. The user is warned once, and [`Queue::report`](crate::Queue::report) tells the
+    /// program.
+    ///
+    /// The search does not cost a program without a GPU a millisecond: a driver is opened only where
+    /// the system has its device nodes. Where it has, the driver is asked for its devices, and has
+    /// no context before there is a queue or a buffer.
     ///
     /// # Errors
-    /// As for [`Device::by_name`], for the named device.
+    /// As for [`Device::by_name`], for the named device, or for the last one of an order.
     pub fn default_device() -> Result<Self, DeviceError> {
         trace::install();
         refuse_if_broken("default")?;
         let _no_fork = NoForkGuard::enter();
-        if let Some(name) = DEVICE.set() {
-            return Self::by_name(&name.to_string_lossy());
+        let given = DEVICE.set().map(|order| order.to_string_lossy());
+        let given = given.as_deref().map(names).filter(|names| !names.is_empty());
+        if let Some([name]) = given.as_deref() {
+            return Self::by_name(name);
         }
-        let default = dispatch::BackendDevice::DEFAULT;
-        // Programs without device code need not load LLVM; the first launch warns about that.
-        let device = if !images::has_device_code() {
-            dispatch::BackendDevice::FALLBACK
-        } else if default.aot_target().is_some_and(|target| aot::is_there(&*target)) {
-            // AOT code needs no compiler, so none is searched for.
-            default
-        } else {
-            match stage2() {
-                Ok(_) => default,
-                Err(missing) => {
-                    report_missing("kernels run on the device `native`", &missing);
-                    dispatch::BackendDevice::FALLBACK
-                }
-            }
-        };
-        Ok(Self { device, demanded: false })
+        match given {
+            Some(order) => Self::first_of(&order, false),
+            None => Self::first_of(&names(dispatch::BackendDevice::ORDER), true),
+        }
+    }
+
+    /// As [`default_device`](Self::default_device) without the variable, of the host's devices.
+    pub(crate) fn default_of_host() -> Result<Self, DeviceError> {
+        trace::install();
+        refuse_if_broken("default")?;
+        let _no_fork = NoForkGuard::enter();
+        Self::first_of(&names(dispatch::BackendDevice::ORDER_OF_HOST), true)
+    }
+
+    fn first_of(order: &[&str], is_default: bool) -> Result<Self, DeviceError> {
+        let Chosen { device, wish, missing } = choose(order, is_default, unknown)?;
+        let chosen = Self { device, wish: wish.map(Arc::new) };
+        if let Some(missing) = missing {
+            report_missing(format_args!("kernels run on the device `{chosen}`"), &missing);
+        }
+        tracing::debug!(device = chosen.name(), why = chosen.why(), "chose the device");
+        Ok(chosen)
     }
 
     /// The device with this name: `cpu`, `native`, or `cuda:0`, `hip:1` and so on; `cuda` is the
@@ -121,11 +141,8 @@ impl Device {
         refuse_if_broken(name)?;
         let _no_fork = NoForkGuard::enter();
         let name = name.trim();
-        let found = dispatch::BackendDevice::by_name(name).unwrap_or_else(|| {
-            let names: Vec<_> = Self::all().iter().map(|device| device.name().to_owned()).collect();
-            Err(DeviceError::Unknown { requested: name.to_owned(), available: names.join(", ") })
-        });
-        Ok(Self { device: found?, demanded: true })
+        let found = dispatch::BackendDevice::by_name(name).unwrap_or_else(|| Err(unknown(name)));
+        Ok(Self { device: found?, wish: None })
     }
 
     /// The name, as `SCHISM_DEVICE` takes it.
@@ -167,14 +184,45 @@ impl Device {
         &self.device
     }
 
+    /// Whether the user chose it by name: nothing takes its place.
     pub(crate) const fn demanded(&self) -> bool {
-        self.demanded
+        self.wish.is_none()
+    }
+
+    /// Why it is the program's device.
+    pub(crate) fn why(&self) -> &str {
+        self.wish.as_ref().map_or("it was asked for by name", |wish| &wish.why)
+    }
+
+    /// The device of the host's that takes its place where it cannot do something, and which nothing
+    /// takes the place of if it is demanded in turn. `None` if this one was demanded, or is the
+    /// host's.
+    pub(crate) fn substitute(&self) -> Option<Self> {
+        let wish = self.wish.as_ref().filter(|_| !self.device.traits().runs_on_host)?;
+        let device = wish.host.clone()?;
+        let next = || Wish {
+            why: format!("`{self}` cannot be used; {}", wish.why),
+            host: None,
+            is_host_last: true,
+        };
+        Some(Self { device, wish: (!wish.is_host_last).then(|| Arc::new(next())) })
     }
 
     /// Returns an error if this process cannot use any device.
     pub(crate) fn refuse_if_broken(&self) -> Result<(), DeviceError> {
         refuse_if_broken(self.name())
     }
+}
+
+/// The names in a list, separated by commas.
+fn names(order: &str) -> Vec<&str> {
+    order.split(',').map(str::trim).filter(|name| !name.is_empty()).collect()
+}
+
+/// The error for a name that no device can have.
+fn unknown(name: &str) -> DeviceError {
+    let names: Vec<_> = Device::all().iter().map(|device| device.name().to_owned()).collect();
+    DeviceError::Unknown { requested: name.to_owned(), available: names.join(", ") }
 }
 
 fn refuse_if_broken(device: &str) -> Result<(), DeviceError> {

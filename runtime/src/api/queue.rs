@@ -1,19 +1,21 @@
 //! Queues and their launch functions.
 
+use std::alloc::Layout;
 use std::any::type_name;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::api::device::Device;
+use crate::api::fallback::Fallback;
 use crate::code::background;
 use crate::data::host_copies::HostCopies;
 use crate::data::host_range::Placed;
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Blocking, IntoSource, Source};
-use crate::error::{DeviceError, LaunchError};
+use crate::error::{BufferError, DeviceError, LaunchError};
 use crate::hal::Submitted;
-use crate::hal::dispatch::{self, BackendPending};
+use crate::hal::dispatch::{self, BackendMemory, BackendPending};
 use crate::kernel::capture::Capture;
 use crate::kernel::element::Element;
 use crate::kernel::group::local::Placement;
@@ -26,9 +28,11 @@ use crate::launch::elementwise::{ForEach, ForEachIn, ParallelFor};
 use crate::launch::erased::{ErasedKernel, RawKernel};
 use crate::launch::failure;
 use crate::launch::options::{Math, Options};
+use crate::launch::report::{LaunchReport, Reports};
 use crate::launch::shape::{LaunchRange, LaunchShape};
 use crate::util::fork::{self, NoForkGuard};
 use crate::util::trace;
+use crate::util::warn_once::WarnOnce;
 
 /// An in-order queue of launches on one device: each launch begins when the previous one has ended.
 ///
@@ -47,6 +51,10 @@ pub struct Queue {
     block_size: Option<usize>,
     /// Whether launches in scopes are timed.
     timed: bool,
+    /// What runs launches that the device refuses, if it was not demanded.
+    fallback: Option<Arc<Fallback>>,
+    /// What becomes of the launches, if the program asks.
+    reports: Option<Reports>,
 }
 
 impl Queue {
@@ -67,22 +75,26 @@ impl Queue {
     /// [`DeviceError::CpuLanes`] or [`DeviceError::CpuStack`] if `SCHISM_CPU_MATH`,
     /// `SCHISM_CPU_LANES` or `SCHISM_CPU_STACK` is invalid,
     /// [`DeviceError::Driver`] if a GPU's driver fails, [`DeviceError::Forked`] for a GPU that the
-    /// parent process used.
+    /// parent process used. A [default device](Device::default_device) that nobody demanded does not
+    /// fail: then the queue is on one of the host's, and the user is warned once.
     pub fn on(device: &Device) -> Result<Self, DeviceError> {
         trace::install();
         device.refuse_if_broken()?;
         let _no_fork = NoForkGuard::enter();
         failure::install_hook();
-        let queue = device.backend().queue()?;
+        let (device, queue) = match (device.backend().queue(), device.substitute()) {
+            (Err(error), Some(substitute)) => {
+                let queue = substitute.backend().queue()?;
+                static WARNING: WarnOnce = WarnOnce::new();
+                WARNING.warn(format_args!("kernels run on the device `{substitute}`: {error}"));
+                (substitute, queue)
+            }
+            (made, _) => (device.clone(), made?),
+        };
+        let fallback = Fallback::of(&device).map(Arc::new);
         let adaptivity = Adaptivity::from_environment();
-        Ok(Self {
-            device: device.clone(),
-            queue,
-            options: None,
-            adaptivity,
-            block_size: None,
-            timed: false,
-        })
+        let (options, block_size, timed, reports) = (None, None, false, None);
+        Ok(Self { device, queue, options, adaptivity, block_size, timed, fallback, reports })
     }
 
     /// The device that the launches run on.
@@ -197,6 +209,41 @@ impl Queue {
     #[must_use]
     pub fn with_timing(&self) -> Self {
         Self { timed: true, ..self.clone() }
+    }
+
+    /// Runs `launch` with a handle to this queue, and returns the reports of the launches that were
+    /// made through it, in the order in which they were submitted: on which device each ran, why,
+    /// and what was copied for it. Launches through other handles, and of other threads through
+    /// them, are not among these.
+    ///
+    /// Launches that ran nothing, because their range is empty or because they are an error, have no
+    /// report.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut numbers = Buffer::from_slice(&queue, &[1, 2, 3])?;
+    /// let (outcome, reports) = queue.report(|queue| queue.for_each(&mut numbers, |x| *x += 1));
+    /// outcome?;
+    /// assert_eq!(reports.len(), 1);
+    /// // A device that was asked for by name runs it, or it is an error. One that was not may have
+    /// // left it to another, over copies of the buffers.
+    /// let report = &reports[0];
+    /// if report.device == queue.device().name() {
+    ///     assert_eq!((report.bytes_to, report.bytes_from), (0, 0));
+    /// } else {
+    ///     println!("{} ran on {}: {}", report.kernel, report.device, report.why);
+    /// }
+    /// assert_eq!(numbers.to_vec(), [2, 3, 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn report<R>(&self, launch: impl FnOnce(&Self) -> R) -> (R, Vec<LaunchReport>) {
+        let reports = Reports::default();
+        let result = launch(&Self { reports: Some(reports.clone()), ..self.clone() });
+        (result, reports.take())
     }
 
     pub(crate) const fn is_timed(&self) -> bool {
@@ -524,8 +571,11 @@ impl Queue {
         dynamic: usize,
     ) -> Result<(), LaunchError> {
         self.refuse_inside_kernels()?;
+        let launch = self.describe(&kernel, shape, dynamic);
         // SAFETY: the caller's promises.
-        unsafe { self.queue.run(&self.describe(&kernel, shape, dynamic)) }
+        let run = |launch: &LaunchDesc<'_>| unsafe { self.queue.run(launch) };
+        // SAFETY: as above.
+        unsafe { self.run_somewhere(&launch, run, ()) }
     }
 
     /// As [`run`](Self::run), for a kernel that uses addresses of the host's as they are, and on
@@ -561,8 +611,91 @@ impl Queue {
         shape: &LaunchShape,
         dynamic: usize,
     ) -> Result<Submitted<BackendPending>, LaunchError> {
+        let launch = self.describe(kernel, shape, dynamic);
         // SAFETY: the caller's promises.
-        unsafe { self.queue.submit(&self.describe(kernel, shape, dynamic)) }
+        let submit = |launch: &LaunchDesc<'_>| unsafe { self.queue.submit(launch) };
+        // SAFETY: as above.
+        unsafe { self.run_somewhere(&launch, submit, Submitted::Ended) }
+    }
+
+    /// Has the queue's device run a launch by `run`. If that refuses, and was not demanded, another one
+    /// runs it; the result is `ended` then.
+    ///
+    /// # Safety
+    /// As for [`submit`](Self::submit).
+    #[inline]
+    unsafe fn run_somewhere<T>(
+        &self,
+        launch: &LaunchDesc<'_>,
+        run: impl FnOnce(&LaunchDesc<'_>) -> Result<T, LaunchError>,
+        ended: T,
+    ) -> Result<T, LaunchError> {
+        if self.reports.is_some() {
+            // SAFETY: the caller's promises.
+            return unsafe { self.run_reported(launch, run, ended) };
+        }
+        match (run(launch), &self.fallback) {
+            (Err(refused), Some(fallback)) => {
+                // SAFETY: the caller's promises; nothing has run.
+                let replaced = unsafe { fallback.run(&self.queue, launch, refused) };
+                replaced?.outcome.map(|()| ended)
+            }
+            (outcome, _) => outcome,
+        }
+    }
+
+    /// As [`run_somewhere`](Self::run_somewhere), and adds a report.
+    ///
+    /// # Safety
+    /// As for [`submit`](Self::submit).
+    #[cold]
+    unsafe fn run_reported<T>(
+        &self,
+        launch: &LaunchDesc<'_>,
+        run: impl FnOnce(&LaunchDesc<'_>) -> Result<T, LaunchError>,
+        ended: T,
+    ) -> Result<T, LaunchError> {
+        let native = OnceLock::new();
+        let launch = LaunchDesc { replaced: Some(&native), ..*launch };
+        let (mut bytes_to, mut bytes_from) = (0, 0);
+        let mut elsewhere = None;
+        let outcome = match (run(&launch), &self.fallback) {
+            (Err(refused), Some(fallback)) => {
+                // SAFETY: the caller's promises; nothing has run.
+                let replaced = unsafe { fallback.run(&self.queue, &launch, refused) }?;
+                (bytes_to, bytes_from) = (replaced.bytes_to, replaced.bytes_from);
+                elsewhere = Some((replaced.device, replaced.why));
+                replaced.outcome.map(|()| ended)
+            }
+            (outcome, _) => outcome,
+        };
+        let has_run = match &outcome {
+            Ok(_) => launch.range.items != 0,
+            Err(error) => matches!(
+                error,
+                LaunchError::Panicked(_)
+                    | LaunchError::DivergentBarrier { .. }
+                    | LaunchError::DivergentSubGroup { .. }
+            ),
+        };
+        if let Some(reports) = self.reports.as_ref().filter(|_| has_run) {
+            let kernel = launch.kernel.name();
+            let own = || (self.device.name().to_owned(), self.device.why().to_owned());
+            let (mut device, mut why) = elsewhere.unwrap_or_else(own);
+            if let Some(reason) = native.into_inner() {
+                (device, why) = (dispatch::BackendDevice::FALLBACK.name().to_owned(), reason);
+            }
+            reports.add(LaunchReport { kernel, device, why, bytes_to, bytes_from });
+        }
+        outcome
+    }
+
+    /// Memory for a buffer: of the device, or of the host if the device has none and was not demanded.
+    pub(crate) fn allocate(&self, layout: Layout) -> Result<BackendMemory, BufferError> {
+        self.queue.allocate(layout).or_else(|refused| match &self.fallback {
+            Some(fallback) => fallback.allocate(layout, refused),
+            None => Err(refused),
+        })
     }
 
     /// Has the code of a kernel made in the background, for launches that begin at zero, in groups
@@ -615,6 +748,7 @@ impl Queue {
             block_size,
             timed,
             demanded,
+            replaced: None,
             host_addresses,
             threads: HostThreads::ANY,
         }

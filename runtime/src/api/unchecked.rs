@@ -15,7 +15,7 @@ use crate::api::device::Device;
 use crate::api::queue::Queue;
 use crate::code::{captured, kernels};
 use crate::data::shared_heap;
-use crate::error::LaunchError;
+use crate::error::{DeviceError, LaunchError};
 use crate::hal::{DeviceTraits, SharedRange};
 use crate::kernel::abi::Kernel;
 use crate::kernel::group::local;
@@ -370,6 +370,14 @@ fn with_local<T: Default, R>(
 pub unsafe fn in_group<'g>(item: Item<1>) -> (NdItem<'g, 1>, *mut u8) {
     // SAFETY: the caller's promise.
     (NdItem::current(item), unsafe { local::dynamic() })
+}
+
+/// The device of programs that choose none, of those that are the host.
+///
+/// # Errors
+/// As for [`Device::default_device`].
+pub fn default_of_host() -> Result<Device, DeviceError> {
+    Device::default_of_host()
 }
 
 /// What a device says of itself.

@@ -5,6 +5,7 @@ pub(crate) mod assumptions;
 pub(crate) mod background;
 pub(crate) mod background_jobs;
 pub(crate) mod captured;
+pub(crate) mod closure_addresses;
 pub(crate) mod compiled;
 pub(crate) mod compiler;
 pub(crate) mod compiler_path;

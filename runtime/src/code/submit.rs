@@ -213,6 +213,7 @@ unsafe fn find<Q: QueueOps>(
         let body = body.ok_or_else(|| no_device_code(queue, launch))?;
         if descriptor.is_none() && !launch.demanded {
             plain_program();
+            replaced(launch, || "the program was compiled by plain rustc".to_owned());
         }
         Ok(Found::Native(body))
     }
@@ -233,12 +234,20 @@ fn not_compiled<Q: QueueOps>(
             WARNING.warn(format_args!(
                 "kernel `{kernel}` runs on the device `native`, because on `{device}` {cause}"
             ));
+            replaced(launch, || format!("on `{device}` {cause}"));
             Ok(body)
         }
         None => {
             let device = device.to_owned();
             Err(LaunchError::Image { kernel, device, cause: Box::new(cause) })
         }
+    }
+}
+
+/// Tells a launch that asks why the host half's own body runs in the place of the device's code.
+fn replaced(launch: &LaunchDesc<'_>, why: impl FnOnce() -> String) {
+    if let Some(told) = launch.replaced {
+        told.get_or_init(why);
     }
 }
 

@@ -8,6 +8,7 @@ mod sealed {
     use std::rc::Rc;
     use std::sync::Arc;
 
+    use crate::api::fallback::allocate_on;
     use crate::error::BufferError;
     use crate::hal::dispatch::BackendMemory;
 
@@ -25,7 +26,7 @@ mod sealed {
 
     impl Home for super::Queue {
         fn allocate(&self, layout: Layout) -> Result<Allocated, BufferError> {
-            self.backend().allocate(layout).map(Allocated)
+            Self::allocate(self, layout).map(Allocated)
         }
 
         fn device_name(&self) -> String {
@@ -54,7 +55,13 @@ mod sealed {
                 device: self.to_string(),
                 reason: error.to_string(),
             })?;
-            self.backend().allocate(layout).map(Allocated)
+            let allocated = self.backend().allocate(layout);
+            allocated
+                .or_else(|refused| match self.substitute() {
+                    Some(host) => allocate_on(&host, layout, refused),
+                    None => Err(refused),
+                })
+                .map(Allocated)
         }
 
         fn device_name(&self) -> String {

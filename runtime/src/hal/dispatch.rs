@@ -6,16 +6,17 @@
 
 use std::alloc::Layout;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::code::aot::AotTarget;
 use crate::code::compiler::About;
 use crate::code::submit;
-use crate::error::{BufferError, DeviceError, LaunchError};
+use crate::error::{BufferError, DeviceError, DriverError, LaunchError};
 #[cfg(test)]
 use crate::hal::recording;
 use crate::hal::{
-    Backend, DeviceOps, DeviceTraits, HostMemoryOps, MemoryOps, NumberedLaunch, PendingOps,
+    Backend, CodeLoader, DeviceBlock, DeviceOps, DeviceTraits, HostMemoryOps, MemoryOps, NumberedLaunch, PendingOps,
     QueueOps, Submitted, TaskQueue, Unreadable, cuda, hip, host, opencl,
 };
 use crate::launch::desc::LaunchDesc;
@@ -74,6 +75,14 @@ macro_rules! backends {
                 None
             }
 
+            /// See [`Backend::wished`].
+            pub(crate) fn wished(name: &str) -> Option<Result<Self, DeviceError>> {
+                $($(#[cfg($cfg)])? if let Some(found) = <$backend>::wished(name) {
+                    return Some(found.map(Self::$Kind));
+                })*
+                None
+            }
+
             pub(crate) const fn kind(&self) -> DeviceKind {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(_) => DeviceKind::$Kind,)* }
             }
@@ -104,6 +113,11 @@ macro_rules! backends {
 
             pub(crate) fn aot_target(&self) -> Option<Box<dyn AotTarget>> {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.aot_target(),)* }
+            }
+
+            /// See [`CodeLoader::LACKS`].
+            pub(crate) const fn lacks(&self) -> &'static [(&'static str, &'static str)] {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(_) => <QueueOf<$backend> as QueueOps>::Loader::LACKS,)* }
             }
 
             pub(crate) fn queue(&self) -> Result<BackendQueue, DeviceError> {
@@ -190,6 +204,16 @@ macro_rules! backends {
             #[inline]
             pub(crate) const fn translates_addresses(&self) -> bool {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(_) => QueueOf::<$backend>::TRANSLATES_ADDRESSES,)* }
+            }
+
+            /// See [`QueueOps::while_idle`].
+            pub(crate) fn while_idle(&self, run: &mut dyn FnMut()) -> Result<(), DriverError> {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.while_idle(run),)* }
+            }
+
+            /// See [`QueueOps::block_at`].
+            pub(crate) fn block_at(&self, address: usize) -> Option<Arc<dyn DeviceBlock>> {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.block_at(address),)* }
             }
 
             /// See [`QueueOps::host_memory`].
@@ -327,15 +351,18 @@ backends! {
     /// half. It has memory of its own.
     Hip(hip::Hip),
     /// A device of OpenCL, through its driver, running SPIR-V that was made from the program's
-    /// device half. It is used only if it is asked for by name.
+    /// device half. Programs that choose no device use it if it is a GPU, and there is no other.
     OpenCl(opencl::OpenCl),
     /// Runs nothing, and records what is requested.
     #[cfg(test)] Recording(recording::Recording),
 }
 
 impl BackendDevice {
-    /// The device of programs that choose none.
-    pub(crate) const DEFAULT: Self = Self::Cpu(host::Cpu);
+    /// The devices of programs that choose none, the best first: they use the first that is there.
+    pub(crate) const ORDER: &str = "cuda, hip, opencl, cpu, native";
+
+    /// Those of them that are the host.
+    pub(crate) const ORDER_OF_HOST: &str = "cpu, native";
 
     /// The device that needs neither a compiler nor device code.
     pub(crate) const FALLBACK: Self = Self::Native(host::Native);

@@ -45,7 +45,7 @@ use crate::code::recent::RecentCode;
 use crate::code::request::Stage2Target;
 use crate::code::requirements::LaunchRequirements;
 use crate::code::variant::Variant;
-use crate::error::{BufferError, DeviceError, ImageError, LaunchError};
+use crate::error::{BufferError, DeviceError, DriverError, ImageError, LaunchError};
 use crate::launch::desc::LaunchDesc;
 use crate::launch::erased::NativeBody;
 
@@ -61,6 +61,15 @@ pub(crate) trait Backend {
     /// # Errors
     /// There is no such device, or no compiler for it.
     fn by_name(name: &str) -> Option<Result<Self::Device, DeviceError>>;
+
+    /// As [`by_name`](Self::by_name), for a program that demands no device: no driver is opened where
+    /// the system shows no such device. The name without a number is the first device that is a GPU.
+    ///
+    /// # Errors
+    /// As for [`by_name`](Self::by_name).
+    fn wished(name: &str) -> Option<Result<Self::Device, DeviceError>> {
+        Self::by_name(name)
+    }
 
     /// Called when a program starts that will use addresses of the host's in kernels.
     fn at_start() {}
@@ -280,6 +289,22 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     /// Waits until what was to be filled with zeros is.
     fn wait_for_zeros(&self) {}
 
+    /// Calls `run` after the end of all earlier launches. No kernel uses memory of the device's
+    /// meanwhile. Nothing in `run` uses queues of the device.
+    ///
+    /// # Errors
+    /// Earlier launches cannot be waited for; then `run` is not called.
+    fn while_idle(&self, run: &mut dyn FnMut()) -> Result<(), DriverError> {
+        run();
+        Ok(())
+    }
+
+    /// The block of the device's memory that a [window](address_window) address represents; `None`
+    /// if the queue's kernels cannot use the memory there, or the host can.
+    fn block_at(&self, _address: usize) -> Option<Arc<dyn DeviceBlock>> {
+        None
+    }
+
     /// Its access to the program's own memory; `None` where kernels use that as the host does.
     fn host_memory(&self) -> Option<&dyn HostMemoryOps> {
         None
@@ -466,6 +491,33 @@ pub(crate) trait MemoryOps: Debug + Send + Sync {
 
     /// The buffer creates a view that is not of atomics.
     fn shared(&self) {}
+}
+
+/// A block of a device's memory that the host has no access to.
+pub(crate) trait DeviceBlock: Debug + Send + Sync {
+    /// Its window address.
+    fn begin(&self) -> usize;
+
+    /// How many bytes it has.
+    fn bytes(&self) -> usize;
+
+    /// Copies all of it to the host.
+    ///
+    /// # Errors
+    /// [`DriverError`].
+    ///
+    /// # Safety
+    /// There is room for it. No kernel changes it meanwhile.
+    unsafe fn read(&self, to: *mut u8) -> Result<(), DriverError>;
+
+    /// Copies all of it from the host.
+    ///
+    /// # Errors
+    /// [`DriverError`].
+    ///
+    /// # Safety
+    /// As many bytes are there. No kernel uses it meanwhile.
+    unsafe fn write(&self, from: *const u8) -> Result<(), DriverError>;
 }
 
 /// Loads machine code of kernels for a device, or for a context of it.

@@ -1,6 +1,6 @@
 //! What a launch says, whichever function of a queue or a scope it came by.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::launch::adaptivity::Adaptivity;
 use crate::launch::erased::RawKernel;
@@ -24,6 +24,8 @@ pub(crate) struct LaunchDesc<'a> {
     pub(crate) timed: bool,
     /// The user chose the device: no other code runs in place of that device's.
     pub(crate) demanded: bool,
+    /// Gets the reason if the host half's own body runs in the place of the device's code.
+    pub(crate) replaced: Option<&'a OnceLock<String>>,
     pub(crate) host_addresses: HostAddresses,
     /// Which threads run it, if the device is the host.
     pub(crate) threads: HostThreads,

@@ -62,6 +62,11 @@ impl RawKernel {
         }
     }
 
+    /// The same kernel over another closure of its type.
+    pub(crate) const fn with_closure(self, closure: *const ()) -> Self {
+        Self { closure, ..self }
+    }
+
     /// Gives the name of the closure's type, for who can neither take memory nor a lock.
     pub(crate) const fn type_name(&self) -> fn() -> &'static str {
         self.name

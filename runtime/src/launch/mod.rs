@@ -9,4 +9,5 @@ pub(crate) mod failure;
 pub(crate) mod options;
 pub(crate) mod payload;
 pub(crate) mod range;
+pub(crate) mod report;
 pub(crate) mod shape;

@@ -1,5 +1,6 @@
-//! Helpers for all modules: forks, retries, shared libraries and the process's objects, warnings, the trace.
+//! Helpers for all modules: device nodes, forks, retries, shared libraries and the process's objects, warnings, the trace.
 
+pub(crate) mod device_nodes;
 pub(crate) mod fork;
 pub(crate) mod library;
 pub(crate) mod monitor;

@@ -115,9 +115,11 @@ variables! {
     users: {
         DEVICE = (
             "SCHISM_DEVICE",
-            "`cpu`, `native`, or a GPU: `cuda:0`, `cuda:1`, `hip:0`, `opencl:0` and so on",
-            "`cpu`; `native` where that is unavailable",
-            "the device of programs that choose none"
+            "`cpu`, `native`, or a GPU: `cuda:0`, `cuda:1`, `hip:0`, `opencl:0` and so on; or several of them, separated by commas",
+            "`cuda,hip,opencl,cpu,native`; for parallel iterators of `--stdpar`, `cpu`",
+            "the device of programs that choose none. One name is a demand: what the device cannot do is an error. Several are a wish: the first \
+             that can be used, where `opencl` is a GPU. What it refuses runs on the first of `cpu` and `native` after it; the last of them is \
+             demanded"
         );
         CPU_THREADS = (
             "SCHISM_CPU_THREADS", "a number", "one for each core", "threads of the host devices"

@@ -1,13 +1,12 @@
 //! The device that pipelines run on, and the queues to it.
 
 use std::cell::RefCell;
-use std::ffi::OsStr;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
 use schism::__private::variables::{DEVICE, STDPAR_CUT};
 use schism::__private::{
-    Hook, HostThreads, ProgramPool, device_traits, heap, note, prefer_host_mathematics, warn,
+    Hook, HostThreads, ProgramPool, default_of_host, device_traits, heap, note, prefer_host_mathematics, warn,
 };
 use schism::{Adaptivity, Device, DeviceError, Queue};
 
@@ -16,8 +15,9 @@ use crate::setting;
 /// Asks for memory that is shared with the device, where a program is to run on one that has memory
 /// of its own. It runs before the program's `main`.
 extern "C" fn at_start() {
-    let named = DEVICE.get().map(OsStr::to_str);
-    let on_host = matches!(named, None | Some(Some("" | "cpu" | "native")));
+    let is_of_host = |name: &str| matches!(name.trim(), "" | "cpu" | "native");
+    let named = DEVICE.set().map(|order| order.to_string_lossy());
+    let on_host = named.is_none_or(|order| order.split(',').all(is_of_host));
     if !on_host && !setting::is_off() {
         heap::at_start();
         heap::share(|| queue().map(|queue| Queue::clone(&queue)));
@@ -76,7 +76,10 @@ fn find() -> Option<Device> {
     prefer_host_mathematics();
     // A program that does not know of devices does not fail for one, whatever the environment asks
     // for.
-    let device = match Device::default_device() {
+    // Memory is shared with a GPU from the first large block on, which makes a context before anything
+    // was measured: that is for programs whose user asks for one.
+    let is_given = DEVICE.set().is_some();
+    let device = match if is_given { Device::default_device() } else { default_of_host() } {
         Ok(device) => device,
         // Children of a program are no fault of the user's.
         Err(error @ DeviceError::Forked { .. }) => return refuse(format_args!("{error}")),
@@ -89,13 +92,9 @@ fn find() -> Option<Device> {
     if !traits.runs_device_code {
         return refuse(format_args!("the device `{device}` has nothing but the host's own code"));
     }
-    if traits.runs_on_host {
-        // By its name, so that a kernel that cannot be had is an error, and nothing runs in its
-        // place.
-        return Device::by_name(device.name()).ok();
-    }
-    // Whether it sees this program's memory turns out at each launch.
-    Some(device)
+    // By its name, so that a kernel that cannot be had is an error, and nothing but rayon runs in its
+    // place. Whether a GPU sees this program's memory turns out at each launch.
+    Device::by_name(device.name()).ok()
 }
 
 thread_local! {

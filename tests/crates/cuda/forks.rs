@@ -19,7 +19,7 @@ unsafe extern "C" {
 }
 
 /// Runs something in a child, which must end by itself and well.
-fn in_child(work: impl FnOnce()) {
+pub fn in_child(work: impl FnOnce()) {
     let child = unsafe { fork() };
     assert!(child >= 0);
     if child == 0 {

@@ -12,11 +12,13 @@
 //! | `algorithms.rs` | where the operands of algorithms are |
 //! | `launches.rs` | what a launch asks of the driver |
 //! | `code.rs` | which code launches have made |
+//! | `defaults.rs` | the device of programs that choose none, and launches that it refuses |
 //! | `panics.rs`, `errors.rs` | what goes wrong in kernels, and in the driver |
 //! | `forks.rs` | processes that are forked |
 
 mod algorithms;
 mod code;
+mod defaults;
 mod devices;
 mod errors;
 mod fake;
@@ -79,6 +81,14 @@ fn main() {
         "panics" => panics::panics(),
         "panics-unread" => panics::panics_unread(),
         "stage2" => devices::stage2(),
+        "default" => defaults::default(),
+        "default-fails" => defaults::default_fails(),
+        "default-forked" => defaults::forked(),
+        "refused-default" => defaults::refused(),
+        "refused-once" => defaults::refused_once(),
+        "no-room-for-default" => defaults::no_room(),
+        "two-queues" => defaults::two_queues(),
+        "no-context" => defaults::no_context(),
         other => panic!("{other} is not known"),
     }
     println!("{what} is as it should be");

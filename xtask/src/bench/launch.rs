@@ -22,6 +22,9 @@ pub const USAGE: &str =
 /// that is found.
 const GOALS: [f64; 2] = [50e-3, 2e-3];
 
+/// The most that the choice of a device is to take where there is no GPU, in seconds.
+const CHOICE: f64 = 1e-3;
+
 /// Runs the program in turn with nothing kept, and with all its kernels.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let pairs = pairs(arguments, 10)?;
@@ -67,6 +70,22 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
         GOALS[0] * 1e3,
         GOALS[1] * 1e3
     );
+    let mut choices = Vec::new();
+    for _ in 0..pairs {
+        let mut run = command_of(&checkout, &program, &folder);
+        run.env_remove("SCHISM_DEVICE").arg("choice");
+        let printed = command::capture(run, "needed to measure", "it was just built")?;
+        choices.extend(read(&printed).into_iter().map(|(_, seconds, _)| seconds));
+    }
+    let middle = median(&mut choices);
+    println!(
+        "the choice of a device: {} ({} to {}){}, where no GPU is there; goal: {:.0} ms",
+        duration(middle),
+        duration(choices[0]),
+        duration(choices[choices.len() - 1]),
+        if middle <= CHOICE { "" } else { "!" },
+        CHOICE * 1e3
+    );
     if wrong {
         println!("the results differ");
     }
@@ -74,8 +93,13 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
 }
 
 fn launch(checkout: &Checkout, program: &Path, folder: &Path) -> Result<String> {
+    let run = command_of(checkout, program, folder);
+    command::capture(run, "needed to measure", "it was just built")
+}
+
+fn command_of(checkout: &Checkout, program: &Path, folder: &Path) -> Command {
     let mut run = Command::new(program);
     run.env("SCHISM_JIT", checkout.stage2()).env("SCHISM_DEVICE", "cpu");
     run.env("SCHISM_CACHE", "1").env("SCHISM_CACHE_DIR", folder);
-    command::capture(run, "needed to measure", "it was just built")
+    run
 }

@@ -24,6 +24,7 @@ use crate::hal::gpu::device::{self, Gpu, Gpus};
 use crate::hal::gpu::memory;
 use crate::hal::gpu::vendor::Vendor;
 use crate::hal::{Backend, Unreadable};
+use crate::util::device_nodes::Nodes;
 use crate::util::variables;
 
 /// NVIDIA GPUs.
@@ -41,6 +42,13 @@ static NVIDIA: Vendor = Vendor {
     devices: "cuda",
     variable: &variables::CUDA,
     file_names: &["libcuda.so.1", "libcuda.so"],
+    nodes: Nodes {
+        // Of servers and workstations, of small boards, of Linux inside Windows.
+        devices: &["/dev/nvidiactl", "/dev/nvhost-gpu", "/dev/nvgpu*", "/dev/dxg"],
+        // The driver makes its nodes when it is first asked for.
+        signs: &["/proc/driver/nvidia", "/sys/module/nvidia"],
+    },
+    hides: &["CUDA_VISIBLE_DEVICES"],
     symbols: Symbols {
         init: "cuInit",
         driver_version: "cuDriverGetVersion",
@@ -125,6 +133,10 @@ impl Backend for Cuda {
 
     fn by_name(name: &str) -> Option<Result<&'static Gpu, DeviceError>> {
         device::by_name(&GPUS, name)
+    }
+
+    fn wished(name: &str) -> Option<Result<&'static Gpu, DeviceError>> {
+        device::wished(&GPUS, name)
     }
 
     fn at_start() {

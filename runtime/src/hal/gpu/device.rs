@@ -141,6 +141,26 @@ pub(in crate::hal) fn by_name(
     })
 }
 
+/// As [`by_name`], for a program that demands no device.
+pub(in crate::hal) fn wished(
+    all: &'static Gpus,
+    name: &str,
+) -> Option<Result<&'static Gpu, DeviceError>> {
+    let device = || name.to_owned();
+    let is_known = all.found.get().is_some();
+    if is_gpu(all.vendor, name)
+        && !is_known
+        && let Some(reason) = driver::absence(all.vendor)
+    {
+        return Some(Err(DeviceError::NoGpu { device: device(), reason }));
+    }
+    let found = by_name(all, name)?;
+    Some(found.and_then(|gpu| match gpu.properties.forked() {
+        Some(reason) => Err(DeviceError::Forked { device: device(), reason }),
+        None => Ok(gpu),
+    }))
+}
+
 /// A program starts that will use addresses of the host's in kernels.
 pub(in crate::hal) fn at_start() {
     objects::at_start();

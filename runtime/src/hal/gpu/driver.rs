@@ -1,6 +1,6 @@
 //! Finding and opening a vendor's driver.
 
-use std::ffi::{CStr, OsStr, c_char, c_int, c_uint};
+use std::ffi::{CStr, OsStr, OsString, c_char, c_int, c_uint};
 use std::path::Path;
 
 use libloading::Library;
@@ -9,6 +9,7 @@ use crate::error::DriverError;
 use crate::hal::gpu::api::{Api, DeviceNumber, ResultCode, Symbol, find, number, symbol};
 use crate::hal::gpu::process;
 use crate::hal::gpu::vendor::Vendor;
+use crate::util::variables::by_name;
 use crate::util::{fork, library, warn_once};
 
 /// The driver, opened and initialised. It stays open until the process ends.
@@ -29,6 +30,20 @@ pub(crate) struct Driver {
 /// Why there is none, as a text for users.
 pub(super) fn initialise(vendor: &'static Vendor) -> Result<&'static Driver, String> {
     process::initialise_driver(|| open_and_initialise(vendor))
+}
+
+/// Why the driver cannot have a device, as far as the system shows it; `None` if it may have one. A
+/// driver that is named is always asked.
+pub(super) fn absence(vendor: &Vendor) -> Option<String> {
+    let is_empty = |value: OsString| value.is_empty();
+    if let Some(hides) = vendor.hides.iter().find(|name| by_name(name).is_some_and(is_empty)) {
+        return Some(format!("{hides} is empty"));
+    }
+    match vendor.variable.get() {
+        Some(path) if path.is_empty() => Some(format!("{} is empty", vendor.variable)),
+        Some(_) => None,
+        None => vendor.nodes.absence(),
+    }
 }
 
 fn open_and_initialise(vendor: &'static Vendor) -> Result<&'static Driver, String> {

@@ -13,10 +13,10 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use crate::error::BufferError;
+use crate::error::{BufferError, DriverError};
 use crate::hal::gpu::api::{DevicePtr, RawStream};
 use crate::hal::gpu::context::Context;
-use crate::hal::{MemoryOps, Unreadable};
+use crate::hal::{DeviceBlock, MemoryOps, Unreadable};
 use crate::util::fork::NoForkGuard;
 
 /// An allocation of a device's memory that belongs to a buffer.
@@ -106,6 +106,12 @@ pub(super) fn becomes_stale(address: usize) {
     }
 }
 
+/// The block of a context's memory that contains an address.
+pub(super) fn block_at(context: &Arc<Context>, address: usize) -> Option<Arc<dyn DeviceBlock>> {
+    let found = allocation(address)?;
+    Arc::ptr_eq(&found.context, context).then_some(found as Arc<dyn DeviceBlock>)
+}
+
 /// Where the host can read the contents at a window address; `None` if the buffer is gone, which no
 /// view outlives.
 pub(in crate::hal) fn readable(address: usize) -> Option<Result<*const u8, Unreadable>> {
@@ -180,6 +186,27 @@ impl Allocation {
         if let Some(current) = host_copies.current.take() {
             host_copies.spare = Some(current);
         }
+    }
+}
+
+impl DeviceBlock for Allocation {
+    fn begin(&self) -> usize {
+        self.window
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    unsafe fn read(&self, to: *mut u8) -> Result<(), DriverError> {
+        // SAFETY: the caller's promises; the memory is this one's.
+        unsafe { self.context.read(to, self.device, self.bytes) }
+    }
+
+    unsafe fn write(&self, from: *const u8) -> Result<(), DriverError> {
+        self.stale.store(true, Ordering::Release);
+        // SAFETY: the caller's promises; the memory is this one's.
+        unsafe { self.context.write(self.device, from, self.bytes) }
     }
 }
 

@@ -11,10 +11,10 @@ use crate::hal::gpu::context::Context;
 use crate::hal::gpu::host_memory;
 use crate::hal::gpu::kernel::LoadedKernel;
 use crate::hal::gpu::launch::{self, GpuPending, Grid};
-use crate::hal::gpu::memory::GpuMemory;
+use crate::hal::gpu::memory::{self, GpuMemory};
 use crate::hal::gpu::page_table;
 use crate::hal::gpu::stream::{Order, Stream, StreamGuard};
-use crate::hal::{HostMemoryOps, NumberedLaunch, QueueOps, SharedRange, Submitted, TaskQueue};
+use crate::hal::{DeviceBlock, HostMemoryOps, NumberedLaunch, QueueOps, SharedRange, Submitted, TaskQueue};
 use crate::launch::desc::{HostAddresses, LaunchDesc};
 use crate::launch::erased::NativeBody;
 use crate::util::fork;
@@ -189,6 +189,15 @@ impl QueueOps for GpuQueue {
             // The context is lost, and the memory with it.
             tracing::debug!(device = context.name(), %error, "no zeros");
         }
+    }
+
+    fn while_idle(&self, run: &mut dyn FnMut()) -> Result<(), DriverError> {
+        self.stream.context.check_usable()?;
+        Stream::while_idle(&self.stream.context, run)
+    }
+
+    fn block_at(&self, address: usize) -> Option<Arc<dyn DeviceBlock>> {
+        memory::block_at(&self.stream.context, address)
     }
 
     fn host_memory(&self) -> Option<&dyn HostMemoryOps> {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use crate::error::DriverError;
@@ -21,6 +21,13 @@ pub(crate) struct Stream {
     /// The number of launches that are known to have ended.
     done: AtomicU64,
     held: Mutex<Held<LoadedKernel, Order>>,
+}
+
+/// All streams.
+static STREAMS: Mutex<Vec<Weak<Stream>>> = Mutex::new(Vec::new());
+
+fn all() -> MutexGuard<'static, Vec<Weak<Stream>>> {
+    STREAMS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a launch changes.
@@ -75,8 +82,40 @@ pub(super) struct Timer {
 
 impl Stream {
     pub(crate) fn new(context: Arc<Context>) -> Result<Arc<Self>, DriverError> {
+        let mut all = all();
         let raw = context.create_stream()?;
-        Ok(Arc::new(Self { context, raw, done: AtomicU64::new(0), held: Mutex::default() }))
+        let (done, held) = (AtomicU64::new(0), Mutex::default());
+        let stream = Arc::new(Self { context, raw, done, held });
+        all.retain(|other| other.strong_count() != 0);
+        all.push(Arc::downgrade(&stream));
+        Ok(stream)
+    }
+
+    /// Calls `run` when all launches on a context's streams have ended, and keeps others from
+    /// beginning meanwhile.
+    pub(super) fn while_idle(
+        context: &Arc<Context>,
+        run: &mut dyn FnMut(),
+    ) -> Result<(), DriverError> {
+        // As long as this is locked, there are no new streams, and nobody else holds several.
+        let all = all();
+        let of_context = |stream: &Arc<Self>| Arc::ptr_eq(&stream.context, context);
+        let streams: Vec<_> = all.iter().filter_map(Weak::upgrade).filter(of_context).collect();
+        let held: Vec<_> = streams.iter().map(|stream| stream.held()).collect();
+        for (stream, held) in streams.iter().zip(&held) {
+            stream.synchronize(held.order.submitted)?;
+        }
+        run();
+        Ok(())
+    }
+
+    /// Waits for all that was submitted: so many launches.
+    fn synchronize(&self, submitted: u64) -> Result<(), DriverError> {
+        // SAFETY: the stream is this one's.
+        let wait = || unsafe { (self.context.api().stream_synchronize)(self.raw) };
+        self.context.call(symbol::stream_synchronize, wait)?;
+        self.done.fetch_max(submitted, Ordering::AcqRel);
+        Ok(())
     }
 
     fn held(&self) -> MutexGuard<'_, Held<LoadedKernel, Order>> {
@@ -209,10 +248,7 @@ impl Stream {
             return Ok(());
         }
         let submitted = self.held().order.submitted;
-        // SAFETY: the stream is this one's.
-        let wait = || unsafe { (self.context.api().stream_synchronize)(self.raw) };
-        self.context.call(symbol::stream_synchronize, wait)?;
-        self.done.fetch_max(submitted, Ordering::AcqRel);
+        self.synchronize(submitted)?;
         self.give_up_kernels();
         Ok(())
     }

@@ -4,6 +4,7 @@
 use std::ffi::c_uint;
 
 use crate::hal::gpu::api::{FindContexts, Symbols};
+use crate::util::device_nodes::Nodes;
 use crate::util::variables::Variable;
 
 /// A vendor's driver.
@@ -20,6 +21,10 @@ pub(in crate::hal) struct Vendor {
     pub(in crate::hal) variable: &'static Variable,
     /// Where the driver is installed, as the dynamic linker knows it.
     pub(in crate::hal) file_names: &'static [&'static str],
+    /// What the system has where the driver is.
+    pub(in crate::hal) nodes: Nodes,
+    /// The driver's own variables that hide devices from programs: all, where one is empty.
+    pub(in crate::hal) hides: &'static [&'static str],
     /// Its functions' symbols.
     pub(in crate::hal) symbols: Symbols,
     /// Looks up the functions of contexts.

@@ -25,6 +25,7 @@ use crate::hal::Backend;
 use crate::hal::gpu::api::{Contexts, DeviceNumber, RawContext, ResultCode, Symbols, find, number};
 use crate::hal::gpu::device::{self, Gpu, Gpus};
 use crate::hal::gpu::vendor::Vendor;
+use crate::util::device_nodes::Nodes;
 use crate::util::variables;
 
 /// AMD GPUs.
@@ -38,6 +39,8 @@ static AMD: Vendor = Vendor {
     devices: "hip",
     variable: &variables::HIP,
     file_names: &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"],
+    nodes: Nodes { devices: &["/dev/kfd", "/dev/dxg"], signs: &[] },
+    hides: &["HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"],
     symbols: Symbols {
         init: "hipInit",
         driver_version: "hipRuntimeGetVersion",
@@ -150,6 +153,10 @@ impl Backend for Hip {
 
     fn by_name(name: &str) -> Option<Result<&'static Gpu, DeviceError>> {
         device::by_name(&GPUS, name)
+    }
+
+    fn wished(name: &str) -> Option<Result<&'static Gpu, DeviceError>> {
+        device::wished(&GPUS, name)
     }
 
     // What the host reads of a buffer is in one table for all vendors, which `Cuda` asks.

@@ -254,6 +254,7 @@ pub(super) mod number {
     pub(in crate::hal::opencl) const PLATFORM_NAME: u32 = 0x0902;
     pub(in crate::hal::opencl) const DEVICE_TYPE: u32 = 0x1000;
     pub(in crate::hal::opencl) const TYPE_CPU: u64 = 1 << 1;
+    pub(in crate::hal::opencl) const TYPE_GPU: u64 = 1 << 2;
     pub(in crate::hal::opencl) const DEVICE_COMPUTE_UNITS: u32 = 0x1002;
     pub(in crate::hal::opencl) const DEVICE_GROUP_SIZE: u32 = 0x1004;
     pub(in crate::hal::opencl) const DEVICE_FLOAT: u32 = 0x101B;

@@ -127,6 +127,30 @@ impl Backend for OpenCl {
         };
         Some(find())
     }
+
+    fn wished(name: &str) -> Option<Result<&'static ClDevice, DeviceError>> {
+        if name != DEVICES {
+            return Self::by_name(name);
+        }
+        let missing = |reason: String| DeviceError::NoOpenCl { device: name.to_owned(), reason };
+        let find = || {
+            if let Some(reason) = driver::absence() {
+                return Err(missing(reason));
+            }
+            // What there is no code for is not searched for.
+            if !aot::is_there(&SpirvTarget) {
+                compiler::require(name)?;
+            }
+            let all = all().map_err(|reason| missing(reason.to_owned()))?;
+            let found = all.iter().find(|device| device.properties.is_gpu);
+            let gpu = found.ok_or_else(|| missing("no device of OpenCL is a GPU".to_owned()))?;
+            match gpu.properties.forked() {
+                Some(reason) => Err(DeviceError::Forked { device: name.to_owned(), reason }),
+                None => Ok(gpu),
+            }
+        };
+        Some(find())
+    }
 }
 
 impl DeviceOps for &'static ClDevice {

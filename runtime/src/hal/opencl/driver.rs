@@ -7,6 +7,7 @@ use libloading::Library;
 
 use crate::error::DriverError;
 use crate::hal::opencl::api::{Api, ClResult, SharedMemory, number};
+use crate::util::device_nodes::Nodes;
 use crate::util::variables::OPENCL;
 use crate::util::{fork, library};
 
@@ -21,6 +22,20 @@ pub(crate) struct Driver {
     pub(super) svm: Option<SharedMemory>,
     /// The process that opened it. Drivers do not work in processes forked from that.
     pub(super) generation: u32,
+}
+
+/// What the system has where there is a GPU.
+const NODES: Nodes =
+    Nodes { devices: &["/dev/dri/renderD*", "/dev/nvidiactl", "/dev/kfd", "/dev/dxg", "/dev/mali*"], signs: &[] };
+
+/// Why there can be no GPU, as far as the system shows it; `None` if there may be one. A loader that
+/// is named is always asked.
+pub(super) fn absence() -> Option<String> {
+    match OPENCL.get() {
+        Some(path) if path.is_empty() => Some(format!("{OPENCL} is empty")),
+        Some(_) => None,
+        None => NODES.absence(),
+    }
 }
 
 /// Opens the loader.

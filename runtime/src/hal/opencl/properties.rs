@@ -34,6 +34,7 @@ pub(crate) struct Properties {
     pub(super) max_items: usize,
     /// Whether it is a processor.
     pub(super) is_cpu: bool,
+    pub(super) is_gpu: bool,
     /// Without what a kernel's memory takes more because a driver puts it anywhere.
     pub(super) local_memory: usize,
     pub(super) compute_units: usize,
@@ -97,6 +98,7 @@ impl Properties {
             max_group: max_items.clamp(1, MOST_IN_GROUP) as usize,
             max_items: max_items.max(1) as usize,
             is_cpu: mask(number::DEVICE_TYPE) & number::TYPE_CPU != 0,
+            is_gpu: mask(number::DEVICE_TYPE) & number::TYPE_GPU != 0,
             // Rounded down, so that it is a number of elements of any type.
             local_memory: (ask(number::DEVICE_LOCAL_MEMORY, 8)? as usize)
                 .saturating_sub(USUAL_SLACK)

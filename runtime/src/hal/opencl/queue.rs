@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::code::requirements::LaunchRequirements;
 use crate::error::{BufferError, DriverError, LaunchError};
-use crate::hal::opencl::api::RawQueue;
+use crate::hal::opencl::api::{RawQueue, symbol};
 use crate::hal::opencl::context::Context;
+use crate::hal::opencl::driver;
 use crate::hal::opencl::grid::Grid;
 use crate::hal::opencl::kernel::ClKernel;
 use crate::hal::opencl::launch::{self, ClPending};
@@ -161,6 +162,19 @@ impl QueueOps for ClQueue {
         // SAFETY: the caller's promises; the code is this kernel's.
         unsafe { launch::launch(context, *raw, Arc::clone(code), desc, grid) }
             .map(Submitted::Pending)
+    }
+
+    /// The host uses all memory of the device's as its kernels do.
+    fn while_idle(&self, run: &mut dyn FnMut()) -> Result<(), DriverError> {
+        let Shared { context, raw, held } = &*self.shared;
+        context.refuse_if_forked(symbol::queue_finish)?;
+        let held = held.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the queue is this one's.
+        let code = unsafe { (context.api().queue_finish)(*raw) };
+        driver::check(code, symbol::queue_finish)?;
+        run();
+        drop(held);
+        Ok(())
     }
 
     fn allocate(&self, layout: Layout) -> Result<ClMemory, BufferError> {
