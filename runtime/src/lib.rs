@@ -215,9 +215,9 @@ pub use kernel::spec_const::SpecConst;
 pub use kernel::specialized::Specialized;
 pub use kernel::unroll::{no_unroll, unroll, unroll_full};
 pub use launch::adaptivity::Adaptivity;
-pub use launch::report::LaunchReport;
 pub use launch::options::Math;
 pub use launch::range::Range;
+pub use launch::report::LaunchReport;
 pub use util::report::Report;
 pub use util::variables::environment;
 

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fastrand::Rng;
 use schism::prelude::*;
-use schism::{Error, Reversal};
+use schism::{DeviceKind, Error, Reversal};
 use schism_tests::devices::listed;
 
 /// Runs a test on every device.
@@ -133,6 +133,31 @@ fn what_is_written_before_a_panic_arrives() {
             .expect_err("a panic");
         assert!(error.to_string().contains("item 5000"), "{error}");
         assert!(y.iter().all(|y| matches!(y, 0 | 7)) && y[5000] == 7);
+    });
+}
+
+/// What is copied: each byte once, and back only what may have changed.
+#[test]
+fn reports_count_the_copies() {
+    on_every_device(|queue| {
+        let x = [1_u32; 1000];
+        let mut y = vec![0_u32; 1000];
+        let copies = !matches!(queue.device().kind(), DeviceKind::Cpu | DeviceKind::Native);
+        let (outcome, reports) = queue.report(|queue| {
+            queue.for_each((&mut y, &x, whole(&x[..500])), |(y, x, part)| *y = x + part[0])?;
+            queue.resident((&mut y, &x), |(mut y, x)| {
+                for _ in 0..10 {
+                    queue.for_each((&mut y, x), |(y, x)| *y += x)?;
+                }
+                Ok(())
+            })
+        });
+        outcome.expect("launches");
+        assert_eq!(y, [12; 1000]);
+        assert_eq!(reports.len(), 11);
+        let expected = if copies { (8000, 4000) } else { (0, 0) };
+        assert_eq!((reports[0].bytes_to, reports[0].bytes_from), expected);
+        assert!(reports[1..].iter().all(|report| (report.bytes_to, report.bytes_from) == (0, 0)));
     });
 }
 

@@ -400,7 +400,7 @@ impl Queue {
         let raw = RawKernel::new::<_, 1>(&raw const kernel, type_name::<F>);
         // SAFETY: the kernel lives in this frame, and is `Sync`.
         let outcome = unsafe { self.run(raw, &shape, placement.bytes()) };
-        finish(copies, outcome)
+        self.finish(copies, outcome)
     }
 
     /// Runs `kernel` once for each point of `range`, and returns when all work-items have ended.
@@ -470,7 +470,7 @@ impl Queue {
         let copies_slices = self.queue.translates_addresses();
         self.launch_in(range, sources, kernel, copies_slices, |raw, shape, bytes, copies| {
             // SAFETY: the kernel lives until this returns, is `Sync`, and allows the shape.
-            finish(copies, unsafe { self.run(raw, shape, bytes) })
+            self.finish(copies, unsafe { self.run(raw, shape, bytes) })
         })
     }
 
@@ -539,6 +539,19 @@ impl Queue {
         launch(raw, &shape, placement.bytes(), copies)
     }
 
+    /// Ends a launch with this outcome: copies back what it has changed of the host's memory.
+    #[inline]
+    pub(crate) fn finish(
+        &self,
+        copies: Option<HostCopies>,
+        outcome: Result<(), LaunchError>,
+    ) -> Result<(), LaunchError> {
+        match copies {
+            None => outcome,
+            Some(copies) => copies.finish(outcome, self.reports.as_ref()),
+        }
+    }
+
     /// Copies sources in the host's memory to the device, if it needs that, and says where they are
     /// there.
     ///
@@ -555,7 +568,8 @@ impl Queue {
         }
         self.refuse_inside_kernels()?;
         // SAFETY: the caller's promise.
-        let copies = unsafe { HostCopies::new(&self.queue, ranges)? };
+        let copies =
+            unsafe { HostCopies::new(&self.queue, &|layout| self.allocate(layout), ranges)? };
         let placed = copies.placed();
         Ok((Some(copies), placed))
     }
@@ -785,18 +799,6 @@ impl Queue {
 
     pub(crate) const fn backend(&self) -> &dispatch::BackendQueue {
         &self.queue
-    }
-}
-
-/// Ends a launch with this outcome: copies back what it has changed of the host's memory.
-#[inline]
-pub(crate) fn finish(
-    copies: Option<HostCopies>,
-    outcome: Result<(), LaunchError>,
-) -> Result<(), LaunchError> {
-    match copies {
-        None => outcome,
-        Some(copies) => copies.finish(outcome),
     }
 }
 

@@ -12,7 +12,6 @@ use crate::api::event::{Completing, Event, Events};
 use crate::api::queue::Queue;
 use crate::code::display_name::KernelName;
 use crate::data::buffer::Buffer;
-use crate::data::host_copies::HostCopies;
 use crate::data::source::length::Lengths;
 use crate::data::source::lent::Lent;
 use crate::data::source::traits::{IntoSource, Scoped, Source};
@@ -200,7 +199,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let start = || unsafe { ForEach::new(S::start(ready), kernel) };
         // SAFETY: as above, and it is `Sync`.
         let event = unsafe { self.submit::<1, _>(shape, dynamic, type_name::<F>, start) };
-        finish_copies(copies, &event)?;
+        if copies.is_some() {
+            self.queue.finish(copies, event.wait())?;
+        }
         Ok(event)
     }
 
@@ -243,7 +244,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         };
         // SAFETY: as above, and it is `Sync`.
         let event = unsafe { self.submit::<D, _>(shape, dynamic, type_name::<F>, start) };
-        finish_copies(copies, &event)?;
+        if copies.is_some() {
+            self.queue.finish(copies, event.wait())?;
+        }
         Ok(event)
     }
 
@@ -328,15 +331,6 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             launches.many = MANY_EVENTS.max(2 * launches.events.len());
         }
         added
-    }
-}
-
-/// Waits for a launch with copies of the host's memory, and copies back what it has changed.
-#[inline]
-fn finish_copies(copies: Option<HostCopies>, event: &Event) -> Result<(), LaunchError> {
-    match copies {
-        None => Ok(()),
-        Some(copies) => copies.finish(event.wait()),
     }
 }
 

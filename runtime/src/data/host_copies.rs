@@ -11,6 +11,7 @@ use crate::data::host_range::{HostRange, Placed};
 use crate::error::{BufferError, LaunchError};
 use crate::hal::dispatch::{BackendMemory, BackendQueue};
 use crate::kernel::element::Element;
+use crate::launch::report::Reports;
 
 /// Copies keep the host's alignment up to this many bytes.
 const ALIGNMENT: usize = 256;
@@ -19,6 +20,8 @@ const ALIGNMENT: usize = 256;
 #[derive(Debug, Default)]
 pub(crate) struct HostCopies {
     copies: Vec<HostCopy>,
+    /// Bytes that were copied to the device.
+    bytes: usize,
 }
 
 /// A copy of a range. Ranges of two copies do not overlap.
@@ -39,7 +42,7 @@ enum CopyMemory {
 }
 
 impl HostCopies {
-    /// Copies what a launch uses to the device of its queue.
+    /// Copies what a launch uses to the device of its queue, into memory by `allocate`.
     ///
     /// # Errors
     /// [`BufferError`].
@@ -50,6 +53,7 @@ impl HostCopies {
     #[cold]
     pub(crate) unsafe fn new(
         queue: &BackendQueue,
+        allocate: &dyn Fn(Layout) -> Result<BackendMemory, BufferError>,
         ranges: Vec<HostRange>,
     ) -> Result<Self, BufferError> {
         let (mut copies, mut bytes) = (Vec::new(), 0);
@@ -63,7 +67,7 @@ impl HostCopies {
                 .checked_add(range.bytes)
                 .and_then(|bytes| Layout::from_size_align(bytes, ALIGNMENT).ok())
                 .ok_or(BufferError::TooLarge { len: range.bytes, element_size: 1 })?;
-            let mut memory = queue.allocate(layout)?;
+            let mut memory = allocate(layout)?;
             // SAFETY: the memory has as many bytes from there on; the caller's promise.
             unsafe { memory.write(offset, range.begin, range.bytes)? };
             // SAFETY: it lies in the memory.
@@ -72,7 +76,7 @@ impl HostCopies {
             copies.push(HostCopy { range, memory: CopyMemory::Own(memory, offset), copy });
         }
         tracing::debug!(bytes, device = queue.device_name(), "copied slices to the device");
-        Ok(Self { copies })
+        Ok(Self { copies, bytes })
     }
 
     /// Where the sources are.
@@ -89,7 +93,11 @@ impl HostCopies {
     /// # Errors
     /// The launch's own, or that of a copy.
     #[cold]
-    pub(crate) fn finish(self, outcome: Result<(), LaunchError>) -> Result<(), LaunchError> {
+    pub(crate) fn finish(
+        self,
+        outcome: Result<(), LaunchError>,
+        reports: Option<&Reports>,
+    ) -> Result<(), LaunchError> {
         let mut bytes = 0;
         let mut copied = Ok(());
         for HostCopy { range, memory, .. } in self.copies {
@@ -102,6 +110,9 @@ impl HostCopies {
             bytes += range.bytes;
         }
         tracing::debug!(bytes, "copied slices from the device");
+        if let Some(reports) = reports {
+            reports.add_copies(self.bytes as u64, bytes as u64);
+        }
         outcome?;
         Ok(copied?)
     }
