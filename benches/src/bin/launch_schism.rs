@@ -82,7 +82,11 @@ fn choice() -> Result<(), schism::Report> {
     Device::by_name("cpu")?;
     let start = Instant::now();
     let device = Device::default_device()?;
-    println!("choice {} {}", start.elapsed().as_secs_f64(), checksum(device.name().as_bytes(), |b| u64::from(*b)));
+    println!(
+        "choice {} {}",
+        start.elapsed().as_secs_f64(),
+        checksum(device.name().as_bytes(), |b| u64::from(*b))
+    );
     eprintln!("{device}");
     Ok(())
 }

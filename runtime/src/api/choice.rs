@@ -17,7 +17,7 @@ pub(super) struct Chosen {
     pub(super) missing: Option<Missing>,
 }
 
-/// How a device was chosen that nobody demanded, and what may take its place.
+/// How a device was chosen that was not demanded, and what may take its place.
 #[derive(Debug)]
 pub(crate) struct Wish {
     /// Why none of the devices before it in the order was chosen.
@@ -45,11 +45,7 @@ pub(super) fn choose(
         let why = "the program has no code for devices".to_owned();
         let wish = Wish { why, host: None, is_host_last: true };
         let demanded = !is_default && order[last] == fallback.name();
-        return Ok(Chosen {
-            device: fallback,
-            wish: (!demanded).then_some(wish),
-            missing: None,
-        });
+        return Ok(Chosen { device: fallback, wish: (!demanded).then_some(wish), missing: None });
     }
     let mut passed = Vec::new();
     let mut missing = None;
@@ -71,7 +67,11 @@ pub(super) fn choose(
                 let (host, is_host_last) = first_of_host(rest, is_default);
                 let first = || format!("it is the first of {}", order.join(", "));
                 let why = if passed.is_empty() { first() } else { passed.join("; ") };
-                return Ok(Chosen { device, wish: Some(Wish { why, host, is_host_last }), missing });
+                return Ok(Chosen {
+                    device,
+                    wish: Some(Wish { why, host, is_host_last }),
+                    missing,
+                });
             }
             Err((_, error)) if index == last => return Err(error),
             Err((reason, error)) => {

@@ -1,4 +1,4 @@
-//! Launches that a device refuses which nobody demanded: a device of the host's runs them, over
+//! Launches that a device refuses which was not demanded: a device of the host's runs them, over
 //! copies of the buffers.
 //!
 //! A device refuses a launch before anything of it has run: there is no code for it, or the driver
@@ -48,7 +48,10 @@ impl Fallback {
     fn queue(&self) -> Option<&BackendQueue> {
         let make = || {
             let made = self.device.backend().queue();
-            made.inspect_err(|error| tracing::warn!(device = self.device.name(), %error, "no queue")).ok()
+            made.inspect_err(
+                |error| tracing::warn!(device = self.device.name(), %error, "no queue"),
+            )
+            .ok()
         };
         self.queue.get_or_init(make).as_ref()
     }
@@ -114,7 +117,11 @@ impl Fallback {
         // SAFETY: there is room for the closure, whose bytes may be partly uninitialised; it lives as
         // long as the launch, and the copy is not dropped.
         unsafe {
-            std::ptr::copy_nonoverlapping(raw.closure.cast::<u8>(), closure.begin, raw.layout.size());
+            std::ptr::copy_nonoverlapping(
+                raw.closure.cast::<u8>(),
+                closure.begin,
+                raw.layout.size(),
+            );
         }
         for found in addresses.iter().filter(|found| is_in_window(found.address)) {
             // SAFETY: no kernel uses the device's memory.
@@ -149,7 +156,11 @@ impl Fallback {
     /// # Errors
     /// `refused`, if that is a failure of another kind; the error of the host.
     #[cold]
-    pub(crate) fn allocate(&self, layout: Layout, refused: BufferError) -> Result<BackendMemory, BufferError> {
+    pub(crate) fn allocate(
+        &self,
+        layout: Layout,
+        refused: BufferError,
+    ) -> Result<BackendMemory, BufferError> {
         allocate_on(&self.device, layout, refused)
     }
 }
@@ -230,7 +241,10 @@ impl Copies {
                 let bytes = Bytes::new(layout)?;
                 // SAFETY: there is as much room; the caller's promise.
                 let read = unsafe { block.read(bytes.begin) };
-                read.inspect_err(|error| tracing::warn!(%error, "a buffer cannot be copied to the host")).ok()?;
+                read.inspect_err(
+                    |error| tracing::warn!(%error, "a buffer cannot be copied to the host"),
+                )
+                .ok()?;
                 self.0.push(Copy { block, bytes, is_written: false });
                 self.0.len() - 1
             }

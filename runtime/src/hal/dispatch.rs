@@ -16,8 +16,9 @@ use crate::error::{BufferError, DeviceError, DriverError, LaunchError};
 #[cfg(test)]
 use crate::hal::recording;
 use crate::hal::{
-    Backend, CodeLoader, DeviceBlock, DeviceOps, DeviceTraits, HostMemoryOps, MemoryOps, NumberedLaunch, PendingOps,
-    QueueOps, Submitted, TaskQueue, Unreadable, cuda, hip, host, opencl,
+    Backend, CodeLoader, DeviceBlock, DeviceOps, DeviceTraits, HostMemoryOps, MemoryOps,
+    NumberedLaunch, PendingOps, QueueOps, Submitted, TaskQueue, Unreadable, cuda, hip, host,
+    opencl,
 };
 use crate::launch::desc::LaunchDesc;
 

@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 
 use schism::__private::variables::{DEVICE, STDPAR_CUT};
 use schism::__private::{
-    Hook, HostThreads, ProgramPool, default_of_host, device_traits, heap, note, prefer_host_mathematics, warn,
+    Hook, HostThreads, ProgramPool, default_of_host, device_traits, heap, note,
+    prefer_host_mathematics, warn,
 };
 use schism::{Adaptivity, Device, DeviceError, Queue};
 

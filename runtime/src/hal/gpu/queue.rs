@@ -14,7 +14,9 @@ use crate::hal::gpu::launch::{self, GpuPending, Grid};
 use crate::hal::gpu::memory::{self, GpuMemory};
 use crate::hal::gpu::page_table;
 use crate::hal::gpu::stream::{Order, Stream, StreamGuard};
-use crate::hal::{DeviceBlock, HostMemoryOps, NumberedLaunch, QueueOps, SharedRange, Submitted, TaskQueue};
+use crate::hal::{
+    DeviceBlock, HostMemoryOps, NumberedLaunch, QueueOps, SharedRange, Submitted, TaskQueue,
+};
 use crate::launch::desc::{HostAddresses, LaunchDesc};
 use crate::launch::erased::NativeBody;
 use crate::util::fork;

@@ -25,10 +25,12 @@ pub(crate) struct Driver {
 }
 
 /// What the system has where there is a GPU.
-const NODES: Nodes =
-    Nodes { devices: &["/dev/dri/renderD*", "/dev/nvidiactl", "/dev/kfd", "/dev/dxg", "/dev/mali*"], signs: &[] };
+const NODES: Nodes = Nodes {
+    devices: &["/dev/dri/renderD*", "/dev/nvidiactl", "/dev/kfd", "/dev/dxg", "/dev/mali*"],
+    signs: &[],
+};
 
-/// Why there can be no GPU, as far as the system shows it; `None` if there may be one. A loader that
+/// Why there can be no GPU, by what the system shows; `None` if there may be one. A loader that
 /// is named is always asked.
 pub(super) fn absence() -> Option<String> {
     match OPENCL.get() {
