@@ -8,8 +8,6 @@ use libloading::Library;
 pub struct Driver {
     /// The prefix of its devices' names.
     pub devices: &'static str,
-    /// The variable that names its library.
-    variable: &'static str,
     library: &'static [&'static str],
     /// The driver's own variables that hide devices: all, where one is empty.
     hides: &'static [&'static str],
@@ -25,7 +23,6 @@ pub struct Driver {
 pub const DRIVERS: [Driver; 2] = [
     Driver {
         devices: "cuda",
-        variable: "SCHISM_CUDA",
         library: &["libcuda.so.1", "libcuda.so"],
         hides: &["CUDA_VISIBLE_DEVICES"],
         init: "cuInit",
@@ -37,7 +34,6 @@ pub const DRIVERS: [Driver; 2] = [
     },
     Driver {
         devices: "hip",
-        variable: "SCHISM_HIP",
         library: &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"],
         hides: &["HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"],
         init: "hipInit",
@@ -63,9 +59,10 @@ impl Driver {
         if let Some(hides) = self.hides.iter().find(is_empty) {
             return Err(format!("{hides} is empty"));
         }
-        let named = std::env::var_os(self.variable);
-        let library = match named {
-            Some(path) if path.is_empty() => return Err(format!("{} is empty", self.variable)),
+        // It names the library.
+        let variable = format!("SCHISM_{}", self.devices.to_uppercase());
+        let library = match std::env::var_os(&variable) {
+            Some(path) if path.is_empty() => return Err(format!("{variable} is empty")),
             Some(path) => open(&path).map_err(|reason| format!("{}: {reason}", path.display()))?,
             None => {
                 let mut tried = self.library.iter().map(|name| open(&OsString::from(name)));

@@ -143,7 +143,7 @@
 //! `SCHISM_DEVICE=cuda:1`, and what that device cannot do is an error. Several are a wish:
 //! `SCHISM_DEVICE=cuda,cpu` is a GPU where there is one, and `cpu` elsewhere.
 //!
-//! What nobody demanded never fails a program: a kernel that the GPU cannot have, or a buffer that it
+//! A device that was not demanded never fails a program: a kernel that the GPU cannot have, or a buffer that it
 //! has no memory for, goes to the host, with a warning. [`Queue::report`] says where launches ran:
 //! ```
 //! # fn main() -> Result<(), schism::Error> {

@@ -17,7 +17,7 @@ pub(super) struct Chosen {
     pub(super) missing: Option<Missing>,
 }
 
-/// How a device was chosen that nobody demanded, and what may take its place.
+/// How a device was chosen that was not demanded, and what may take its place.
 #[derive(Debug)]
 pub(crate) struct Wish {
     /// Why none of the devices before it in the order was chosen.

@@ -80,9 +80,9 @@ impl Device {
     ///
     /// A device chosen by name is always used: what it cannot do is an error. The variable may also
     /// name an order, such as `cuda,cpu`: a wish. The first device of it that can be used is chosen;
-    /// the last one is demanded if it comes to that. An order that nobody gave ends with `native`.
+    /// the last one is demanded if all others are passed over. The order of programs without the variable ends with `native`.
     ///
-    /// A device that nobody demanded need not run every kernel, nor hold every buffer. A kernel that
+    /// A device that was not demanded need not run every kernel, nor hold every buffer. A kernel that
     /// cannot be had there, because it needs what the device lacks, or because its code cannot be made,
     /// runs on the first device of the host's after it in the order, over a copy of the buffers, and
     /// the bytes that it writes are copied back. A buffer for which the device has no memory is made in

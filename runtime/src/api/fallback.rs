@@ -1,4 +1,4 @@
-//! Launches that a device refuses which nobody demanded: a device of the host's runs them, over
+//! Launches that a device refuses which was not demanded: a device of the host's runs them, over
 //! copies of the buffers.
 //!
 //! A device refuses a launch before anything of it has run: there is no code for it, or the driver

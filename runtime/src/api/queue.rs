@@ -75,7 +75,7 @@ impl Queue {
     /// [`DeviceError::CpuLanes`] or [`DeviceError::CpuStack`] if `SCHISM_CPU_MATH`,
     /// `SCHISM_CPU_LANES` or `SCHISM_CPU_STACK` is invalid,
     /// [`DeviceError::Driver`] if a GPU's driver fails, [`DeviceError::Forked`] for a GPU that the
-    /// parent process used. A [default device](Device::default_device) that nobody demanded does not
+    /// parent process used. A [default device](Device::default_device) that was not demanded does not
     /// fail: then the queue is on one of the host's, and the user is warned once.
     pub fn on(device: &Device) -> Result<Self, DeviceError> {
         trace::install();

@@ -26,7 +26,7 @@ pub fn default() {
     let (name, why) = (argument(2), argument(3));
     let device = Device::default_device().expect("there is always one");
     assert_eq!(device.name(), name);
-    assert_eq!(calls("cuCtxCreate_v2"), 0, "nobody has asked for a queue");
+    assert_eq!(calls("cuCtxCreate_v2"), 0, "there is no queue yet");
     let queue = Queue::on(&device).expect("a queue");
     assert_eq!(queue.device(), &device);
     let (outcome, reports) = queue.report(|queue| queue.parallel_for(1, |_| ()));
@@ -51,7 +51,7 @@ pub fn default_fails() {
 /// A GPU is its parent's: in a child, the default device is another one.
 pub fn forked() {
     in_child(|| {
-        // Nobody has asked before.
+        // Its parent has not asked for a device.
         assert_eq!(Device::default_device().expect("a device").name(), gpu(0));
     });
     let parents = Device::default_device().expect("a device");
@@ -68,7 +68,7 @@ pub fn forked() {
     });
 }
 
-/// The driver has no context for anyone.
+/// The driver makes no contexts.
 pub fn no_context() {
     assert_eq!(Device::default_device().expect("it is listed").name(), gpu(0));
     let mut numbers = Buffer::from_slice(&Device::default_device().expect("as above"), &[1, 2, 3])

@@ -32,7 +32,7 @@ pub(super) fn initialise(vendor: &'static Vendor) -> Result<&'static Driver, Str
     process::initialise_driver(|| open_and_initialise(vendor))
 }
 
-/// Why the driver cannot have a device, as far as the system shows it; `None` if it may have one. A
+/// Why the driver cannot have a device, by what the system shows; `None` if it may have one. A
 /// driver that is named is always asked.
 pub(super) fn absence(vendor: &Vendor) -> Option<String> {
     let is_empty = |value: OsString| value.is_empty();

@@ -97,7 +97,7 @@ impl Stream {
         context: &Arc<Context>,
         run: &mut dyn FnMut(),
     ) -> Result<(), DriverError> {
-        // As long as this is locked, there are no new streams, and nobody else holds several.
+        // As long as this is locked, there are no new streams, and no other thread holds several.
         let all = all();
         let of_context = |stream: &Arc<Self>| Arc::ptr_eq(&stream.context, context);
         let streams: Vec<_> = all.iter().filter_map(Weak::upgrade).filter(of_context).collect();

@@ -30,7 +30,7 @@ const NODES: Nodes = Nodes {
     signs: &[],
 };
 
-/// Why there can be no GPU, as far as the system shows it; `None` if there may be one. A loader that
+/// Why there can be no GPU, by what the system shows; `None` if there may be one. A loader that
 /// is named is always asked.
 pub(super) fn absence() -> Option<String> {
     match OPENCL.get() {
