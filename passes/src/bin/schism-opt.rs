@@ -152,9 +152,10 @@ fn list() {
 
 fn list_step(step: &Step, indent: usize) {
     match step {
-        Step::Target(name) => println!("{:indent$}({name})", ""),
+        Step::Target(step) => println!("{:indent$}({step})", ""),
         Step::Pass(name) => println!("{:indent$}{name}", ""),
         Step::Llvm(llvm) => println!("{:indent$}{}: {}", "", llvm.name, llvm.passes),
+        Step::Group(steps) => steps.iter().for_each(|step| list_step(step, indent)),
         Step::IfPanics(steps) => {
             println!("{:indent$}if the module has panics:", "");
             steps.iter().for_each(|step| list_step(step, indent + 2));

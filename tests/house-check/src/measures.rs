@@ -45,8 +45,8 @@ pub const MEASURES: &[Measure] = &[
     Measure { name: "passes", what: "passes in the registry", limit: 68, goal: 55, list: passes },
     Measure {
         name: "llvm-pipelines",
-        what: "files besides pipeline.rs that run passes of LLVM by their names",
-        limit: 22,
+        what: "files besides pipeline.rs and llvm_passes.rs with lists of passes of LLVM",
+        limit: 0,
         goal: 0,
         list: llvm_pipelines,
     },
@@ -156,13 +156,22 @@ fn passes(tree: &Tree) -> Result<List, String> {
     Ok(List::Findings(registry.flat_map(named).collect()))
 }
 
+/// The lists of LLVM's passes are in `pipeline.rs`, between ours, and in `llvm_passes.rs`, within them.
+/// A build script has its own.
 fn llvm_pipelines(tree: &Tree) -> Result<List, String> {
-    let is_text = |text: &str| text.starts_with('"');
+    const OWN: [&str; 2] = ["passes/src/pipeline.rs", "passes/src/llvm_passes.rs"];
+    let is_list = |text: &str| {
+        let is_constant = text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+        text.starts_with('"') || is_constant && !text.is_empty()
+    };
     let mut found = Vec::new();
-    for source in tree.shipped.iter().filter(|source| source.path != "passes/src/pipeline.rs") {
+    let sources = tree.shipped.iter().filter(|source| !source.path.contains("/build/"));
+    for source in sources.filter(|source| !OWN.contains(&&*source.path)) {
         let calls = source.tokens.windows(3);
         let runs = |part: &&[crate::tokens::Token]| {
-            part[0].text == "run_passes" && part[1].text == "(" && is_text(&part[2].text)
+            ["run_passes", "run_passes_for"].contains(&&*part[0].text)
+                && part[1].text == "("
+                && is_list(&part[2].text)
         };
         if let Some(call) = calls.into_iter().find(runs) {
             found.push(format!("{}:{}", source.path, call[0].line));

@@ -49,6 +49,7 @@ use schism_passes::nvptx::launch_bounds::BLOCK;
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
 use schism_passes::spec::target_library::TargetLibraryInfo;
+use schism_passes::target_step::TargetStep;
 
 use crate::common::module::Module;
 use crate::common::settings::Settings;
@@ -152,22 +153,22 @@ impl Target for Amdgcn {
 
     fn run_step<'c>(
         &'c self,
-        step: &'static str,
+        step: TargetStep,
         work: &Work<'_, 'c>,
         state: &mut EntryState,
         cx: &mut PassContext<'_>,
     ) -> Result<(), JitError> {
         let Work { context, module, request, .. } = *work;
         match step {
-            "link-device-library" => {
+            TargetStep::LinkDeviceLibrary => {
                 devicelib::supply(context, module, &TargetLibraryInfo::AMDGCN)?;
             }
-            "define-clock" => clock::add(context, module, self.processor)?,
-            "define-pause" => pause_by_sleep(context, module)?,
-            "lower-registers" => registers::lower(context, module, self.processor)?,
-            "leave-by-return" => leave_by_return(module, &state.entry()?.name, request)?,
-            "name-scopes" => name_scopes(context, module),
-            "bound-launches" => bound_launches(module, state.entry()?, &self.options),
+            TargetStep::DefineClock => clock::add(context, module, self.processor)?,
+            TargetStep::DefinePause => pause_by_sleep(context, module)?,
+            TargetStep::LowerRegisters => registers::lower(context, module, self.processor)?,
+            TargetStep::LeaveByReturn => leave_by_return(module, &state.entry()?.name, request)?,
+            TargetStep::NameScopes => name_scopes(context, module),
+            TargetStep::BoundLaunches => bound_launches(module, state.entry()?, &self.options),
             step => steps::run_common(step, work, &self.options, state, cx)?,
         }
         Ok(())

@@ -18,6 +18,7 @@ use crate::{JitError, Request};
 use schism_llvm::{
     AsModule, Attribute, Context, FUNCTION_INDEX, Linkage, Machine, Opcode, Type, Value, enum_kind,
 };
+use schism_passes::llvm_passes;
 
 /// The kernel's name in the module from here on, so that text around it need not quote names.
 pub const KERNEL: &str = "schism.kernel";
@@ -79,7 +80,7 @@ pub fn load<'c>(
         module.specialise(&request.constants)?;
     }
     module.allow_fast_math(request.math);
-    module.run_passes("globaldce", None).map_err(JitError::Internal)?;
+    module.run_passes(llvm_passes::GLOBAL_DCE, None).map_err(JitError::Internal)?;
 
     let unsupported =
         |feature: String| JitError::Unsupported { kernel: request.kernel.clone(), feature, device };
@@ -393,7 +394,7 @@ fn lower_unwinding(module: &Module<'_>, device: &str) -> Result<(), JitError> {
     } else {
         module.remove_unwinding()
     }
-    .and_then(|()| module.run_passes("globaldce", None))
+    .and_then(|()| module.run_passes(llvm_passes::GLOBAL_DCE, None))
     .map_err(JitError::Internal)
 }
 

@@ -54,6 +54,7 @@ use schism_passes::nvptx::circular_statics;
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
 use schism_passes::spec::target_library::TargetLibraryInfo;
+use schism_passes::target_step::TargetStep;
 
 use crate::common::image::{GLOBAL_ID, GLOBAL_RANGE, PANIC, PANIC_FORMAT, group_builtins};
 use crate::common::module::Module;
@@ -166,7 +167,7 @@ impl Target for Ptx {
 
     fn run_step<'c>(
         &'c self,
-        step: &'static str,
+        step: TargetStep,
         work: &Work<'_, 'c>,
         state: &mut EntryState,
         cx: &mut PassContext<'_>,
@@ -174,24 +175,24 @@ impl Target for Ptx {
         let Work { context, module, request, .. } = *work;
         let options = &self.options;
         match step {
-            "link-device-library" => {
+            TargetStep::LinkDeviceLibrary => {
                 devicelib::insert_calls(module, &TargetLibraryInfo::PTX)?;
                 libdevice::call(context, module, &options.libdevice.0)?;
                 devicelib::link(context, module, &TargetLibraryInfo::PTX)?;
             }
-            "choose-inlining" => {
+            TargetStep::ChooseInlining => {
                 // Panic code need not be in the entry, since the message buffer is found from
                 // everywhere; but a kernel without calls has all its registers for itself.
                 let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins());
                 let special = ids.chain([PANIC, PANIC_FORMAT]);
                 inline::choose(module, special, inline::SMALL_OF_LIBRARY, false);
             }
-            "define-pause" => pause_by_sleep(context, module)?,
-            "order-atomics" => atomics::order_updates(module),
-            "unmask-multiples" => {
+            TargetStep::DefinePause => pause_by_sleep(context, module)?,
+            TargetStep::OrderAtomics => atomics::order_updates(module),
+            TargetStep::UnmaskMultiples => {
                 multiples::unmask(module, &state.entry()?.name, request, options);
             }
-            "adopt-lines" => module.adopt_lines(&state.entry()?.name),
+            TargetStep::AdoptLines => module.adopt_lines(&state.entry()?.name),
             step => steps::run_common(step, work, options, state, cx)?,
         }
         Ok(())

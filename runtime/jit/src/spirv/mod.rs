@@ -31,6 +31,7 @@ use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
 use schism_passes::spec::target::SPIRV_TRIPLE;
 use schism_passes::spec::target_library::TargetLibraryInfo;
+use schism_passes::target_step::TargetStep;
 
 use crate::common::settings::Settings;
 use crate::common::target::{Lowered, Target, Work, lower as lower_kernel};
@@ -119,31 +120,31 @@ impl Target for Spirv {
 
     fn run_step<'c>(
         &'c self,
-        step: &'static str,
+        step: TargetStep,
         work: &Work<'_, 'c>,
         state: &mut EntryState,
         cx: &mut PassContext<'_>,
     ) -> Result<(), JitError> {
         let Work { context, module, .. } = *work;
         match step {
-            "link-device-library" => {
+            TargetStep::LinkDeviceLibrary => {
                 devicelib::supply(context, module, &TargetLibraryInfo::SPIRV)?;
             }
-            "define-pause" => pause::ignore(context, module)?,
-            "dispatch-calls" => calls::dispatch(context, module)?,
-            "expand-wide-integers" => {
+            TargetStep::DefinePause => pause::ignore(context, module)?,
+            TargetStep::DispatchCalls => calls::dispatch(context, module)?,
+            TargetStep::ExpandWideIntegers => {
                 expand_above_i128::expand(module)?;
                 expand_i128::expand(context, module)?;
             }
-            "expand-atomics" => atomics::expand(context, module)?,
-            "separate-sides" => {
+            TargetStep::ExpandAtomics => atomics::expand(context, module)?,
+            TargetStep::ReorderBranches => {
                 if self.options.assumptions & ASSUME_GROUP_ON_THREAD != 0 {
                     reorder_branches::separate(module, &state.entry()?.name);
                 }
             }
-            "split-aggregates" => split_aggregates::split(module),
-            "expand-fills" => fills::expand(context, module)?,
-            "expand-panics" => {
+            TargetStep::SplitAggregates => split_aggregates::split(module),
+            TargetStep::ExpandFills => fills::expand(context, module)?,
+            TargetStep::ExpandPanics => {
                 let groups = state.entry()?.flags & GPU_GROUPS != 0;
                 // There only the entry knows where a work-item is.
                 let writing = match lower::is_in_line(module, work.request.dimensions) {
