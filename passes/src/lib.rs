@@ -130,6 +130,7 @@ pub mod spec;
 pub mod specialize;
 pub mod stage1;
 pub mod target_step;
+pub mod variables;
 pub mod vectorize;
 
 pub use schism_message::{Kind, Trait};

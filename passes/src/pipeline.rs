@@ -27,6 +27,7 @@ use crate::registry::{self, PASSES, UnknownPass, nearest};
 use crate::spec::report::Report;
 use crate::spec::target;
 use crate::target_step::TargetStep;
+use crate::variables::{DISABLE_PASSES, FAIL_PASSES, PRINT_AFTER, VERIFY_PASSES};
 
 /// One step of a pipeline.
 #[derive(Clone, Copy, Debug)]
@@ -315,7 +316,7 @@ pub static AMDGCN: &[Step] = &[
     DEVICE_LIBRARY,
     Step::Target(TargetStep::InlineAll),
     GPU_ENTRY,
-    // LLVM knows which of its own registers differ between work-items.
+    // LLVM knows which of this target's registers differ between work-items.
     Step::Target(TargetStep::LowerRegisters),
     THREAD_JUMPS,
     Step::Target(TargetStep::CompareAddresses),
@@ -388,19 +389,6 @@ pub fn resolve(names: &str) -> Result<Vec<Step>, UnknownPass> {
     }
     Ok(steps)
 }
-
-/// `SCHISM_DISABLE_PASSES`: names of optional passes, separated by commas, that do not run.
-pub const DISABLE_PASSES: &str = "SCHISM_DISABLE_PASSES";
-/// `SCHISM_PRINT_AFTER`: names of steps, separated by commas, after which the module is printed to
-/// standard error; `all` are all.
-pub const PRINT_AFTER: &str = "SCHISM_PRINT_AFTER";
-/// `SCHISM_VERIFY_PASSES`: whether the module is verified after each step. In builds with debug
-/// assertions it always is.
-pub const VERIFY_PASSES: &str = "SCHISM_VERIFY_PASSES";
-
-/// `SCHISM_FAIL_PASSES`: names of passes, separated by commas, that panic instead of running: to test
-/// what then happens.
-pub const FAIL_PASSES: &str = "SCHISM_FAIL_PASSES";
 
 /// The options of an environment; `variable` gives the value of one of its variables.
 ///

@@ -60,21 +60,21 @@ pub const MEASURES: &[Measure] = &[
     Measure {
         name: "target-files",
         what: "files outside its folders that name the target AMDGCN",
-        limit: 17,
+        limit: 8,
         goal: 4,
         list: target_files,
     },
     Measure {
         name: "variables",
         what: "places outside tables that name an environment variable",
-        limit: 52,
+        limit: 0,
         goal: 0,
         list: variables,
     },
     Measure {
         name: "words",
         what: "lines with a word that is not to be used",
-        limit: 334,
+        limit: 315,
         goal: 0,
         list: words::list,
     },
@@ -196,17 +196,21 @@ fn target_files(tree: &Tree) -> Result<List, String> {
     Ok(List::Findings(outside.filter(names).map(|source| source.path.clone()).collect()))
 }
 
+/// What a build script tells its crate by `env!` is no variable of the environment.
 fn variables(tree: &Tree) -> Result<List, String> {
     let mut found = Vec::new();
     for source in tree.shipped.iter().filter(|source| !source.path.ends_with("/variables.rs")) {
-        let named = source.tokens.iter().filter(|token| {
+        for (at, token) in source.tokens.iter().enumerate() {
             let name = token.text.strip_prefix("\"SCHISM_").and_then(|rest| rest.strip_suffix('"'));
-            name.is_some_and(|name| {
+            let is_name = name.is_some_and(|name| {
                 name.bytes()
                     .all(|byte| byte.is_ascii_uppercase() || byte == b'_' || byte.is_ascii_digit())
-            })
-        });
-        found.extend(named.map(|token| format!("{}:{} {}", source.path, token.line, token.text)));
+            });
+            let before = &source.tokens[at.saturating_sub(3)..at];
+            if is_name && !before.iter().map(|token| &*token.text).eq(["env", "!", "("]) {
+                found.push(format!("{}:{} {}", source.path, token.line, token.text));
+            }
+        }
     }
     Ok(List::Findings(found))
 }

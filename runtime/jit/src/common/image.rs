@@ -60,7 +60,7 @@ pub fn load<'c>(
 
     kernel.set_name(KERNEL);
     if kernel.name() != KERNEL {
-        return Err(invalid(format!("it has a function `{KERNEL}` of its own")));
+        return Err(invalid(format!("it has its own function `{KERNEL}`")));
     }
     if !lines {
         image.strip_debug_info();
@@ -334,7 +334,7 @@ fn check_builtins(module: &Module<'_>) -> Result<(), JitError> {
     let made_here =
         |name: &String| [PANIC_SHAPED, PANIC_SITE].iter().any(|own| name.starts_with(own));
     if let Some(name) = module.functions().into_iter().map(Value::name).find(made_here) {
-        return Err(JitError::InvalidImage(format!("it has a function `{name}` of its own")));
+        return Err(JitError::InvalidImage(format!("it has its own function `{name}`")));
     }
     let pointer = TypeKind::Pointer(0);
     let (long, number) = (TypeKind::Integer(64), TypeKind::Integer(32));

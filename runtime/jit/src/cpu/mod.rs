@@ -153,7 +153,7 @@ pub fn compile_cpu(request: Request) -> Result<CpuCode, JitError> {
 #[doc(hidden)]
 pub fn compile_cpu_within(request: Request, limit: Duration) -> Result<CpuCode, JitError> {
     let start = Instant::now();
-    let settings = Settings::from_environment()?;
+    let settings = Settings::of(&request.settings)?;
     let request = Arc::new(request);
     let compile = |vectorise_loops: bool| {
         let (request, settings) = (Arc::clone(&request), settings.clone());

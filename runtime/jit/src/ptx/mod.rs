@@ -43,11 +43,6 @@ mod libdevice;
 mod multiples;
 mod order;
 
-use std::ffi::{CStr, CString};
-use std::time::Instant;
-
-use schism_jit_abi::GPU_ADDRESSES;
-use schism_llvm::fatal::isolated;
 use schism_llvm::{Context, FileKind, Machine};
 use schism_passes::analysis::addresses_passed::{self, ParameterOffset};
 use schism_passes::nvptx::circular_statics;
@@ -58,78 +53,28 @@ use schism_passes::target_step::TargetStep;
 
 use crate::common::image::{GLOBAL_ID, GLOBAL_RANGE, PANIC, PANIC_FORMAT, group_builtins};
 use crate::common::module::Module;
-use crate::common::settings::Settings;
-use crate::common::target::{Lowered, Target, Work, lower};
+use crate::common::target::{Target, Work};
 use crate::common::{devicelib, inline, pause};
+use crate::gpu::compiled::{GpuCode, compile};
 use crate::gpu::machine;
 use crate::gpu::options::GpuOptions;
 use crate::gpu::steps::{self, EntryState};
 use crate::{JitError, Request};
 
-/// A kernel as PTX.
-#[derive(Debug)]
-pub struct PtxCode {
-    /// Ends with a NUL.
-    text: CString,
-    entry: CString,
-    flags: u32,
-    addresses: Vec<u64>,
-    /// How long compiling took, in microseconds.
-    pub lower_micros: u64,
-    /// The passes that failed and were left out, a line each.
-    pub failures: String,
-}
-
-impl PtxCode {
-    /// The PTX. A NUL follows it.
-    #[must_use]
-    pub fn text(&self) -> &[u8] {
-        self.text.to_bytes()
-    }
-
-    /// The entry's name.
-    #[must_use]
-    pub fn entry(&self) -> &CStr {
-        &self.entry
-    }
-
-    /// What the kernel needs and takes: a sum of `schism_jit_abi::GPU_` constants.
-    #[must_use]
-    pub fn flags(&self) -> u32 {
-        self.flags
-    }
-
-    /// With [`GPU_ADDRESSES`] among the flags: where the closure has the addresses by which the
-    /// kernel reaches memory, in bytes.
-    #[must_use]
-    pub fn addresses(&self) -> &[u64] {
-        &self.addresses
-    }
-}
-
 /// Compiles a kernel for NVIDIA's driver.
 ///
 /// # Errors
 /// Every variant of [`JitError`] documents when it occurs.
-pub fn compile_ptx(request: Request, options: GpuOptions) -> Result<PtxCode, JitError> {
-    let start = Instant::now();
+pub fn compile_ptx(request: Request, options: GpuOptions) -> Result<GpuCode, JitError> {
     options.check(&request)?;
-    let settings = Settings::from_environment()?;
-    let kernel = request.kernel.clone();
     let bytes = parameter_bytes(&request);
     let version = arch::version_for(&options.arch, options.isa, bytes)?;
     let version = version.map_err(|most| JitError::Unsupported {
-        kernel: kernel.clone(),
+        kernel: request.kernel.clone(),
         feature: format!("{bytes} bytes of parameters (its closure), more than {most},"),
         device: Ptx::DEVICE,
     })?;
-    let target = Ptx { options, version };
-    let Lowered { mut code, failures } = isolated(move || lower(&target, &request, &settings))
-        .map_err(|failure| JitError::of_thread(failure, &kernel))
-        .flatten()?;
-    code.failures = failures;
-    code.lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-    Ok(code)
+    compile(Ptx { options, version }, request, |code, _| Ok(code))
 }
 
 /// The bytes of the entry's parameters, including all the hidden ones that it may have.
@@ -151,7 +96,7 @@ struct Ptx {
 }
 
 impl Target for Ptx {
-    type Code = PtxCode;
+    type Code = GpuCode;
     type State = EntryState;
     const DEVICE: &'static str = "cuda";
     const LINES: bool = true;
@@ -198,12 +143,11 @@ impl Target for Ptx {
         Ok(())
     }
 
-    fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<PtxCode, JitError> {
+    fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<GpuCode, JitError> {
         let Work { context, module, machine, request, dump, .. } = *work;
         let entry = state.into_entry()?;
         steps::refuse_undefined(module, request)?;
         let addresses = addresses(module, &entry.name, request);
-        let known = if addresses.is_some() { GPU_ADDRESSES } else { 0 };
         let text =
             machine.emit(module, FileKind::Assembly).map_err(|reason| work.failed(reason))?;
         let text = circular_statics::joined(&String::from_utf8_lossy(&text));
@@ -212,15 +156,11 @@ impl Target for Ptx {
         if let Some(errors) = context.take_errors() {
             return Err(work.failed(errors));
         }
-        let internal = |_| JitError::Internal("a NUL in the generated text".to_owned());
-        Ok(PtxCode {
-            text: CString::new(text).map_err(internal)?,
-            entry: CString::new(entry.name).map_err(internal)?,
-            flags: entry.flags | known,
-            addresses: addresses.unwrap_or_default(),
-            lower_micros: 0,
-            failures: String::new(),
-        })
+        if text.contains('\0') {
+            return Err(JitError::Internal("a NUL in the generated text".to_owned()));
+        }
+        let code = GpuCode::new(text.into_bytes(), entry.name, entry.flags)?;
+        Ok(code.with_addresses(addresses))
     }
 }
 

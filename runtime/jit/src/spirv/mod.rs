@@ -23,9 +23,6 @@ mod lower;
 mod reorder_branches;
 mod split_aggregates;
 
-use std::ffi::{CStr, CString};
-use std::time::Instant;
-
 use schism_jit_abi::{ASSUME_GROUP_ON_THREAD, GPU_GROUPS, GPU_LOCAL, GPU_SUB_GROUPS};
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
@@ -33,9 +30,9 @@ use schism_passes::spec::target::SPIRV_TRIPLE;
 use schism_passes::spec::target_library::TargetLibraryInfo;
 use schism_passes::target_step::TargetStep;
 
-use crate::common::settings::Settings;
-use crate::common::target::{Lowered, Target, Work, lower as lower_kernel};
+use crate::common::target::{Target, Work};
 use crate::common::{devicelib, pause};
+use crate::gpu::compiled::{GpuCode, compile};
 use crate::gpu::entry::Entry;
 use crate::gpu::machine;
 use crate::gpu::message::{self, Writing};
@@ -43,58 +40,15 @@ use crate::gpu::options::GpuOptions;
 use crate::gpu::steps::{self, EntryState};
 use crate::{JitError, Request};
 use schism_llvm::Machine;
-use schism_llvm::fatal::isolated;
-
-/// A kernel as SPIR-V.
-#[derive(Debug)]
-pub struct SpirvCode {
-    bytes: Vec<u8>,
-    entry: CString,
-    flags: u32,
-    /// How long compiling took, in microseconds.
-    pub lower_micros: u64,
-    /// The passes that failed and were left out, a line each.
-    pub failures: String,
-}
-
-impl SpirvCode {
-    /// The module, as little-endian words.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// The entry's name.
-    #[must_use]
-    pub fn entry(&self) -> &CStr {
-        &self.entry
-    }
-
-    /// What the kernel needs and takes: a sum of `schism_jit_abi::GPU_` constants.
-    #[must_use]
-    pub fn flags(&self) -> u32 {
-        self.flags
-    }
-}
 
 /// Compiles a kernel for a driver of OpenCL.
 ///
 /// # Errors
 /// Every variant of [`JitError`] documents when it occurs.
-pub fn compile_spirv(request: Request, options: GpuOptions) -> Result<SpirvCode, JitError> {
-    let start = Instant::now();
+pub fn compile_spirv(request: Request, options: GpuOptions) -> Result<GpuCode, JitError> {
     let options = GpuOptions { global_ids: true, ..options };
     options.check(&request)?;
-    let settings = Settings::from_environment()?;
-    let kernel = request.kernel.clone();
-    let target = Spirv { options };
-    let Lowered { mut code, failures } =
-        isolated(move || lower_kernel(&target, &request, &settings))
-            .map_err(|failure| JitError::of_thread(failure, &kernel))
-            .flatten()?;
-    code.failures = failures;
-    code.lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-    Ok(code)
+    compile(Spirv { options }, request, |code, _| Ok(code))
 }
 
 /// A driver of OpenCL.
@@ -103,7 +57,7 @@ struct Spirv {
 }
 
 impl Target for Spirv {
-    type Code = SpirvCode;
+    type Code = GpuCode;
     type State = EntryState;
     const DEVICE: &'static str = "opencl";
     const LINES: bool = false;
@@ -128,7 +82,7 @@ impl Target for Spirv {
         let Work { context, module, .. } = *work;
         match step {
             TargetStep::LinkDeviceLibrary => {
-                devicelib::supply(context, module, &TargetLibraryInfo::SPIRV)?;
+                devicelib::supply(context, module, &TargetLibraryInfo::ROUNDING)?;
             }
             TargetStep::DefinePause => pause::ignore(context, module)?,
             TargetStep::DispatchCalls => calls::dispatch(context, module)?,
@@ -159,7 +113,7 @@ impl Target for Spirv {
         Ok(())
     }
 
-    fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<SpirvCode, JitError> {
+    fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<GpuCode, JitError> {
         let Work { context, module, request, dump, .. } = *work;
         let Entry { name, mut flags, .. } = state.into_entry()?;
         steps::refuse_undefined(module, request)?;
@@ -182,8 +136,6 @@ impl Target for Spirv {
         if let Some(errors) = context.take_errors() {
             return Err(work.failed(errors));
         }
-        let internal = |_| JitError::Internal("a NUL in a name".to_owned());
-        let entry = CString::new(name).map_err(internal)?;
-        Ok(SpirvCode { bytes, entry, flags, lower_micros: 0, failures: String::new() })
+        GpuCode::new(bytes, name, flags)
     }
 }
