@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use schism_hcf::{KernelRef, RecordRef};
-use schism_jit::{GpuOptions, JitError, PtxCode, Request, compile_ptx};
+use schism_jit::{GpuCode, GpuOptions, JitError, Request, compile_ptx};
 use schism_jit_abi::Param;
 use schism_jit_abi::ptxas::Ptxas;
 
@@ -323,17 +323,17 @@ impl Job<'_> {
 
     fn for_processor(&self, processor: &str) -> Result<bool, String> {
         let code = self.lower(processor).map_err(|error| error.to_string())?;
-        if code.text().len() > LARGE_FOR_AMD {
+        if code.bytes().len() > LARGE_FOR_AMD {
             self.is_large_for_amd.set(true);
         }
         let Some(assembler) = self.assembler else { return Ok(false) };
-        if code.text().len() > LARGE && !everything() {
+        if code.bytes().len() > LARGE && !everything() {
             println!("{} is too large to be assembled here", self.kernel.name);
             return Ok(false);
         }
         let name: String = code.entry().to_string_lossy().chars().take(150).collect();
         let file = self.folder.join(format!("{name}.{processor}.ptx"));
-        std::fs::write(&file, code.text()).expect("the PTX can be written");
+        std::fs::write(&file, code.bytes()).expect("the PTX can be written");
         assemble(assembler, processor, &file)
             .map_err(|words| format!("{words}\n  in {}", file.display()))?;
         std::fs::remove_file(&file).expect("the PTX is there");
@@ -358,7 +358,7 @@ impl Job<'_> {
         }
     }
 
-    fn lower(&self, processor: &str) -> Result<PtxCode, JitError> {
+    fn lower(&self, processor: &str) -> Result<GpuCode, JitError> {
         let options = GpuOptions {
             arch: processor.to_owned(),
             local_align: self.kernel.groups.map_or(0, |groups| groups.local_align),

@@ -27,12 +27,8 @@ pub(crate) enum Request {
     Emit(Vec<OsString>),
     /// Say what passes made of kernels on the CPU.
     Explain(Vec<OsString>),
-    /// Lower a file's kernels to PTX.
-    LlvmToPtx(Vec<OsString>),
-    /// Lower a file's kernels to SPIR-V.
-    LlvmToSpirv(Vec<OsString>),
-    /// Lower a file's kernels to code for AMD's GPUs.
-    LlvmToAmdgcn(Vec<OsString>),
+    /// Lower a file's kernels, by a verb of [`OF_FILE`].
+    LlvmTo(&'static str, Vec<OsString>),
     /// Collect what a program needs elsewhere.
     Bundle(Vec<OsString>),
     /// Look at the kernels that programs keep.
@@ -57,7 +53,11 @@ const CARGO_VERBS: &[(&str, &str, bool)] = &[
     ("doc", "d", false),
 ];
 
-/// schism's own verbs.
+/// The verbs that lower the kernels of a file, and the kind of `emit` that each is.
+pub(crate) const OF_FILE: &[(&str, &str)] =
+    &[("llvm-to-amdgcn", "code-object"), ("llvm-to-ptx", "ptx"), ("llvm-to-spirv", "spirv")];
+
+/// schism's own verbs, besides these.
 const OWN_VERBS: &[&str] = &[
     "backend-path",
     "bundle",
@@ -68,16 +68,17 @@ const OWN_VERBS: &[&str] = &[
     "explain",
     "hcf",
     "help",
-    "llvm-to-amdgcn",
-    "llvm-to-ptx",
-    "llvm-to-spirv",
     "setup",
     "version",
 ];
 
+fn own_verbs() -> impl Iterator<Item = &'static str> {
+    OWN_VERBS.iter().copied().chain(OF_FILE.iter().map(|(verb, _)| *verb))
+}
+
 /// All verbs.
 pub(crate) fn verbs() -> impl Iterator<Item = &'static str> {
-    OWN_VERBS.iter().copied().chain(CARGO_VERBS.iter().map(|(name, ..)| *name))
+    own_verbs().chain(CARGO_VERBS.iter().map(|(name, ..)| *name))
 }
 
 /// Whether a verb is one of cargo's that compile with schism's compiler.
@@ -111,18 +112,18 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Request> {
             Request::Plain(name, rest)
         });
     }
-    if let Some(own) = OWN_VERBS.iter().find(|own| **own == verb)
+    if let Some(own) = own_verbs().find(|own| *own == verb)
         && asks_for_help(&rest)
     {
         return Ok(if verb == "help" { Request::Help } else { Request::HelpOf(own) });
+    }
+    if let Some((lower, _)) = OF_FILE.iter().find(|(lower, _)| *lower == verb) {
+        return Ok(Request::LlvmTo(lower, rest));
     }
     let request = match verb {
         "hcf" => return Ok(Request::Hcf(rest)),
         "emit" => return Ok(Request::Emit(rest)),
         "explain" => return Ok(Request::Explain(rest)),
-        "llvm-to-ptx" => return Ok(Request::LlvmToPtx(rest)),
-        "llvm-to-spirv" => return Ok(Request::LlvmToSpirv(rest)),
-        "llvm-to-amdgcn" => return Ok(Request::LlvmToAmdgcn(rest)),
         "bundle" => return Ok(Request::Bundle(rest)),
         "cache" => return Ok(Request::Cache(rest)),
         "help" => {

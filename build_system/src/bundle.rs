@@ -26,6 +26,7 @@ use crate::hcf;
 use crate::home::Home;
 use crate::setup::{self, in_words};
 use crate::targets;
+use crate::variables;
 
 /// Where a program of a bundle looks for libraries.
 const LIBRARIES: &str = "lib";
@@ -51,7 +52,7 @@ struct Request {
 /// Runs the verb.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let request = parse(arguments)?;
-    let named = std::env::var_os("SCHISM_JIT").filter(|path| !path.is_empty()).map(PathBuf::from);
+    let named = std::env::var_os(variables::JIT).filter(|path| !path.is_empty()).map(PathBuf::from);
     let needs_setup = request.program.is_none() || (request.jit && named.is_none());
     let ready = needs_setup.then(|| setup::ensure(&Home::from_environment()?)).transpose()?;
     let more: Vec<PathBuf> = ready.iter().map(|ready| ready.toolchain.libraries.clone()).collect();
@@ -209,39 +210,7 @@ impl Devices {
                 0 => String::new(),
                 missing => format!("; {missing} of {} kernels have no code for it", self.kernels),
             };
-            match target {
-                Target::Host(level) => line("cpu", format!("processors with {level}{partly}")),
-                Target::Ptx(processor) => {
-                    let (major, minor) = processor.capability();
-                    let more = if processor.is_open() { " or higher" } else { ", no others" };
-                    line(
-                        "cuda",
-                        format!(
-                            "GPUs of compute capability {major}.{minor}{more} ({target}){partly}"
-                        ),
-                    );
-                }
-                Target::Sass(processor) => {
-                    let (major, minor) = processor.capability();
-                    let more = if processor.is_open() {
-                        format!(" or a higher one of {major}.x")
-                    } else {
-                        ", no others".to_owned()
-                    };
-                    line(
-                        "cuda",
-                        format!(
-                            "GPUs of compute capability {major}.{minor}{more} ({target}){partly}"
-                        ),
-                    );
-                }
-                Target::Amdgcn(_) => {
-                    line("hip", format!("AMD GPUs with this processor ({target}){partly}"));
-                }
-                Target::Spirv => {
-                    line("opencl", format!("devices whose drivers take SPIR-V{partly}"));
-                }
-            }
+            line(target.device(), format!("{}{partly}", target.hardware()));
         }
         if self.jit {
             line("cpu", "every x86-64 processor, by the compiler in the bundle".to_owned());
@@ -291,15 +260,14 @@ fn collect(
     let _ = writeln!(text, "{:>10}  in all", in_words(total));
     let system: Vec<&str> = libraries.system.iter().map(String::as_str).collect();
     let _ = writeln!(text, "needs of the system {}", system.join(", "));
-    if devices.aot.keys().any(|target| matches!(target, Target::Ptx(_) | Target::Sass(_)))
-        || devices.jit
-    {
+    let needs = |device| devices.aot.keys().any(|target| target.device() == device);
+    if needs("cuda") || devices.jit {
         text.push_str("GPUs need NVIDIA's driver, which comes with the system\n");
     }
-    if devices.aot.keys().any(|target| matches!(target, Target::Amdgcn(_))) {
+    if needs("hip") {
         text.push_str("AMD GPUs need HIP, libamdhip64.so, which comes with the system\n");
     }
-    if devices.aot.contains_key(&Target::Spirv) {
+    if needs("opencl") {
         text.push_str(
             "OpenCL's devices need its loader, libOpenCL.so.1, which comes with the system\n",
         );
@@ -376,7 +344,7 @@ mod tests {
                 needs: 0,
                 stack: None,
             };
-            let format = Code::format(target).to_owned();
+            let format = target.format().to_owned();
             images.push(Image {
                 name: (*name).into(),
                 format,

@@ -20,10 +20,8 @@ use crate::setup::{self, Ready};
 use crate::stdpar;
 use crate::targets::{self, TargetsOption};
 use crate::toolchain::Toolchain;
+use crate::variables;
 use crate::wrapper;
-
-/// The variable that names this program.
-const OWN: &str = "SCHISM_SUBCOMMAND";
 
 /// Runs a verb that compiles. Does not return when all goes well: this process becomes cargo.
 pub fn compile(verb: &str, arguments: &[OsString]) -> Result<ExitCode> {
@@ -74,10 +72,10 @@ pub fn command(ready: &Ready) -> Command {
     }
     // For tests that start the tool that has started them.
     if let Ok(own) = std::env::current_exe() {
-        cargo.env(OWN, own);
+        cargo.env(variables::SUBCOMMAND, own);
     }
-    if std::env::var_os("SCHISM_JIT").is_none() {
-        cargo.env("SCHISM_JIT", ready.installed.stage2());
+    if std::env::var_os(variables::JIT).is_none() {
+        cargo.env(variables::JIT, ready.installed.stage2());
     }
     cargo
 }

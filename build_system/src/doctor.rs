@@ -16,6 +16,7 @@ use crate::setup;
 use crate::sources::Sources;
 use crate::stage2;
 use crate::toolchain::{Toolchain, releases};
+use crate::variables;
 
 /// Prints the report; the exit code says whether all is well.
 pub fn run() -> Result<ExitCode> {
@@ -83,7 +84,7 @@ fn components(report: &mut Report, installed: &Installed) {
         Ok(version) => report.good("driver", version),
         Err(problem) => report.bad("driver", problem),
     }
-    let path = std::env::var_os("SCHISM_JIT").map_or_else(|| installed.stage2(), Into::into);
+    let path = std::env::var_os(variables::JIT).map_or_else(|| installed.stage2(), Into::into);
     match stage2::about(&path) {
         Ok(about) => {
             report.good("stage 2", about.version);

@@ -11,6 +11,7 @@ use schism_hcf::{
 };
 use schism_jit_abi::library::{CompileRequest, LaunchAssumptions, Stage2};
 use schism_jit_abi::ptxas::Ptxas;
+use schism_jit_abi::variables::DUMP_DIR;
 use schism_jit_abi::{ASSUME_DIVISIBLE, ASSUME_INDEX_32, FLAG_PORTABLE_MATH};
 use tempfile::TempDir;
 
@@ -25,15 +26,13 @@ use crate::publish;
 use crate::setup;
 use crate::stage2;
 use crate::targets::{self, TargetsOption};
+use crate::variables;
 
 /// The processor that PTX is for, unless another one is named: one whose code all newer ones run.
 const PROCESSOR: &str = "sm_80";
 
 /// The same for AMD's GPUs; code for one of these runs on no other.
 const AMD_PROCESSOR: &str = "gfx90a";
-
-/// The environment variable by which stage 2 shows its steps.
-const DUMP: &str = "SCHISM_DUMP_DIR";
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +116,7 @@ struct Request {
 /// Runs the verb.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let request = parse(arguments)?;
-    let named = std::env::var_os("SCHISM_JIT").map(PathBuf::from);
+    let named = std::env::var_os(variables::JIT).map(PathBuf::from);
     let (file, library) = match (&request.file, named) {
         (Some(file), Some(library)) => (file.clone(), library),
         (file, named) => {
@@ -318,7 +317,9 @@ pub fn explain(arguments: &[OsString]) -> Result<ExitCode> {
 
 /// `cargo schism llvm-to-ptx` and the like: the same for a file, as one of stage 2's targets by
 /// itself. The file may have containers, or be a container.
-pub fn of_file(verb: &str, kind: &str, arguments: &[OsString]) -> Result<ExitCode> {
+pub fn of_file(verb: &str, arguments: &[OsString]) -> Result<ExitCode> {
+    let kind = arguments::OF_FILE.iter().find(|(known, _)| *known == verb);
+    let (_, kind) = kind.expect("it is one of these verbs");
     let mut all = vec![OsString::from(kind)];
     all.extend(arguments.iter().cloned());
     let request = parse(&all)?;
@@ -484,8 +485,8 @@ fn dump_folder(what: What) -> Result<Option<TempDir>> {
         return Ok(None);
     }
     let folder = scratch_folder()?;
-    // SAFETY: this program has one thread so far: stage 2 is opened after this.
-    unsafe { std::env::set_var(DUMP, folder.path()) };
+    // SAFETY: this program has one thread: stage 2 is called after this.
+    unsafe { std::env::set_var(DUMP_DIR, folder.path()) };
     Ok(Some(folder))
 }
 
@@ -569,8 +570,8 @@ impl Job<'_> {
         let assumptions = group.map_or_else(Default::default, |group| assumed(self.kernel, group));
         let wanted = self.wanted(0)?;
         let made = match what {
-            What::CodeObject => self.stage2.compile_amdgcn(wanted, processor, assumptions),
-            _ => self.stage2.compile_amdgcn_assembly(wanted, processor, assumptions),
+            What::CodeObject => self.stage2.compile_code_object(wanted, processor, assumptions),
+            _ => self.stage2.compile_amd_assembly(wanted, processor, assumptions),
         };
         Ok(made.map_err(|refused| self.problem(refused.reason))?.code)
     }
@@ -630,7 +631,7 @@ fn indented(remarks: &str) -> String {
 
 /// The flags of a request for the CPU's code, as programs make it by default.
 fn cpu_flags() -> u32 {
-    let is_host = std::env::var_os("SCHISM_CPU_MATH").is_some_and(|library| library == "host");
+    let is_host = std::env::var_os(variables::CPU_MATH).is_some_and(|library| library == "host");
     if is_host { 0 } else { FLAG_PORTABLE_MATH }
 }
 
@@ -662,7 +663,7 @@ fn about_launch(what: What, kernel: &KernelRef<'_>, group: &GroupSize) -> String
 /// Assembles PTX, and disassembles what comes out.
 fn sass(ptx: &str, processor: &str) -> Result<String> {
     let ptxas = Ptxas::find().map_err(|error| Error::Usage(error.to_string()))?;
-    let disassembler = tool("nvdisasm", "SCHISM_NVDISASM")?;
+    let disassembler = tool("nvdisasm", variables::NVDISASM)?;
     let folder = scratch_folder()?;
     let code = folder.path().join("kernel.cubin");
     let assembled = ptxas.assemble(ptx.as_bytes(), processor);

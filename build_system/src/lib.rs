@@ -45,6 +45,7 @@ pub mod stdpar;
 pub mod targets;
 pub mod toolchain;
 mod trace;
+pub mod variables;
 mod wrapper;
 
 use std::ffi::OsString;
@@ -88,15 +89,7 @@ fn serve(request: Request) -> Result<ExitCode> {
         Request::Hcf(arguments) => return hcf::run(&arguments),
         Request::Emit(arguments) => return emit::run(&arguments),
         Request::Explain(arguments) => return emit::explain(&arguments),
-        Request::LlvmToPtx(arguments) => {
-            return emit::of_file("llvm-to-ptx", "ptx", &arguments);
-        }
-        Request::LlvmToSpirv(arguments) => {
-            return emit::of_file("llvm-to-spirv", "spirv", &arguments);
-        }
-        Request::LlvmToAmdgcn(arguments) => {
-            return emit::of_file("llvm-to-amdgcn", "code-object", &arguments);
-        }
+        Request::LlvmTo(verb, arguments) => return emit::of_file(verb, &arguments),
         Request::Bundle(arguments) => return bundle::run(&arguments),
         Request::Cache(arguments) => return kernel_cache::run(&arguments),
         Request::Compile(verb, arguments) => return cargo::compile(verb, &arguments),

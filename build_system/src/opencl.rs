@@ -2,14 +2,13 @@
 
 use std::ffi::{OsStr, OsString, c_void};
 
-/// The variable that names the driver or loader.
-const DRIVER: &str = "SCHISM_OPENCL";
+use crate::variables::OPENCL;
 
 /// The devices of OpenCL, each as a text for people; `Err` says why there are none.
 pub fn devices() -> std::result::Result<Vec<String>, String> {
-    let named = std::env::var_os(DRIVER);
+    let named = std::env::var_os(OPENCL);
     let library = match &named {
-        Some(path) if path.is_empty() => return Err(format!("{DRIVER} is empty")),
+        Some(path) if path.is_empty() => return Err(format!("{OPENCL} is empty")),
         Some(path) => path.clone(),
         None => OsString::from("libOpenCL.so.1"),
     };

@@ -8,6 +8,7 @@ use crate::hash::Hasher;
 use crate::home::Home;
 use crate::lockfile;
 use crate::manifest::Manifest;
+use crate::variables;
 use crate::{environment, pack, publish};
 
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.pack"));
@@ -25,7 +26,7 @@ impl Sources {
     /// The checkout that `SCHISM_WORKSPACE` names; else the one that this program was built and
     /// started in; else the packed ones.
     pub fn find() -> Result<Sources> {
-        if let Some(path) = std::env::var_os("SCHISM_WORKSPACE").filter(|path| !path.is_empty()) {
+        if let Some(path) = std::env::var_os(variables::WORKSPACE).filter(|path| !path.is_empty()) {
             let path = PathBuf::from(path);
             for missing in ["Cargo.lock", "codegen/Cargo.toml"] {
                 if !path.join(missing).is_file() {

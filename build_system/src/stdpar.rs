@@ -31,18 +31,13 @@ use crate::publish::Draft;
 use crate::setup::Ready;
 use crate::sources::Sources;
 use crate::targets::Selection;
+use crate::variables::{STDPAR_BUILD, STDPAR_LIBRARY};
 
 /// The option, and what it takes.
 const OPTION: &str = "--stdpar";
 const ON: &str = "on";
 const OFF: &str = "off";
 const EXPLAIN: &str = "explain";
-
-/// The variable that asks for it, too, and that tells the compiler.
-const VARIABLE: &str = "SCHISM_STDPAR_BUILD";
-
-/// The variable that tells the compiler where the folder is.
-const LIBRARY: &str = "SCHISM_STDPAR_LIBRARY";
 
 /// The versions of rayon that are known: major and minor numbers, of the oldest and the newest.
 const KNOWN: [(u64, u64); 2] = [(1, 5), (1, 12)];
@@ -128,14 +123,14 @@ pub fn apply(
     ready: &Ready,
 ) -> Result<()> {
     let said = match asked {
-        StdparOption::Unsaid => match std::env::var(VARIABLE) {
-            Ok(word) if !word.trim().is_empty() => named(VARIABLE, word.trim())?,
-            Err(VarError::NotUnicode(word)) => named(VARIABLE, &word.to_string_lossy())?,
+        StdparOption::Unsaid => match std::env::var(STDPAR_BUILD) {
+            Ok(word) if !word.trim().is_empty() => named(STDPAR_BUILD, word.trim())?,
+            Err(VarError::NotUnicode(word)) => named(STDPAR_BUILD, &word.to_string_lossy())?,
             _ => of_manifest(cargo, arguments)?,
         },
         said => said,
     };
-    cargo.env_remove(VARIABLE).env_remove(LIBRARY);
+    cargo.env_remove(STDPAR_BUILD).env_remove(STDPAR_LIBRARY);
     let word = match said {
         StdparOption::Unsaid | StdparOption::Off => return Ok(()),
         StdparOption::On => ON,
@@ -151,7 +146,9 @@ pub fn apply(
         None => library(home, ready)?,
     };
     match outcome {
-        Ok(folder) => drop(cargo.env(VARIABLE, word).env(LIBRARY, folder)),
+        Ok(folder) => {
+            cargo.env(STDPAR_BUILD, word).env(STDPAR_LIBRARY, folder);
+        }
         Err(why) => eprintln!("warning: parallel iterators stay with rayon: {why}"),
     }
     Ok(())

@@ -19,9 +19,7 @@ use schism_hcf::{Target, TargetError, Targets};
 use schism_jit_abi::ptxas::{self, Ptxas};
 
 use crate::error::{Error, Result};
-
-/// The variable that the compiler reads.
-pub const VARIABLE: &str = "SCHISM_TARGETS";
+use crate::variables::TARGETS;
 
 /// The option.
 const OPTION: &str = "--targets";
@@ -86,11 +84,12 @@ pub fn apply(
     let targets = match asked {
         TargetsOption::Some(targets) => Some(targets.clone()),
         TargetsOption::None => None,
-        TargetsOption::Unsaid => match std::env::var(VARIABLE).ok().filter(|list| !list.is_empty())
-        {
-            Some(list) => Some(list.parse().map_err(|error| named(VARIABLE, error))?),
-            None => of_manifest(cargo.get_program(), arguments)?,
-        },
+        TargetsOption::Unsaid => {
+            match std::env::var(TARGETS).ok().filter(|list| !list.is_empty()) {
+                Some(list) => Some(list.parse().map_err(|error| named(TARGETS, error))?),
+                None => of_manifest(cargo.get_program(), arguments)?,
+            }
+        }
     };
     if targets.as_ref().is_some_and(|targets| targets.others().iter().any(is_machine_code)) {
         // Every crate of the build takes the same.
@@ -98,8 +97,8 @@ pub fn apply(
         cargo.env(ptxas::VARIABLE, found.path());
     }
     match &targets {
-        Some(targets) => cargo.env(VARIABLE, targets.to_string()),
-        None => cargo.env_remove(VARIABLE),
+        Some(targets) => cargo.env(TARGETS, targets.to_string()),
+        None => cargo.env_remove(TARGETS),
     };
     Ok(targets)
 }

@@ -8,6 +8,7 @@ use std::process::Command;
 use crate::command;
 use crate::error::{Error, Result};
 use crate::hash::Hasher;
+use crate::variables::UNTRIED_RUSTC;
 
 /// The releases that work: each has a module in `codegen/src/rustc/`.
 pub const RELEASES: &[Release] = &[
@@ -16,8 +17,6 @@ pub const RELEASES: &[Release] = &[
     Release { minor: "1.97", tried: Tried::Distributions },
     Release { minor: "1.98", tried: Tried::Distributions },
 ];
-/// The variable that allows compilers that were not tried.
-pub const ALLOW_UNTRIED: &str = "SCHISM_UNTRIED_RUSTC";
 /// The one that rustup installs where there is none.
 pub const RELEASE: &str = "1.95.0";
 /// The commit of that release.
@@ -33,7 +32,7 @@ pub struct Release {
 }
 
 /// Whose builds of a release have passed the tests. Others, and nightlies, are taken where the
-/// variable [`ALLOW_UNTRIED`] is set.
+/// variable [`UNTRIED_RUSTC`] is set.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Tried {
     /// rust-lang's.
@@ -149,7 +148,7 @@ impl Version {
     fn refusal(&self) -> String {
         if self.module().is_some() || self.is_new_nightly() {
             return format!(
-                "rustc {} was not tried ({ALLOW_UNTRIED}=1 allows it{})",
+                "rustc {} was not tried ({UNTRIED_RUSTC}=1 allows it{})",
                 self.text,
                 if self.is_new_nightly() { ", with its component rustc-dev" } else { "" }
             );
@@ -285,7 +284,7 @@ pub fn find_in(directory: &Path, prefix: &str, suffix: &str) -> Option<PathBuf> 
 
 /// Whether compilers that were not tried are allowed.
 fn allows_untried() -> bool {
-    std::env::var_os(ALLOW_UNTRIED).is_some_and(|value| !value.is_empty())
+    std::env::var_os(UNTRIED_RUSTC).is_some_and(|value| !value.is_empty())
 }
 
 /// Whether rustup's component `rustc-dev` is there. Both kinds of file: an interrupted or partial

@@ -9,9 +9,11 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::variables::TRACE;
+
 /// Shows events if the variable asks for it.
 pub fn install() {
-    let asked = std::env::var("SCHISM_TRACE").unwrap_or_default();
+    let asked = std::env::var(TRACE).unwrap_or_default();
     // What is no level is told by the runtime, which most users mean.
     let Some(level) = level(&asked) else { return };
     let to_stderr =

@@ -63,6 +63,7 @@ mod report;
 mod rustc;
 mod session;
 mod stdpar;
+mod variables;
 
 use rustc_codegen_ssa::traits::CodegenBackend;
 

@@ -8,19 +8,6 @@ use crate::rustc;
 /// The name of the runtime crate.
 pub(crate) const RUNTIME: &str = "schism";
 
-/// The environment variable for the division of kernels into images.
-pub(crate) const SPLIT: &str = "SCHISM_DEVICE_CODE_SPLIT";
-
-/// The environment variable for warnings.
-pub(crate) const WARN: &str = "SCHISM_WARN";
-
-/// Requests source lines, for profilers of GPUs. They come from the debug information with which
-/// the crate is compiled.
-pub(crate) const LINES: &str = "SCHISM_LINES";
-
-/// The environment variable with the targets of AOT code.
-pub(crate) const TARGETS: &str = "SCHISM_TARGETS";
-
 /// Records that the crate depends on a variable of the environment, and returns its value.
 pub(crate) fn variable(sess: &Session, name: &str) -> Option<String> {
     let value = std::env::var(name).ok();

@@ -120,6 +120,7 @@ pub mod cpu;
 pub mod frontend;
 pub mod gpu;
 mod ir;
+pub mod llvm_passes;
 pub mod nvptx;
 pub mod opt;
 pub mod pass;
@@ -128,6 +129,8 @@ pub mod registry;
 pub mod spec;
 pub mod specialize;
 pub mod stage1;
+pub mod target_step;
+pub mod variables;
 pub mod vectorize;
 
 pub use schism_message::{Kind, Trait};

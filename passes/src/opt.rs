@@ -130,13 +130,11 @@ fn with_result<R>(
 ) -> Result<R, OptError> {
     let mut spec = input.spec.clone();
     if spec.target.is_empty() {
-        let triple = passes.split(',').find_map(|name| match name.trim() {
-            "ptx" => Some("nvptx64-nvidia-cuda"),
-            "spirv" => Some(target::SPIRV_TRIPLE),
-            "amdgcn" => Some("amdgcn-amd-amdhsa"),
-            _ => None,
-        });
-        spec.target = triple.unwrap_or_default().to_owned();
+        // The CPU's triple is the machine's.
+        let gpus = || target::TARGETS.iter().filter(|target| target.spaces.is_some());
+        let mut names = passes.split(',').map(str::trim);
+        let found = names.find_map(|name| gpus().find(|target| target.pipeline == name));
+        spec.target = found.map_or("", |target| target.triple).to_owned();
     }
     let steps = pipeline::resolve(passes)?;
     if !input.is_bitcode() && input.contents.contains(&0) {

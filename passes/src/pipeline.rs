@@ -3,7 +3,7 @@
 //! A pipeline is a list of [`Step`]s: our own passes by name, LLVM's passes, and what a target of
 //! stage 2 does itself because it needs the launch. Stage 1 ([`stage1`](crate::stage1)), stage 2
 //! and `schism-opt` run the same lists by the same runner. It verifies the module after each step,
-//! measures each step, and prints the module after the passes that somebody asks for ([`options`]).
+//! measures each step, and prints the module after the passes that [`options`] name.
 //!
 //! ```
 //! use schism_passes::pipeline::{self, STAGE1, Step};
@@ -26,6 +26,8 @@ use crate::pass::{PassContext, PassError, PassOptions};
 use crate::registry::{self, PASSES, UnknownPass, nearest};
 use crate::spec::report::Report;
 use crate::spec::target;
+use crate::target_step::TargetStep;
+use crate::variables::{DISABLE_PASSES, FAIL_PASSES, PRINT_AFTER, VERIFY_PASSES};
 
 /// One step of a pipeline.
 #[derive(Clone, Copy, Debug)]
@@ -34,9 +36,10 @@ pub enum Step {
     Pass(&'static str),
     /// LLVM's passes.
     Llvm(Llvm),
-    /// Work of a target of stage 2 that needs the launch: the target knows it by its name.
-    /// `schism-opt` leaves it out.
-    Target(&'static str),
+    /// Work of a target of stage 2 that needs the launch. `schism-opt` leaves it out.
+    Target(TargetStep),
+    /// Steps that several pipelines have in this order.
+    Group(&'static [Step]),
     /// Steps for modules that have panics.
     IfPanics(&'static [Step]),
 }
@@ -154,23 +157,23 @@ pub const LLVM_PIPELINE: &str = "llvm-o3";
 /// generated of.
 pub static CPU: &[Step] = &[
     // Legalize: the kernel becomes the body of a loop nest.
-    Step::Target("link-device-library"),
-    Step::Target("define-print"),
-    Step::Target("define-clock"),
-    Step::Target("define-pause"),
-    Step::Target("name-allocator"),
-    Step::Target("wrap-kernel"),
-    Step::Target("choose-inlining"),
+    Step::Target(TargetStep::LinkDeviceLibrary),
+    Step::Target(TargetStep::DefinePrint),
+    Step::Target(TargetStep::DefineClock),
+    Step::Target(TargetStep::DefinePause),
+    Step::Target(TargetStep::NameAllocator),
+    Step::Target(TargetStep::WrapKernel),
+    Step::Target(TargetStep::ChooseInlining),
     llvm("llvm-inline", "always-inline,globaldce"),
     Step::Pass("promote-locals"),
-    Step::Target("resolve-builtins"),
-    Step::Target("unfuse-multiply-add"),
+    Step::Target(TargetStep::ResolveBuiltins),
+    Step::Target(TargetStep::UnfuseMultiplyAdd),
     // Before loops are cloned: a region's loops have no barriers.
     Step::Pass("split-at-barriers"),
-    Step::Target("mark-parallel-loop"),
+    Step::Target(TargetStep::MarkParallelLoop),
     THREAD_JUMPS,
     Step::Pass("thread-headers"),
-    Step::Target("dump-legalized"),
+    Step::Target(TargetStep::DumpLegalized),
     // Pre-optimize.
     Step::Pass("unique-backedges"),
     Step::Pass("unroll-policy"),
@@ -184,44 +187,70 @@ pub static CPU: &[Step] = &[
     Step::Pass("forward-group-memory"),
     OPTIMIZE,
     // What must not be optimised.
-    Step::Target("add-entry"),
-    Step::Target("define-panic-exit"),
-    Step::Target("forget-unwinding"),
-    Step::Target("probe-stack"),
-    Step::Target("dump-optimized"),
+    Step::Target(TargetStep::AddEntry),
+    Step::Target(TargetStep::DefinePanicExit),
+    Step::Target(TargetStep::ForgetUnwinding),
+    Step::Target(TargetStep::ProbeStack),
+    Step::Target(TargetStep::DumpOptimized),
 ];
+
+/// What the kernels of GPUs call that their devices have not.
+const DEVICE_LIBRARY: Step = Step::Group(&[
+    Step::Target(TargetStep::LinkDeviceLibrary),
+    Step::Target(TargetStep::DefineClock),
+    Step::Target(TargetStep::DefinePause),
+]);
+
+/// The kernel of a GPU gets an entry.
+const GPU_ENTRY: Step = Step::Group(&[
+    llvm("llvm-inline", "always-inline"),
+    Step::Pass("promote-locals"),
+    Step::Pass("panic-sites"),
+    Step::Target(TargetStep::WrapKernel),
+    llvm("llvm-inline-entry", "always-inline,globaldce"),
+    Step::Pass("promote-locals"),
+    Step::Target(TargetStep::ResolveBuiltins),
+    Step::Target(TargetStep::HideCode),
+    Step::Target(TargetStep::UnfuseMultiplyAdd),
+    Step::Target(TargetStep::NarrowAtomics),
+    Step::Pass("demote-private-atomics"),
+    Step::Pass("lower-local-memory"),
+]);
+
+/// Pointers of a GPU get their address spaces.
+///
+/// Jumps are threaded before: in an address space an address may be 0, so LLVM does
+/// not know of an element's address that it is not null. For a GPU LLVM leaves it out, lest
+/// work-items diverge that had converged; but then LLVM neither unrolls nor counts loops whose
+/// condition was decided before. So it is done once, early and without the target.
+/// `convergent` calls are not cloned by it.
+const GENERIC_TO_ADDRESS_SPACES: Step = Step::Group(&[
+    THREAD_JUMPS,
+    Step::Pass("thread-headers"),
+    Step::Target(TargetStep::CompareAddresses),
+    Step::Target(TargetStep::NameKernel),
+    Step::Pass("address-spaces"),
+    Step::Pass("demote-shared-loads"),
+    Step::Target(TargetStep::DumpLegalized),
+]);
+
+/// For targets whose work-items end by a return of the entry.
+const END_IN_ENTRY: Step = Step::Group(&[
+    Step::Target(TargetStep::DropOwnFences),
+    Step::Pass("demote-private-atomics"),
+    Step::Pass("expand-mem-intrinsics"),
+    Step::Target(TargetStep::TrimParameters),
+    Step::Target(TargetStep::ExpandPanics),
+    Step::Target(TargetStep::EndWorkItems),
+]);
 
 /// Stage 2 on NVIDIA's GPUs.
 pub static PTX: &[Step] = &[
     // Legalize: the kernel gets an entry, and pointers their address spaces.
-    Step::Target("link-device-library"),
-    Step::Target("define-clock"),
-    Step::Target("define-pause"),
-    Step::Target("choose-inlining"),
-    llvm("llvm-inline", "always-inline"),
-    Step::Pass("promote-locals"),
-    Step::Pass("panic-sites"),
-    Step::Target("wrap-kernel"),
-    llvm("llvm-inline-entry", "always-inline,globaldce"),
-    Step::Pass("promote-locals"),
-    Step::Target("resolve-builtins"),
-    Step::Target("hide-code"),
-    Step::Target("unfuse-multiply-add"),
-    Step::Target("narrow-atomics"),
-    Step::Pass("demote-private-atomics"),
-    Step::Pass("lower-local-memory"),
-    // Before pointers are in address spaces of their own: there an address may be 0, so LLVM does
-    // not know of an element's address that it is not null. For a GPU LLVM leaves it out, lest
-    // work-items diverge that had converged; but then LLVM neither unrolls nor counts loops whose
-    // condition was decided before. So it is done once, early and without the target.
-    // `convergent` calls are not cloned by it.
-    THREAD_JUMPS,
-    Step::Pass("thread-headers"),
-    Step::Target("compare-addresses"),
-    Step::Target("name-kernel"),
-    Step::Pass("address-spaces"),
-    Step::Pass("demote-shared-loads"),
-    Step::Target("dump-legalized"),
+    DEVICE_LIBRARY,
+    Step::Target(TargetStep::ChooseInlining),
+    GPU_ENTRY,
+    GENERIC_TO_ADDRESS_SPACES,
     // Pre-optimize.
     Step::Pass("unroll-policy"),
     BOUNDS,
@@ -230,18 +259,18 @@ pub static PTX: &[Step] = &[
     Step::Pass("unroll-hints"),
     OPTIMIZE,
     // For GPUs.
-    Step::Target("drop-own-fences"),
+    Step::Target(TargetStep::DropOwnFences),
     Step::Pass("demote-private-atomics"),
-    Step::Target("order-atomics"),
+    Step::Target(TargetStep::OrderAtomics),
     Step::Pass("strip-mine"),
     Step::Pass("select-elements"),
     Step::Pass("expand-mem-intrinsics"),
-    Step::Target("trim-parameters"),
-    Step::Target("expand-panics"),
-    Step::Target("forget-unwinding"),
-    Step::Target("compare-addresses"),
+    Step::Target(TargetStep::TrimParameters),
+    Step::Target(TargetStep::ExpandPanics),
+    Step::Target(TargetStep::ForgetUnwinding),
+    Step::Target(TargetStep::CompareAddresses),
     Step::Pass("infer-alignment"),
-    Step::Target("unmask-multiples"),
+    Step::Target(TargetStep::UnmaskMultiples),
     Step::Pass("narrow-integers"),
     // Superblocks end at loads.
     Step::Pass("hoist-loads"),
@@ -251,104 +280,62 @@ pub static PTX: &[Step] = &[
     Step::Pass("launch-bounds"),
     Step::Pass("no-return-atomics"),
     Step::Pass("circular-statics"),
-    Step::Target("adopt-lines"),
-    Step::Target("dump-optimized"),
+    Step::Target(TargetStep::AdoptLines),
+    Step::Target(TargetStep::DumpOptimized),
 ];
 
 /// Stage 2 on OpenCL's devices: that of [`PTX`], without what depends on NVIDIA's, and with
 /// everything in one function, where values are that only the entry has.
 pub static SPIRV: &[Step] = &[
     // Legalize.
-    Step::Target("link-device-library"),
-    Step::Target("define-clock"),
-    Step::Target("define-pause"),
+    DEVICE_LIBRARY,
     // Before anything is inlined: the functions that calls choose among, too.
-    Step::Target("dispatch-calls"),
-    Step::Target("inline-all"),
-    llvm("llvm-inline", "always-inline"),
-    Step::Pass("promote-locals"),
-    Step::Pass("panic-sites"),
-    Step::Target("wrap-kernel"),
-    llvm("llvm-inline-entry", "always-inline,globaldce"),
-    Step::Pass("promote-locals"),
-    Step::Target("resolve-builtins"),
-    Step::Target("hide-code"),
-    Step::Target("unfuse-multiply-add"),
-    Step::Target("narrow-atomics"),
-    Step::Pass("demote-private-atomics"),
-    Step::Pass("lower-local-memory"),
-    THREAD_JUMPS,
-    Step::Pass("thread-headers"),
-    Step::Target("compare-addresses"),
-    Step::Target("name-kernel"),
-    Step::Pass("address-spaces"),
-    Step::Pass("demote-shared-loads"),
-    Step::Target("dump-legalized"),
+    Step::Target(TargetStep::DispatchCalls),
+    Step::Target(TargetStep::InlineAll),
+    GPU_ENTRY,
+    GENERIC_TO_ADDRESS_SPACES,
     // Pre-optimize.
     Step::Pass("unroll-policy"),
     BOUNDS,
     OPTIMIZE,
     // For SPIR-V.
-    Step::Target("drop-own-fences"),
-    Step::Pass("demote-private-atomics"),
-    Step::Pass("expand-mem-intrinsics"),
-    Step::Target("trim-parameters"),
-    Step::Target("expand-panics"),
-    Step::Target("end-work-items"),
-    Step::Target("forget-unwinding"),
-    Step::Target("expand-wide-integers"),
-    Step::Target("expand-atomics"),
-    Step::Target("expand-fills"),
-    Step::Target("separate-sides"),
-    Step::Target("split-aggregates"),
-    Step::Target("compare-addresses"),
-    Step::Target("dump-optimized"),
+    END_IN_ENTRY,
+    Step::Target(TargetStep::ForgetUnwinding),
+    Step::Target(TargetStep::ExpandWideIntegers),
+    Step::Target(TargetStep::ExpandAtomics),
+    Step::Target(TargetStep::ExpandFills),
+    Step::Target(TargetStep::ReorderBranches),
+    Step::Target(TargetStep::SplitAggregates),
+    Step::Target(TargetStep::CompareAddresses),
+    Step::Target(TargetStep::DumpOptimized),
 ];
 
 /// Stage 2 on AMD's GPUs: that of [`SPIRV`], and from `address-spaces` on for their processors.
 pub static AMDGCN: &[Step] = &[
     // Legalize.
-    Step::Target("link-device-library"),
-    Step::Target("define-clock"),
-    Step::Target("define-pause"),
-    Step::Target("inline-all"),
-    llvm("llvm-inline", "always-inline"),
-    Step::Pass("promote-locals"),
-    Step::Pass("panic-sites"),
-    Step::Target("wrap-kernel"),
-    llvm("llvm-inline-entry", "always-inline,globaldce"),
-    Step::Pass("promote-locals"),
-    Step::Target("resolve-builtins"),
-    Step::Target("hide-code"),
-    Step::Target("unfuse-multiply-add"),
-    Step::Target("narrow-atomics"),
-    Step::Pass("demote-private-atomics"),
-    Step::Pass("lower-local-memory"),
-    // LLVM knows which of its own registers differ between work-items.
-    Step::Target("lower-registers"),
+    DEVICE_LIBRARY,
+    Step::Target(TargetStep::InlineAll),
+    GPU_ENTRY,
+    // LLVM knows which of this target's registers differ between work-items.
+    Step::Target(TargetStep::LowerRegisters),
     THREAD_JUMPS,
-    Step::Target("compare-addresses"),
-    Step::Target("name-kernel"),
+    Step::Target(TargetStep::CompareAddresses),
+    Step::Target(TargetStep::NameKernel),
     Step::Pass("address-spaces"),
-    Step::Target("dump-legalized"),
+    Step::Target(TargetStep::DumpLegalized),
     // Pre-optimize.
     BOUNDS,
     OPTIMIZE,
     // For AMD's processors.
-    Step::Target("drop-own-fences"),
-    Step::Pass("demote-private-atomics"),
-    Step::Pass("expand-mem-intrinsics"),
-    Step::Target("trim-parameters"),
-    Step::Target("expand-panics"),
-    Step::Target("end-work-items"),
-    Step::Target("leave-by-return"),
-    Step::Target("lower-registers"),
-    Step::Target("name-scopes"),
-    Step::Target("forget-unwinding"),
-    Step::Target("compare-addresses"),
+    END_IN_ENTRY,
+    Step::Target(TargetStep::LeaveByReturn),
+    Step::Target(TargetStep::LowerRegisters),
+    Step::Target(TargetStep::NameScopes),
+    Step::Target(TargetStep::ForgetUnwinding),
+    Step::Target(TargetStep::CompareAddresses),
     Step::Pass("infer-alignment"),
-    Step::Target("bound-launches"),
-    Step::Target("dump-optimized"),
+    Step::Target(TargetStep::BoundLaunches),
+    Step::Target(TargetStep::DumpOptimized),
 ];
 
 /// The pipelines, by name.
@@ -362,13 +349,23 @@ pub static PIPELINES: &[(&str, &[Step])] = &[
 ];
 
 impl Step {
-    /// The step's name; that of steps under a condition is empty.
+    /// The step's name; that of steps with others inside is empty.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
-            Step::Pass(name) | Step::Target(name) => name,
+            Step::Pass(name) => name,
+            Step::Target(step) => step.name(),
             Step::Llvm(llvm) => llvm.name,
-            Step::IfPanics(_) => "",
+            Step::Group(_) | Step::IfPanics(_) => "",
+        }
+    }
+
+    /// The steps inside.
+    #[must_use]
+    pub const fn inner(&self) -> Option<&'static [Step]> {
+        match self {
+            Step::Group(steps) | Step::IfPanics(steps) => Some(steps),
+            Step::Pass(_) | Step::Target(_) | Step::Llvm(_) => None,
         }
     }
 }
@@ -392,19 +389,6 @@ pub fn resolve(names: &str) -> Result<Vec<Step>, UnknownPass> {
     }
     Ok(steps)
 }
-
-/// `SCHISM_DISABLE_PASSES`: names of optional passes, separated by commas, that do not run.
-pub const DISABLE_PASSES: &str = "SCHISM_DISABLE_PASSES";
-/// `SCHISM_PRINT_AFTER`: names of steps, separated by commas, after which the module is printed to
-/// standard error; `all` are all.
-pub const PRINT_AFTER: &str = "SCHISM_PRINT_AFTER";
-/// `SCHISM_VERIFY_PASSES`: whether the module is verified after each step. In builds with debug
-/// assertions it always is.
-pub const VERIFY_PASSES: &str = "SCHISM_VERIFY_PASSES";
-
-/// `SCHISM_FAIL_PASSES`: names of passes, separated by commas, that panic instead of running: to test
-/// what then happens.
-pub const FAIL_PASSES: &str = "SCHISM_FAIL_PASSES";
 
 /// The options of an environment; `variable` gives the value of one of its variables.
 ///
@@ -468,8 +452,7 @@ pub fn optional_passes(pipeline: &[Step]) -> Vec<&'static str> {
             Step::Pass(name) if registry::find(name).is_ok_and(|pass| pass.optional) => {
                 names.push(*name);
             }
-            Step::IfPanics(steps) => names.extend(optional_passes(steps)),
-            _ => {}
+            step => names.extend(optional_passes(step.inner().unwrap_or_default())),
         }
     }
     names
@@ -478,9 +461,9 @@ pub fn optional_passes(pipeline: &[Step]) -> Vec<&'static str> {
 /// The names of all steps of all pipelines.
 fn steps() -> impl Iterator<Item = &'static str> {
     fn flat(step: &'static Step) -> Vec<&'static str> {
-        match step {
-            Step::IfPanics(steps) => steps.iter().flat_map(flat).collect(),
-            step => vec![step.name()],
+        match step.inner() {
+            Some(steps) => steps.iter().flat_map(flat).collect(),
+            None => vec![step.name()],
         }
     }
     PIPELINES.iter().flat_map(|(_, pipeline)| *pipeline).flat_map(flat)
@@ -551,11 +534,8 @@ pub trait Driver {
     ///
     /// # Errors
     /// The target's.
-    fn run_target(
-        &mut self,
-        step: &'static str,
-        cx: &mut PassContext<'_>,
-    ) -> Result<(), Self::Error>;
+    fn run_target(&mut self, step: TargetStep, cx: &mut PassContext<'_>)
+    -> Result<(), Self::Error>;
 }
 
 /// A driver without a target: it leaves the target's steps out.
@@ -573,11 +553,7 @@ impl Driver for NoTarget<'_, '_> {
             .map_err(|message| PassError { pass: step.name, source: message.into() }.into())
     }
 
-    fn run_target(
-        &mut self,
-        _: &'static str,
-        _: &mut PassContext<'_>,
-    ) -> Result<(), PipelineError> {
+    fn run_target(&mut self, _: TargetStep, _: &mut PassContext<'_>) -> Result<(), PipelineError> {
         Ok(())
     }
 }
@@ -626,7 +602,7 @@ fn run_steps<D: Driver>(
         let start = cx.start();
         match step {
             Step::Pass(_) if cx.options.disabled.contains(&name) => continue,
-            Step::IfPanics(_) => {}
+            Step::Group(_) | Step::IfPanics(_) => {}
             _ => cx.step = name,
         }
         match step {
@@ -637,7 +613,11 @@ fn run_steps<D: Driver>(
                     .map_err(|source| PipelineError::from(PassError { pass: name, source }))?;
             }
             Step::Llvm(llvm) => driver.run_llvm(llvm)?,
-            Step::Target(_) => driver.run_target(name, cx)?,
+            Step::Target(step) => driver.run_target(*step, cx)?,
+            Step::Group(steps) => {
+                run_steps(module, steps, cx, driver, last)?;
+                continue;
+            }
             Step::IfPanics(steps) => {
                 let mut functions = view.get_functions();
                 if functions.any(|it| cold_paths::has_panics(it.value())) {
@@ -681,11 +661,10 @@ mod tests {
         let registered: Vec<_> = PASSES.iter().map(|pass| pass.name).collect();
         fn check(steps: &[Step], registered: &[&str]) {
             for step in steps {
-                match step {
-                    Step::Pass(name) => assert!(registered.contains(name), "{name}"),
-                    Step::IfPanics(steps) => check(steps, registered),
-                    Step::Llvm(_) | Step::Target(_) => {}
+                if let Step::Pass(name) = step {
+                    assert!(registered.contains(name), "{name}");
                 }
+                check(step.inner().unwrap_or_default(), registered);
             }
         }
         PIPELINES.iter().for_each(|(_, steps)| check(steps, &registered));
@@ -700,16 +679,13 @@ mod tests {
     #[test]
     fn no_pass_of_llvm_may_end_the_process() {
         fn check(step: &Step) {
-            match step {
-                Step::Llvm(llvm) => {
-                    for (at, _) in llvm.passes.match_indices("instcombine") {
-                        let pass = &llvm.passes[at..];
-                        assert!(pass.starts_with("instcombine<no-verify-fixpoint>"), "{pass}");
-                    }
+            if let Step::Llvm(llvm) = step {
+                for (at, _) in llvm.passes.match_indices("instcombine") {
+                    let pass = &llvm.passes[at..];
+                    assert!(pass.starts_with("instcombine<no-verify-fixpoint>"), "{pass}");
                 }
-                Step::IfPanics(steps) => steps.iter().for_each(check),
-                Step::Pass(_) | Step::Target(_) => {}
             }
+            step.inner().unwrap_or_default().iter().for_each(check);
         }
         PIPELINES.iter().for_each(|(_, steps)| steps.iter().for_each(check));
     }

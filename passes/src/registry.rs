@@ -36,7 +36,7 @@ use crate::nvptx::{
     vectorize_relaxed,
 };
 use crate::pass::{Pass, PassContext, optional, pass};
-use crate::spec::target_library::TargetLibraryInfo;
+use crate::spec::target;
 use crate::specialize::dead_arguments::Kept;
 use crate::specialize::{
     dead_arguments, device_library, fast_math, promote_locals, spec_constants,
@@ -83,7 +83,7 @@ pub static PASSES: &[Pass] = &[
     // specialize
     pass("spec-constants", "gives specialization constants their values and folds what reads them", |module, cx| Ok(spec_constants::run_on(module, &cx.spec.constant_values)?)),
     pass("fast-math", "relaxes floating-point operations", |module, cx| Ok(fast_math::run_on(module, cx.spec.fast_math))),
-    pass("device-library", "replaces mathematics that the target does not compute by calls of the device library", |module, cx| Ok(device_library::run_on(module, &TargetLibraryInfo::of_triple(&cx.spec.target)))),
+    pass("device-library", "replaces mathematics that the target does not compute by calls of the device library", |module, cx| Ok(device_library::run_on(module, &target::library_of(&cx.spec.target)))),
     pass("promote-locals", "promotes locals to registers, each lifetime by itself", |module, _| Ok(promote_locals::run(module)?)),
     pass("dead-arguments", "removes the parameters that a kernel does not use", |module, cx| { let kept = dead_arguments::run(module, &cx.kernels()); note_passed(cx, kept); Ok(()) }),
     // bounds

@@ -9,8 +9,8 @@ use schism_jit::{GpuOptions, Request, compile_ptx, compile_spirv};
 use schism_jit_abi::{
     ASSUME_DIVISIBLE, ASSUME_GROUP_ON_THREAD, ASSUME_INDEX_32, PARAM_INTEGER, PARAM_POINTER, Param,
 };
-use schism_passes::pipeline::DISABLE_PASSES;
 use schism_passes::registry;
+use schism_passes::variables::DISABLE_PASSES;
 use schism_tests::container::records_of;
 use schism_tests::lab::{Lab, source, text};
 
@@ -115,7 +115,7 @@ fn count(ptx: &str, part: &str) -> usize {
 fn ptx(record: &RecordRef<'_>, kernel: &KernelRef<'_>, disabled: &str) -> String {
     let (request, options) = launch(record, kernel, disabled);
     let code = compile_ptx(request, options).expect("PTX");
-    String::from_utf8_lossy(code.text()).into_owned()
+    String::from_utf8_lossy(code.bytes()).into_owned()
 }
 
 /// A kernel's SPIR-V without a pass, for such launches: of each instruction the number of the
@@ -139,9 +139,6 @@ fn spirv(record: &RecordRef<'_>, kernel: &KernelRef<'_>, disabled: &str) -> Stri
 
 /// What a launch of a kernel asks of stage 2, which leaves out a pass.
 fn launch(record: &RecordRef<'_>, kernel: &KernelRef<'_>, disabled: &str) -> (Request, GpuOptions) {
-    // SAFETY: this program has one test, so no other thread looks at the environment meanwhile but
-    // stage 2's, which begins after this and has ended before the next.
-    unsafe { std::env::set_var(DISABLE_PASSES, disabled) };
     let image = kernel.images.first().and_then(|name| record.image(name));
     let params: Vec<Param> = kernel.parameters.iter().map(Param::from).collect();
     let of_kind = |kinds: &[u32]| {
@@ -166,6 +163,7 @@ fn launch(record: &RecordRef<'_>, kernel: &KernelRef<'_>, disabled: &str) -> (Re
         closure_size: kernel.closure_size,
         closure_align: kernel.closure_align,
         dimensions: kernel.dimensions,
+        settings: vec![(DISABLE_PASSES.to_owned(), disabled.into())],
         ..Request::default()
     };
     (request, options)

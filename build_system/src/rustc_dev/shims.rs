@@ -17,14 +17,11 @@ use std::process::{Command, ExitCode};
 
 use crate::error::{FileContext, Result};
 use crate::toolchain::Toolchain;
+use crate::variables::{SHIM_LLVM_LIBDIR, SHIM_LLVM_LIBRARY, SHIM_LLVM_VERSION};
 
 const RUSTC: &str = "schism-shim-rustc";
 const LLVM_CONFIG: &str = "schism-shim-llvm-config";
 const CXX: &str = "schism-shim-cxx";
-
-const LLVM_VERSION: &str = "SCHISM_SHIM_LLVM_VERSION";
-const LLVM_LIBRARY: &str = "SCHISM_SHIM_LLVM_LIBRARY";
-const LLVM_LIBDIR: &str = "SCHISM_SHIM_LLVM_LIBDIR";
 
 /// What llvm-config calls the parts that the toolchain's LLVM has.
 const COMPONENTS: &str = "x86 arm aarch64 amdgpu avr loongarch m68k csky mips powerpc systemz webassembly msp430 sparc \
@@ -64,9 +61,9 @@ impl Shims {
             .env("LLVM_CONFIG", self.directory.join(LLVM_CONFIG))
             .env(format!("CXX_{}", version.host.replace('-', "_")), self.directory.join(CXX))
             .env("LLVM_LINK_SHARED", "1")
-            .env(LLVM_VERSION, &version.llvm)
-            .env(LLVM_LIBRARY, format!("-l{llvm}"))
-            .env(LLVM_LIBDIR, &toolchain.libraries);
+            .env(SHIM_LLVM_VERSION, &version.llvm)
+            .env(SHIM_LLVM_LIBRARY, format!("-l{llvm}"))
+            .env(SHIM_LLVM_LIBDIR, &toolchain.libraries);
     }
 }
 
@@ -153,12 +150,12 @@ fn llvm_config(arguments: Vec<OsString>) -> ExitCode {
     let variable = |name| std::env::var(name).unwrap_or_default();
     for argument in arguments {
         match argument.to_str().unwrap_or_default() {
-            "--version" => println!("{}", variable(LLVM_VERSION)),
+            "--version" => println!("{}", variable(SHIM_LLVM_VERSION)),
             "--shared-mode" => println!("shared"),
             "--has-rtti" => println!("NO"),
-            "--libdir" => println!("{}", variable(LLVM_LIBDIR)),
-            "--ldflags" => println!("-L{}", variable(LLVM_LIBDIR)),
-            "--libs" => println!("{}", variable(LLVM_LIBRARY)),
+            "--libdir" => println!("{}", variable(SHIM_LLVM_LIBDIR)),
+            "--ldflags" => println!("-L{}", variable(SHIM_LLVM_LIBDIR)),
+            "--libs" => println!("{}", variable(SHIM_LLVM_LIBRARY)),
             "--cxxflags" => println!("-std=c++17"),
             "--components" => println!("{COMPONENTS}"),
             _ => {}

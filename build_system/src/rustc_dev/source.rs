@@ -10,6 +10,7 @@ use crate::home::Home;
 use crate::progress;
 use crate::publish::Draft;
 use crate::toolchain::Toolchain;
+use crate::variables;
 
 /// What the compiler's workspace needs of the whole source, which is fifty times as big.
 const NEEDED: &[&str] =
@@ -42,7 +43,7 @@ pub fn find(
     if let Ok(origin) = std::fs::read_to_string(root.join("schism-origin")) {
         return Ok(Some(Source { root, origin })); // a set-up was interrupted after this
     }
-    match std::env::var_os("SCHISM_RUSTC_SRC").filter(|path| !path.is_empty()) {
+    match std::env::var_os(variables::RUSTC_SRC).filter(|path| !path.is_empty()) {
         Some(path) => {
             let path = PathBuf::from(path);
             if !path.exists() {

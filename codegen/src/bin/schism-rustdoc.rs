@@ -12,6 +12,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, exit};
 
+#[path = "../variables.rs"]
+#[allow(dead_code)] // the plugin reads the others
+mod variables;
+
 /// The compiler's own rustdoc.
 const RUSTDOC: &str = concat!(env!("SCHISM_SYSROOT"), "/bin/rustdoc");
 
@@ -57,7 +61,7 @@ fn expanded(arguments: &[OsString]) -> Vec<OsString> {
 /// dependencies, which the documented crate may see through them. `rayon/inject.rs` puts them
 /// there, and adds the same folders for the compiler.
 fn replacements(arguments: &[OsString]) -> Vec<OsString> {
-    let Some(library) = std::env::var_os("SCHISM_STDPAR_LIBRARY") else { return Vec::new() };
+    let Some(library) = std::env::var_os(variables::STDPAR_LIBRARY) else { return Vec::new() };
     let Some(name) = Path::new(&library).file_name().and_then(OsStr::to_str) else {
         return Vec::new();
     };

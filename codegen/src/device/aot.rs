@@ -27,18 +27,16 @@ use schism_hcf::{
 };
 use schism_jit_abi::library::{CompileRequest, CompiledKernel, LaunchAssumptions, Refused, Stage2};
 use schism_jit_abi::ptxas::{self, Ptxas};
+use schism_jit_abi::variables::{Effect, STAGE2};
 use schism_jit_abi::{
     ABI_VERSION, ASSUME_DIVISIBLE, ASSUME_INDEX_32, BACKEND_FAILED, FLAG_BASE, FLAG_IN_PROCESS,
     FLAG_OFFSET, FLAG_OPEN_CONSTANTS, FLAG_PORTABLE_MATH, GPU_BLOCKS, INTERNAL, STACK_UNKNOWN,
     UNRESOLVED_SYMBOLS, UNSUPPORTED,
 };
-use schism_passes::pipeline::DISABLE_PASSES;
 
 use crate::rayon::functions::is_in_sight;
-use crate::session::{self, TARGETS};
-
-/// The environment variable that names stage 2.
-const STAGE2: &str = "SCHISM_JIT";
+use crate::session;
+use crate::variables::{JIT, TARGETS};
 
 /// The maximum number of threads that compile kernels.
 const MOST_THREADS: usize = 8;
@@ -76,11 +74,11 @@ fn needs_ptxas(list: &str) -> bool {
 pub(crate) fn track(sess: &Session) {
     let note = |variable| session::variable(sess, variable).filter(|value| !value.is_empty());
     if let Some(targets) = note(TARGETS)
-        && let Some(library) = note(STAGE2)
+        && let Some(library) = note(JIT)
     {
         let file = |path: &str| crate::rustc::files(sess).borrow_mut().insert(Symbol::intern(path));
         file(&library);
-        note(DISABLE_PASSES);
+        STAGE2.iter().filter(|it| it.effect == Effect::Code).for_each(|it| drop(note(it.name)));
         if needs_ptxas(&targets) {
             note(ptxas::VARIABLE);
             let found = Ptxas::find().ok();
@@ -111,10 +109,10 @@ pub(crate) fn plan(tcx: TyCtxt<'_>) -> Plan {
             sess.target.llvm_target
         ));
     }
-    let stage2 = std::env::var_os(STAGE2).filter(|path| !path.is_empty());
+    let stage2 = std::env::var_os(JIT).filter(|path| !path.is_empty());
     if stage2.is_none() {
         sess.dcx().err(format!(
-            "{TARGETS} asks for code that is made ahead of time, and {STAGE2} does not name the library that makes it; use \
+            "{TARGETS} asks for code that is made ahead of time, and {JIT} does not name the library that makes it; use \
              `cargo schism build --targets`"
         ));
     }
@@ -161,7 +159,7 @@ impl Plan {
             return Ok(Vec::new());
         }
         let stage2 = Stage2::open(&self.stage2)
-            .map_err(|error| format!("{} ({STAGE2}) {error}", self.stage2.display()))?;
+            .map_err(|error| format!("{} ({JIT}) {error}", self.stage2.display()))?;
         let bytes = container.to_record().map_err(|error| error.to_string())?;
         let record = RecordRef::parse(&bytes).map_err(|error| error.to_string())?;
         let mut jobs = Vec::new();
@@ -369,7 +367,7 @@ impl KernelJob<'_> {
                 stage2.compile_sass(wanted, &processor.to_string(), assumptions, ptxas)
             }
             Target::Amdgcn(processor) => {
-                stage2.compile_amdgcn(wanted, processor.as_str(), assumptions)
+                stage2.compile_code_object(wanted, processor.as_str(), assumptions)
             }
             Target::Spirv => stage2.compile_spirv(wanted),
         }
@@ -380,7 +378,7 @@ impl KernelJob<'_> {
         let target = self.target.to_string().replacen(':', ".", 1);
         Image {
             name: format!("{target}.{}.{form}", self.kernel.name),
-            format: Code::format(self.target).to_owned(),
+            format: self.target.format().to_owned(),
             variant: form.clone(),
             code: Some(Code {
                 target: self.target,

@@ -27,12 +27,9 @@ use crate::kernels::{self, Kernel, KernelInfo, runtime_items};
 use crate::rayon::types::is_in_process;
 use crate::report::failure::{Failure, PerformanceLints, Stage1Failure};
 use crate::rustc;
-use crate::session::{LINES, SPLIT, WARN};
 use crate::stdpar::explain;
 use crate::stdpar::refuse::Pipelines;
-
-/// Names the folder for the input of the passes, for debugging.
-const DUMP: &str = "SCHISM_DUMP_STAGE1";
+use crate::variables::{DEVICE_CODE_SPLIT, DUMP_STAGE1, LINES, WARN};
 
 /// The purpose of the device half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +66,7 @@ pub(crate) fn make(tcx: TyCtxt<'_>, purpose: Purpose) -> Option<DeviceHalf> {
     let aot = if purpose == Purpose::Build { plan } else { aot::Plan::default() };
     let process_spec = process_spec(tcx, &runtime, &roots);
     let crate_id = crate_id(tcx, LOCAL_CRATE);
-    let dump_to = std::env::var_os(DUMP);
+    let dump_to = std::env::var_os(DUMP_STAGE1);
     let names: Vec<_> = roots
         .all
         .iter()
@@ -239,9 +236,9 @@ fn constant_functions(
 
 /// The division of kernels that the environment requests; an invalid word is an error.
 fn split_mode(tcx: TyCtxt<'_>) -> SplitMode {
-    let word = std::env::var(SPLIT).unwrap_or_default();
+    let word = std::env::var(DEVICE_CODE_SPLIT).unwrap_or_default();
     word.parse().unwrap_or_else(|error| {
-        tcx.sess.dcx().err(format!("{SPLIT}: {error}"));
+        tcx.sess.dcx().err(format!("{DEVICE_CODE_SPLIT}: {error}"));
         SplitMode::Off
     })
 }
@@ -304,6 +301,6 @@ fn dump(directory: &std::ffi::OsStr, crate_id: &str, bitcode: &[u8]) {
     if let Err(error) =
         std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, bitcode))
     {
-        eprintln!("warning: {DUMP}: cannot write {}: {error}", path.display());
+        eprintln!("warning: {DUMP_STAGE1}: cannot write {}: {error}", path.display());
     }
 }

@@ -3,12 +3,11 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-/// The environment variable. Stage 2 reads it too.
-const VARIABLE: &str = "SCHISM_TIME_PASSES";
+use crate::variables::TIME_PASSES;
 
 /// Whether times are asked for.
 pub(super) fn wanted() -> bool {
-    std::env::var_os(VARIABLE).is_some_and(|value| !value.is_empty() && value != "0")
+    std::env::var_os(TIME_PASSES).is_some_and(|value| !value.is_empty() && value != "0")
 }
 
 /// Prints the time since `start`, if times are asked for.

@@ -13,7 +13,8 @@ use rustc_middle::util::Providers;
 
 use crate::device::aot;
 use crate::kernels::runtime_items;
-use crate::session::{self, LINES, SPLIT, WARN};
+use crate::session;
+use crate::variables::{DEVICE_CODE_SPLIT, LINES, WARN};
 use crate::{rayon, rustc};
 
 /// rustc's own provider of `resolver_for_lowering_raw`, which ours calls.
@@ -25,7 +26,7 @@ pub(crate) fn provide(providers: &mut Providers) {
     providers.queries.resolver_for_lowering_raw = |tcx, ()| {
         let resolved = (RESOLVER.get().expect("set when ours was"))(tcx, ());
         if runtime_items::is_visible(tcx) {
-            for name in [SPLIT, WARN, LINES] {
+            for name in [DEVICE_CODE_SPLIT, WARN, LINES] {
                 session::variable(tcx.sess, name);
             }
             aot::track(tcx.sess);

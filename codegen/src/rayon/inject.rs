@@ -12,7 +12,7 @@
 //! ```
 //!
 //! So what a target folder needs of it lies in that folder, and goes with it. `cargo schism` has
-//! the source and the runtime ready in the folder that [`LIBRARY`] names.
+//! the source and the runtime ready in the folder that [`STDPAR_LIBRARY`] names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -31,14 +31,10 @@ use rustc_target::spec::PanicStrategy;
 
 use crate::rayon::types::{CRATE, RAYON};
 use crate::session::RUNTIME;
+use crate::variables::{STDPAR_BUILD, STDPAR_LIBRARY};
 
-/// The environment variable that asks for it, and what it says for notes on each pipeline.
-pub(crate) const MODE: &str = "SCHISM_STDPAR_BUILD";
+/// What [`STDPAR_BUILD`] says for notes on each pipeline.
 pub(crate) const EXPLAIN: &str = "explain";
-
-/// The environment variable that names the folder with the source, and with the runtime's
-/// libraries. `cargo schism` sets it.
-pub(crate) const LIBRARY: &str = "SCHISM_STDPAR_LIBRARY";
 
 /// The backend's name in such a session. It is part of every crate's hash: what a crate exports
 /// depends on the mode ([`super::statics`]), and incremental compilation must see that.
@@ -80,9 +76,9 @@ pub(crate) fn change(options: &mut Options) {
     }
 }
 
-/// The folder that [`LIBRARY`] names, if parallel iterators may become kernels.
+/// The folder that [`STDPAR_LIBRARY`] names, if parallel iterators may become kernels.
 pub(crate) fn library() -> Option<PathBuf> {
-    std::env::var_os(LIBRARY).filter(|library| !library.is_empty()).map(PathBuf::from)
+    std::env::var_os(STDPAR_LIBRARY).filter(|library| !library.is_empty()).map(PathBuf::from)
 }
 
 /// The name of the folder beside rayon.
@@ -203,8 +199,8 @@ fn compiled(library: &Path, folder: &Path, rayon: &Path, target: &str) -> io::Re
         .arg("--out-dir")
         .arg(folder)
         .arg(library.join(SOURCE))
-        .env_remove(MODE)
-        .env_remove(LIBRARY);
+        .env_remove(STDPAR_BUILD)
+        .env_remove(STDPAR_LIBRARY);
     let output = rustc.output()?;
     if !output.status.success() {
         fs::write(&stamp, &failed)?;

@@ -35,6 +35,7 @@ use crate::rayon::functions::{bridges, is_name_of_original};
 use crate::rayon::types::{RAYON, is_copied, is_in_process, may_be_for_devices, pipeline_of};
 use crate::rustc::as_written;
 use crate::session;
+use crate::variables::{STDPAR_BUILD, STDPAR_LIBRARY};
 
 type Resolved<'tcx> = Result<Option<Instance<'tcx>>, ErrorGuaranteed>;
 type Provider = for<'tcx> fn(
@@ -90,7 +91,7 @@ fn replacement<'tcx>(
 pub(crate) fn track(tcx: TyCtxt<'_>) {
     let rayon = Symbol::intern(RAYON);
     if tcx.crates(()).iter().any(|&krate| tcx.crate_name(krate) == rayon) || statics::are_in(tcx) {
-        for name in [inject::MODE, inject::LIBRARY] {
+        for name in [STDPAR_BUILD, STDPAR_LIBRARY] {
             session::variable(tcx.sess, name);
         }
     }

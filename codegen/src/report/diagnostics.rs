@@ -14,7 +14,7 @@ use crate::kernels::{KernelInfo, names};
 use crate::report::call_paths::{self, CallPaths, ReportLocation};
 use crate::report::failure::{Failure, PerformanceLints, Stage1Failure};
 use crate::report::text::{self, DiagnosticText};
-use crate::session;
+use crate::variables;
 
 /// How many kernels one error lists.
 const KERNELS_LISTED: usize = 4;
@@ -43,7 +43,7 @@ fn ahead_of_time(sess: &Session, message: &str) {
     ));
     error.help(format!(
         "leave a target out of `--targets` ({}) to have its code made when a kernel is first launched",
-        session::TARGETS
+        variables::TARGETS
     ));
     error.emit();
 }
@@ -142,7 +142,7 @@ pub(crate) fn warn(sess: &Session, slow: &PerformanceLints) {
             warning.span_label(place.span, text.label);
             explain(&mut warning, what.symbol(), &place, map, kernels);
             warning.help(text.help);
-            warning.note(format!("`{}=off` silences schism's warnings", session::WARN));
+            warning.note(format!("`{}=off` silences schism's warnings", variables::WARN));
             warning.emit();
         }
     }

@@ -14,13 +14,14 @@ use crate::kernels::{self, names};
 use crate::rayon::types::{CRATE, RAYON, pipeline_of};
 use crate::rayon::{self, inject, sorts};
 use crate::rustc::MonoItem;
+use crate::variables::STDPAR_BUILD;
 
 /// Of a type in a note, as many characters.
 const LONGEST: usize = 200;
 
 /// Whether the build is to say of each pipeline what becomes of it.
 pub(crate) fn is_asked() -> bool {
-    std::env::var(inject::MODE).is_ok_and(|mode| mode == inject::EXPLAIN)
+    std::env::var(STDPAR_BUILD).is_ok_and(|mode| mode == inject::EXPLAIN)
 }
 
 /// Where a pipeline is.

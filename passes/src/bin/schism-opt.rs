@@ -14,7 +14,7 @@ Runs passes over a file of LLVM assembly or bitcode.
 
 USAGE: schism-opt -p PASS,PASS,... [OPTIONS] FILE
 
-  -p, --passes LIST   passes and pipelines (stage1, cpu, ptx, spirv, amdgcn), in this order; see --list
+  -p, --passes LIST   passes and pipelines (stage1, cpu, ptx and so on), in this order; see --list
   -o, --output FILE   where to write (default: stdout)
       --emit-bc       write bitcode instead of assembly
       --emit-asm      write the assembly of the processor that the module's triple names
@@ -152,9 +152,10 @@ fn list() {
 
 fn list_step(step: &Step, indent: usize) {
     match step {
-        Step::Target(name) => println!("{:indent$}({name})", ""),
+        Step::Target(step) => println!("{:indent$}({step})", ""),
         Step::Pass(name) => println!("{:indent$}{name}", ""),
         Step::Llvm(llvm) => println!("{:indent$}{}: {}", "", llvm.name, llvm.passes),
+        Step::Group(steps) => steps.iter().for_each(|step| list_step(step, indent)),
         Step::IfPanics(steps) => {
             println!("{:indent$}if the module has panics:", "");
             steps.iter().for_each(|step| list_step(step, indent + 2));

@@ -5,6 +5,7 @@ use schism_llvm::{Block, Value};
 use crate::analysis::cold_paths::has_panics;
 use crate::analysis::trip_count::returns;
 use crate::ir::cfg::{Cfg, Loop};
+use crate::llvm_passes;
 
 /// Changes innermost loops of a function that has panics. `plan` looks at a loop and says how many
 /// instructions are cloned; `apply` returns the blocks that are new or go on elsewhere. The function
@@ -21,7 +22,7 @@ pub(crate) fn change_innermost<'m, Plan>(
     if !has_panics(function) || !returns(function) {
         return Ok(());
     }
-    function.run_passes("loop-simplify,lcssa")?;
+    function.run_passes(llvm_passes::LOOP_SIMPLIFY)?;
     let mut left = growth;
     // A copy beside one loop changes nothing inside of another, so one look at the function serves
     // all of them: there may be very many.

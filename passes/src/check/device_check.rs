@@ -18,6 +18,7 @@ use crate::analysis::statics::{is_mutable, is_thread_local};
 use crate::analysis::uses::{use_at, uses_of};
 use crate::spec::builtins;
 use crate::spec::report::{Violation, ViolationKind};
+use crate::spec::target::ARCHITECTURES;
 
 /// Runs the check. `imports` are functions that other images define, sorted.
 pub fn run(module: &Module<'_>, imports: &[String]) -> Vec<Violation> {
@@ -97,22 +98,6 @@ fn report(object: Value<'_>, what: ViolationKind, violations: &mut Vec<Violation
 
 /// Whether an intrinsic of LLVM belongs to one architecture.
 pub(crate) fn is_of_one_architecture(name: &str) -> bool {
-    const ARCHITECTURES: [&str; 14] = [
-        "aarch64",
-        "amdgcn",
-        "arm",
-        "bpf",
-        "hexagon",
-        "loongarch",
-        "mips",
-        "nvvm",
-        "ppc",
-        "r600",
-        "riscv",
-        "s390",
-        "wasm",
-        "x86",
-    ];
     ARCHITECTURES.contains(&family(name))
 }
 

@@ -33,10 +33,7 @@ use schism_llvm::{
 
 use super::split_at_barriers::{CUT, GROUP_MEMORY, GROUP_SIZE, LOCAL_MEMORY};
 use crate::ir::cfg::Cfg;
-
-/// Loops that `vectorize` marks become straight code, with addresses that are known.
-const BEFORE: &str = "simplifycfg,loop-simplify,lcssa,loop(loop-unroll-full),simplifycfg,early-cse<memssa>,\
-     instcombine<no-verify-fixpoint>,simplifycfg";
+use crate::llvm_passes;
 
 /// Runs the pass over a module.
 ///
@@ -48,7 +45,7 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
         if function.is_declaration() || !has(CUT) || !has(GROUP_SIZE) {
             continue;
         }
-        function.run_passes(BEFORE)?;
+        function.run_passes(llvm_passes::BEFORE_FORWARD_GROUP_MEMORY)?;
         for base in bases(function) {
             if let Some(addresses) = Addresses::of(base) {
                 forward(function, &addresses);

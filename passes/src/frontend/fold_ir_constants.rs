@@ -21,6 +21,8 @@ use std::collections::BTreeSet;
 use inkwell::module::Module;
 use schism_llvm::{AsModule, ModuleRef, Opcode, TypeKind, Value};
 
+use crate::llvm_passes;
+
 /// Runs the pass over a device module: `globals` are symbols of IR constants and their values,
 /// `functions` symbols of functions that only return an IR constant.
 ///
@@ -63,8 +65,7 @@ pub fn fold_in(
         }
     }
     for function in touched {
-        // `instsimplify` folds comparisons and negations, `simplifycfg` the branches on them.
-        function.run_passes("sccp,instsimplify,simplifycfg,dce")?;
+        function.run_passes(llvm_passes::FOLD_CONSTANTS)?;
     }
     Ok(())
 }
@@ -76,7 +77,7 @@ fn promote_addresses(global: Value<'_>) -> Result<(), String> {
     let functions: BTreeSet<_> =
         global.users().into_iter().filter(stores).map(Value::parent_function).collect();
     for function in functions {
-        function.run_passes("sroa")?;
+        function.run_passes(llvm_passes::PROMOTE)?;
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ use inkwell::module::Module;
 use schism_llvm::{AsModule, IntoValue, Linkage};
 
 use crate::analysis::statics::{is_mutable, is_thread_local};
+use crate::llvm_passes;
 
 /// Runs the pass over a module.
 pub fn run(module: &Module<'_>) {
@@ -43,5 +44,5 @@ pub fn release(module: &Module<'_>) -> Result<(), String> {
             }
         }
     }
-    if any { module.handle().run_passes("globaldce") } else { Ok(()) }
+    if any { module.handle().run_passes(llvm_passes::GLOBAL_DCE) } else { Ok(()) }
 }

@@ -23,6 +23,8 @@ use std::collections::HashSet;
 use inkwell::module::{Linkage, Module};
 use schism_llvm::{AsModule, IntoValue, Value, Visibility};
 
+use crate::llvm_passes;
+
 /// Runs the pass; `kernels` are the names of the kernel functions.
 ///
 /// # Errors
@@ -61,7 +63,7 @@ pub fn run(module: &Module<'_>, kernels: &HashSet<&str>) -> Result<(), String> {
     for list in lists {
         list.delete_global();
     }
-    module.handle().run_passes("globaldce")
+    module.handle().run_passes(llvm_passes::GLOBAL_DCE)
 }
 
 /// The functions from which a function can be reached, itself included, over uses: calls, and

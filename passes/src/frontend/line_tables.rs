@@ -28,12 +28,14 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use schism_llvm::AsModule;
 
+use crate::llvm_passes;
+
 /// Leaves only the places in the source.
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.
 pub fn reduce(module: &Module<'_>) -> Result<(), String> {
-    module.handle().run_passes("strip-nonlinetable-debuginfo")
+    module.handle().run_passes(llvm_passes::ONLY_LINE_TABLES)
 }
 
 /// The module whose places code generators only name.

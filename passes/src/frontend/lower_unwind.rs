@@ -56,6 +56,7 @@ use schism_llvm::{AsModule, FUNCTION_INDEX, ModuleRef, Value};
 use crate::analysis::cleanup::{Cleanup, has_pads};
 use crate::check::capabilities::reached_from;
 use crate::frontend::mark_convergent::{Reaching, is_call};
+use crate::llvm_passes;
 use crate::spec::builtins;
 use crate::spec::device::DeviceSpec;
 
@@ -132,11 +133,11 @@ pub(crate) fn run_except(
             }
         }
     }
-    module.run_passes("function(simplifycfg)")?;
+    module.run_passes(llvm_passes::SIMPLIFY_UNWINDING)?;
     infer(module);
     if !keeping.is_empty() {
         // Calls that are known not to unwind now.
-        module.run_passes("function(simplifycfg)")?;
+        module.run_passes(llvm_passes::SIMPLIFY_UNWINDING)?;
     }
     remove_personalities(module);
     Ok(())
@@ -154,7 +155,7 @@ pub fn still_unwinds(module: ModuleRef<'_>, kernel: Value<'_>) -> Result<bool, S
     if Cleanup::of(&reached_from(&[kernel])).is_noticed(kernel) {
         return Ok(true);
     }
-    module.run_passes("function(lower-invoke,simplifycfg)")?;
+    module.run_passes(llvm_passes::LOWER_INVOKE)?;
     remove_personalities(module);
     Ok(false)
 }

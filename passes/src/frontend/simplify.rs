@@ -31,56 +31,27 @@
 use inkwell::module::Module;
 use schism_llvm::AsModule;
 
-/// Locals to registers.
-const PROMOTE: &str = "always-inline,globalopt,function(sroa,early-cse,simplifycfg)";
-
-/// The same, with inlining from the bottom up.
-const INLINE: &str = "cgscc(inline,function(sroa,early-cse,simplifycfg))";
-
-/// Locals to registers alone, where what is loaded from one may be the address of another.
-const REGISTERS: &str = "\
-    function(sroa,early-cse,instsimplify,sroa,early-cse,instsimplify,sroa,early-cse,simplifycfg,dse,adce)";
-
-/// Removes what that has made dead.
-const REMOVE: &str = "\
-    function(instsimplify,sroa,early-cse,simplifycfg,dse,adce,simplifycfg),\
-    globalopt,globaldce,constmerge,strip-dead-prototypes";
+use crate::llvm_passes;
 
 /// Runs the pass over the module.
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.
 pub fn run(module: &Module<'_>) -> Result<(), String> {
-    clean(module, PROMOTE)
+    clean(module, llvm_passes::SIMPLIFY_LOCALS)
 }
 
 /// Runs the pass over the module, after inlining: shows what is dead.
 pub(crate) fn inline(module: &Module<'_>) -> Result<(), String> {
-    clean(module, INLINE)
+    clean(module, llvm_passes::SIMPLIFY_INLINE)
 }
 
 /// Promotes locals to registers in functions as they are.
 pub(crate) fn promote(module: &Module<'_>) -> Result<(), String> {
-    module.handle().run_passes(REGISTERS)
+    module.handle().run_passes(llvm_passes::SIMPLIFY_NESTED_LOCALS)
 }
 
 fn clean(module: &Module<'_>, first: &str) -> Result<(), String> {
     module.handle().run_passes(first)?;
-    module.handle().run_passes(REMOVE)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{INLINE, PROMOTE, REGISTERS, REMOVE};
-
-    /// Without this option `instcombine` ends the process where one round leaves something to do, a
-    /// check meant for LLVM's own tests.
-    #[test]
-    fn no_pass_of_the_pipeline_may_end_the_process() {
-        for pipeline in [PROMOTE, INLINE, REGISTERS, REMOVE] {
-            for (at, _) in pipeline.match_indices("instcombine") {
-                assert!(pipeline[at..].starts_with("instcombine<no-verify-fixpoint>"), "at {at}");
-            }
-        }
-    }
+    module.handle().run_passes(llvm_passes::SIMPLIFY_REMOVE)
 }

@@ -22,6 +22,7 @@ use std::collections::{BTreeSet, HashSet};
 use inkwell::module::{Linkage, Module};
 use schism_llvm::{AsModule, IntoValue};
 
+use crate::llvm_passes;
 use crate::spec::image::{Capability, KernelImage};
 use crate::spec::kernel::KernelSpec;
 use crate::spec::options::SplitMode;
@@ -65,7 +66,7 @@ pub fn keep(module: &Module<'_>, keep: &HashSet<&str>) -> Result<(), String> {
             function.set_linkage(Linkage::Internal);
         }
     }
-    module.handle().run_passes("globaldce,strip-dead-prototypes")
+    module.handle().run_passes(llvm_passes::GLOBAL_DCE_AND_DECLARATIONS)
 }
 
 #[cfg(test)]

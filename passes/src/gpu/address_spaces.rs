@@ -37,6 +37,7 @@ use schism_llvm::{
 };
 
 use crate::ir::function::{self, NewParameter};
+use crate::llvm_passes;
 use crate::pass::KernelError;
 use crate::spec::target::{self, AddressSpaces};
 
@@ -86,12 +87,11 @@ pub fn run_raw(
         }
     }
     // Copies of aggregates become registers where they can, then addresses are followed.
-    module.run_passes_for("function(sroa)", Some(&machine))?;
+    module.run_passes_for(llvm_passes::PROMOTE_COPIES, Some(&machine))?;
     for entry in entries {
         move_pointers_in_aggregates(entry, spaces);
     }
-    let pipeline = "function(infer-address-spaces,instsimplify,dse,dce),strip-dead-prototypes";
-    module.run_passes_for(pipeline, Some(&machine))?;
+    module.run_passes_for(llvm_passes::INFER_ADDRESS_SPACES, Some(&machine))?;
     Ok(())
 }
 

@@ -32,6 +32,8 @@
 use inkwell::module::Module;
 use schism_llvm::{AsModule, Builder, IntoValue, ModuleRef, Value, intrinsic_id};
 
+use crate::llvm_passes;
+
 /// Runs the pass over the module.
 ///
 /// # Errors
@@ -55,7 +57,7 @@ fn run_on<'m>(module: ModuleRef<'m>, function: Value<'m>) -> Result<(), String> 
     if assumptions.is_empty() {
         return Ok(());
     }
-    let result = function.run_passes("alignment-from-assumptions");
+    let result = function.run_passes(llvm_passes::INFER_ALIGNMENT);
     assumptions.into_iter().for_each(Value::erase);
     result
 }

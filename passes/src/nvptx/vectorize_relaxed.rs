@@ -29,6 +29,7 @@ use schism_llvm::{AsModule, AsmDialect, AtomicOrdering, Builder, Opcode, Type, T
 
 use crate::analysis::effects::touches_no_memory;
 use crate::ir::address::base_and_offset;
+use crate::llvm_passes;
 use crate::spec::target::NVPTX;
 
 /// Numbers of elements in one access that PTX has, with the widest of their elements in bits.
@@ -52,7 +53,7 @@ pub fn run_on(function: Value<'_>) -> Result<(), String> {
         return Ok(());
     }
     // Passes before this one compute the same address twice.
-    function.run_passes("early-cse")?;
+    function.run_passes(llvm_passes::EQUAL_ADDRESSES)?;
     for block in function.blocks() {
         let mut run = Vec::new();
         for instruction in block.instructions() {

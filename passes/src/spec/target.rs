@@ -3,8 +3,12 @@
 
 use inkwell::OptimizationLevel;
 use inkwell::module::Module;
-use inkwell::targets::{CodeModel, FileType, RelocMode, Target, TargetMachine, TargetTriple};
+use inkwell::targets::{
+    CodeModel, FileType, RelocMode, Target as LlvmTarget, TargetMachine, TargetTriple,
+};
 use schism_llvm::initialize_targets;
+
+use super::target_library::TargetLibraryInfo;
 
 /// Makes LLVM's code generators known that are used: the host's, and those of the devices. May be
 /// called often.
@@ -28,16 +32,12 @@ pub fn of_triple(name: &str) -> Result<TargetMachine, String> {
     initialise();
     let name = if name == SPIRV_TRIPLE { STAND_IN } else { name };
     let triple = TargetTriple::create(name);
-    let processor = match name.split('-').next() {
-        Some("nvptx64") => "sm_70",
-        Some("amdgcn") => "gfx906",
-        _ => "",
-    };
-    let target = Target::from_triple(&triple).map_err(|message| message.to_string())?;
+    let processor = find(name).map_or("", |target| target.processor);
+    let target = LlvmTarget::from_triple(&triple).map_err(|message| message.to_string())?;
     machine(&target, &triple, processor).ok_or_else(|| format!("no code generator for `{name}`"))
 }
 
-fn machine(target: &Target, triple: &TargetTriple, processor: &str) -> Option<TargetMachine> {
+fn machine(target: &LlvmTarget, triple: &TargetTriple, processor: &str) -> Option<TargetMachine> {
     let level = OptimizationLevel::Aggressive;
     target.create_target_machine(triple, processor, "", level, RelocMode::PIC, CodeModel::Default)
 }
@@ -117,15 +117,91 @@ pub const AMDGCN: AddressSpaces = AddressSpaces {
     layout: None,
 };
 
+/// What is known of the targets of a kind of triple.
+#[derive(Debug)]
+pub struct Target {
+    /// The pipeline of stage 2, which has the target's name.
+    pub pipeline: &'static str,
+    /// The triple.
+    pub triple: &'static str,
+    /// A processor of which all newer ones understand the code.
+    pub processor: &'static str,
+    /// The address spaces; `None` with one memory.
+    pub spaces: Option<&'static AddressSpaces>,
+    /// The mathematics that it computes by itself.
+    pub library: TargetLibraryInfo,
+}
+
+/// The targets.
+pub static TARGETS: &[Target] = &[
+    Target {
+        pipeline: "cpu",
+        triple: "x86_64",
+        processor: "",
+        spaces: None,
+        library: TargetLibraryInfo::CPU,
+    },
+    Target {
+        pipeline: "ptx",
+        triple: STAND_IN,
+        processor: "sm_70",
+        spaces: Some(&NVPTX),
+        library: TargetLibraryInfo::PTX,
+    },
+    Target {
+        pipeline: "spirv",
+        triple: SPIRV_TRIPLE,
+        processor: "",
+        spaces: Some(&SPIRV),
+        library: TargetLibraryInfo::ROUNDING,
+    },
+    Target {
+        pipeline: "amdgcn",
+        triple: "amdgcn-amd-amdhsa",
+        processor: "gfx906",
+        spaces: Some(&AMDGCN),
+        library: TargetLibraryInfo::ROUNDING,
+    },
+];
+
+/// The target of a triple, by the architecture that it begins with.
+#[must_use]
+pub fn find(triple: &str) -> Option<&'static Target> {
+    let architecture = |triple: &'_ str| triple.split('-').next().map(str::to_owned);
+    TARGETS.iter().find(|target| architecture(target.triple) == architecture(triple))
+}
+
+/// The mathematics that the target of a triple computes; without one, the CPU's.
+#[must_use]
+pub fn library_of(triple: &str) -> TargetLibraryInfo {
+    if triple.is_empty() {
+        return TargetLibraryInfo::CPU;
+    }
+    find(triple).map_or(TargetLibraryInfo::NOTHING, |target| target.library)
+}
+
+/// The architectures that LLVM has intrinsics of: the first part of their names.
+pub(crate) const ARCHITECTURES: [&str; 14] = [
+    "aarch64",
+    "amdgcn",
+    "arm",
+    "bpf",
+    "hexagon",
+    "loongarch",
+    "mips",
+    "nvvm",
+    "ppc",
+    "r600",
+    "riscv",
+    "s390",
+    "wasm",
+    "x86",
+];
+
 impl AddressSpaces {
     /// The map for a triple; `None` for targets with one memory.
     #[must_use]
     pub fn of_triple(triple: &str) -> Option<&'static Self> {
-        match triple.split('-').next() {
-            Some("nvptx64") => Some(&NVPTX),
-            Some("amdgcn") => Some(&AMDGCN),
-            Some("spirv64") => Some(&SPIRV),
-            _ => None,
-        }
+        find(triple)?.spaces
     }
 }

@@ -38,30 +38,14 @@ impl TargetLibraryInfo {
         wide: false,
     };
 
-    /// OpenCL's devices: what its library rounds correctly.
-    pub const SPIRV: Self =
-        Self { correctly_rounded: ROUNDED, approximate: &[], functions: &[], wide: false };
-
-    /// AMD's GPUs, as LLVM generates code for them: these have instructions, or sequences of some,
-    /// whose results are correctly rounded.
-    pub const AMDGCN: Self =
+    /// OpenCL's devices, whose library rounds these correctly, and AMD's GPUs, for which LLVM generates
+    /// instructions, or sequences of some, that do.
+    pub const ROUNDING: Self =
         Self { correctly_rounded: ROUNDED, approximate: &[], functions: &[], wide: false };
 
     /// Nothing but the operations of LLVM that are no functions.
     pub const NOTHING: Self =
         Self { correctly_rounded: &[], approximate: &[], functions: &[], wide: false };
-
-    /// The device that a triple stands for.
-    #[must_use]
-    pub fn of_triple(triple: &str) -> Self {
-        match triple.split('-').next() {
-            Some("nvptx64") => Self::PTX,
-            Some("amdgcn") => Self::AMDGCN,
-            Some("spirv64") => Self::SPIRV,
-            Some("x86_64" | "") => Self::CPU,
-            _ => Self::NOTHING,
-        }
-    }
 }
 
 /// The parameters and the result of a function.

@@ -31,6 +31,8 @@ use std::collections::BTreeSet;
 use inkwell::module::Module;
 use schism_llvm::{Builder, IntoValue, Opcode, Type, TypeKind, Value, intrinsic_id};
 
+use crate::llvm_passes;
+
 /// The most parts of a local.
 const PARTS: usize = 64;
 
@@ -49,7 +51,7 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
                 && one.callee().is_some_and(|callee| callee.intrinsic_id() == id)
         });
         starts.for_each(undefine);
-        function.run_passes("sroa,bdce")?;
+        function.run_passes(llvm_passes::PROMOTE_LOCALS)?;
         function.instructions().into_iter().filter(|&one| is_undefined(one)).for_each(Value::erase);
     }
     Ok(())

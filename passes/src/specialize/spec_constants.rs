@@ -21,6 +21,8 @@ use inkwell::module::Module;
 use schism_llvm::{AsModule, ContextRef, Linkage, ModuleRef, TypeKind, Value};
 use thiserror::Error;
 
+use crate::llvm_passes;
+
 /// Why a constant could not be given its value.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum SpecialiseError {
@@ -85,9 +87,7 @@ pub fn run(module: ModuleRef<'_>, values: &[(String, Vec<u8>)]) -> Result<(), Sp
         }
     }
     for function in touched {
-        function
-            .run_passes("early-cse,sccp,instsimplify,simplifycfg,dce")
-            .map_err(SpecialiseError::Llvm)?;
+        function.run_passes(llvm_passes::FOLD_LOADED_CONSTANTS).map_err(SpecialiseError::Llvm)?;
     }
     Ok(())
 }

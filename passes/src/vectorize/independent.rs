@@ -52,6 +52,7 @@ use crate::analysis::trip_count::{TripCount, exit, is_closed, trip_count};
 use crate::bounds::conditions::{Conditions, conjuncts};
 use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::{clone, metadata};
+use crate::llvm_passes;
 
 /// How many instructions a loop may have to be cloned.
 const LOOP: usize = 800;
@@ -147,7 +148,7 @@ pub(super) fn settle(function: Value<'_>, is_vectorised: bool) -> Result<(), Str
     if !marker.is_used() {
         marker.delete_function();
     }
-    if is_vectorised { Ok(()) } else { function.run_passes("simplifycfg,loop-simplify,lcssa") }
+    if is_vectorised { Ok(()) } else { function.run_passes(llvm_passes::SIMPLIFY_CFG_AND_LOOPS) }
 }
 
 /// Whether a loop can be left from several blocks.

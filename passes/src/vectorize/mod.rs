@@ -102,26 +102,13 @@ use schism_llvm::{
 use crate::cpu::split_at_barriers::GROUP_SIZE;
 use crate::ir::cfg::Cfg;
 use crate::ir::metadata;
+use crate::llvm_passes;
 use cost::Width;
 use plan::Plan;
 use refusal::Refusal;
 
 pub use crate::spec::lanes::Lanes;
 pub use region::MARK;
-
-/// Brings loops to the form in which they are vectorised. Small loops of a constant number of
-/// iterations become straight code, so that locals which they index become values. What these loops
-/// loaded moves out of the loops around them then.
-const PREPARE: &str = "lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
-     simplifycfg,loop-mssa(loop-rotate,licm),loop(loop-unroll-full),sroa,early-cse<memssa>,\
-     instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),loop-simplify,lcssa";
-
-/// What tables hold that are filled before a loop may be loaded there, too.
-const BEHIND_TABLES: &str = "early-cse<memssa>,loop-mssa(licm),loop-simplify,lcssa";
-
-/// What independent iterations need besides: one counter, which all that counts with it becomes, and
-/// of which the values after the loop are computed.
-const PREPARE_ITERATIONS: &str = "loop(indvars),early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa";
 
 /// Runs the pass over the module, and says what became of each loop over work-items.
 ///
@@ -170,15 +157,15 @@ fn prepare(function: Value<'_>) -> Result<bool, String> {
         metadata::set_unroll(&[latch.end()], metadata::UNROLL_DISABLE, None);
     }
     keep_copies(function);
-    function.run_passes(PREPARE)?;
+    function.run_passes(llvm_passes::BEFORE_VECTORIZE)?;
     let has_iterations = !latches_with(function, metadata::INDEPENDENT_ITERATIONS).is_empty();
     if has_iterations {
-        function.run_passes(PREPARE_ITERATIONS)?;
+        function.run_passes(llvm_passes::BEFORE_VECTORIZE_ITERATIONS)?;
     }
     forget_parts(function);
     latches_of(function).into_iter().for_each(count_at_latch);
     if tables::run(function, &latches_of(function)) {
-        function.run_passes(BEHIND_TABLES)?;
+        function.run_passes(llvm_passes::LOADS_OF_TABLES)?;
     }
     Ok(has_iterations)
 }
@@ -222,8 +209,8 @@ fn inside(function: Value<'_>, lanes: &Lanes) -> Result<Vec<String>, String> {
     if !independent::run(function) {
         return Ok(Vec::new());
     }
-    function.run_passes(PREPARE)?;
-    function.run_passes(PREPARE_ITERATIONS)?;
+    function.run_passes(llvm_passes::BEFORE_VECTORIZE)?;
+    function.run_passes(llvm_passes::BEFORE_VECTORIZE_ITERATIONS)?;
     let (remarks, vectorised) = vectorise(function, lanes, false)?;
     independent::settle(function, vectorised > 0)?;
     Ok(if vectorised > 0 { remarks } else { Vec::new() })
@@ -358,7 +345,7 @@ fn split_ranges(function: Value<'_>) -> Result<(), String> {
         if !any {
             break;
         }
-        function.run_passes(split_range::BEHIND)?;
+        function.run_passes(llvm_passes::AFTER_SPLIT_RANGE)?;
         forget_parts(function);
     }
     Ok(())

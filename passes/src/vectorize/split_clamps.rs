@@ -31,10 +31,10 @@ use schism_llvm::{Block, Builder, IntPredicate, IntoValue, Opcode, TypeKind, Val
 
 use super::apart::{Clone, Part, take_apart};
 use super::region::Region;
-use super::split_range::BEHIND;
 use super::{forget_parts, latches_of, prepare};
 use crate::ir::cfg::Cfg;
 use crate::ir::clone::is_cloneable;
+use crate::llvm_passes;
 
 /// How many instructions a loop may have to be cloned.
 const SIZE: usize = 400;
@@ -129,7 +129,7 @@ pub(crate) fn run(module: &Module<'_>) -> Result<(), String> {
             any |= divide(function, latch);
         }
         if any {
-            function.run_passes(BEHIND)?;
+            function.run_passes(llvm_passes::AFTER_SPLIT_RANGE)?;
             forget_parts(function);
         }
     }

@@ -48,10 +48,6 @@ const SIZE: usize = 200;
 /// How deep in a condition its parts are looked for.
 const PARTS: usize = 6;
 
-/// What is left to clean up behind: the side that a loop does not take, and loops without effect.
-pub(super) const BEHIND: &str = "simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
-     simplifycfg,loop-simplify,lcssa,loop(loop-deletion),simplifycfg,loop-simplify,lcssa";
-
 /// A condition on the work-item's number.
 struct Condition<'m> {
     /// The comparison.

@@ -2,7 +2,7 @@
 
 use core::ffi::c_void;
 
-use crate::{Bytes, Constant, KnownValue, Param};
+use crate::{Bytes, KernelRequest};
 
 /// [`GpuRequest::target`]: the text of NVIDIA's PTX.
 pub const TARGET_PTX: u32 = 1;
@@ -12,14 +12,14 @@ pub const TARGET_PTX: u32 = 1;
 pub const TARGET_SPIRV: u32 = 2;
 
 /// [`GpuRequest::target`]: a code object, as the driver of AMD's GPUs takes it. `arch` is one of
-/// [`AMDGCN_PROCESSORS`], and `isa` is 0.
-pub const TARGET_AMDGCN: u32 = 3;
+/// [`AMD_PROCESSORS`], and `isa` is 0.
+pub const TARGET_CODE_OBJECT: u32 = 3;
 
-/// [`GpuRequest::target`]: the assembly of [`TARGET_AMDGCN`], for people.
-pub const TARGET_AMDGCN_ASSEMBLY: u32 = 4;
+/// [`GpuRequest::target`]: the assembly of [`TARGET_CODE_OBJECT`], for people.
+pub const TARGET_AMD_ASSEMBLY: u32 = 4;
 
 /// The processors of AMD that code can be made for, and the work-items of a wave of each.
-pub const AMDGCN_PROCESSORS: [(&str, u32); 5] =
+pub const AMD_PROCESSORS: [(&str, u32); 5] =
     [("gfx906", 64), ("gfx90a", 64), ("gfx942", 64), ("gfx1030", 32), ("gfx1100", 32)];
 
 /// The processors that PTX can be compiled for, and the first PTX version that knows each, times
@@ -55,47 +55,18 @@ pub const PTX_PROCESSORS: [(&str, u32); 28] = [
     ("sm_121f", 88),
 ];
 
-/// What to compile for a GPU. The first fields are those of [`crate::CpuRequest`].
+/// What to compile for a GPU.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct GpuRequest {
-    /// The image: LLVM bitcode (format `llvm-ir`).
-    pub image: Bytes,
-    /// The kernel's name in the image, UTF-8.
-    pub kernel: Bytes,
-    /// The kernel's parameters, in the container's order.
-    pub params: *const Param,
-    /// How many parameters.
-    pub params_len: usize,
-    /// The closure's size in bytes.
-    pub closure_size: u64,
-    /// The closure's alignment in bytes, a power of two.
-    pub closure_align: u64,
-    /// How many dimensions the launch range has, 1..=3.
-    pub dimensions: u32,
-    /// Any of the `FLAG_` constants, added up.
-    pub flags: u32,
-    /// Values of specialization constants that replace the image's own.
-    pub constants: *const Constant,
-    /// How many of them.
-    pub constants_len: usize,
-    /// Parameters whose values are known.
-    pub values: *const KnownValue,
-    /// How many of them.
-    pub values_len: usize,
-    /// As in [`CpuRequest`](crate::CpuRequest).
-    pub links: *const Bytes,
-    /// As in [`CpuRequest`](crate::CpuRequest).
-    pub links_len: usize,
+    /// What to compile.
+    pub common: KernelRequest,
     /// What to make: one of the `TARGET_` constants.
     pub target: u32,
     /// The PTX version, times ten: 80 is PTX 8.0. 0 means the lowest that `arch` allows.
     pub isa: u32,
     /// The processor, such as `sm_90`.
     pub arch: Bytes,
-    /// The block size in each dimension, x first, if every launch of this code uses it; else 0.
-    /// Dimensions beyond those of the range are 1.
-    pub group: [u32; 3],
     /// What every launch of this code satisfies: a sum of `ASSUME_` constants.
     pub assumptions: u32,
     /// The alignment that the kernel's local memory needs, in bytes, a power of two; 0 if it has no
@@ -140,7 +111,7 @@ pub const ASSUME_GROUP_ON_THREAD: u32 = 4;
 /// first id of the sub-grid, three `u64` (in groups, for a kernel with [`GPU_GROUPS`]); with
 /// [`GPU_MESSAGES`] the address of a [`GpuMessageBuffer`].
 ///
-/// Without [`GPU_GROUPS`] a launch uses any blocks (or those of [`GpuRequest::group`], if given)
+/// Without [`GPU_GROUPS`] a launch uses any blocks (or those of [`KernelRequest::group`], if given)
 /// that cover the range; with it, the blocks are the work-groups. Local memory is the block's
 /// dynamic shared memory.
 #[repr(C)]

@@ -15,7 +15,7 @@
 //!   with its bytes.
 //! * The receiver of a [`GpuKernel`] owns it and frees it with [`JitApi::release_gpu`], together
 //!   with its code.
-//! * The message in a [`PanicRecord`] belongs to whoever loaded the code; the file is a constant of
+//! * The message in a [`PanicRecord`] belongs to the process that loaded the code; the file is a constant of
 //!   the loaded code.
 //!
 //! Any thread may call any function of [`JitApi`], concurrently. Nothing unwinds across the
@@ -38,13 +38,14 @@ mod hcf;
 pub mod library;
 #[cfg(feature = "library")]
 pub mod ptxas;
+pub mod variables;
 
 use core::ffi::{CStr, c_void};
 
 pub use gpu::*;
 
 /// The version of everything in this crate. Any change of a layout or of a meaning increments it.
-pub const ABI_VERSION: u32 = 24;
+pub const ABI_VERSION: u32 = 25;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
@@ -214,10 +215,10 @@ pub const INTERNAL: u32 = 9;
 /// A function that the kernel imports has another type in the image that defines it.
 pub const IMPORT_MISMATCH: u32 = 10;
 
-/// What to compile for the CPU.
+/// What to compile, for any kind of device.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct CpuRequest {
+pub struct KernelRequest {
     /// The image: LLVM bitcode (format `llvm-ir`).
     pub image: Bytes,
     /// The kernel's name in the image, UTF-8.
@@ -238,9 +239,6 @@ pub struct CpuRequest {
     pub constants: *const Constant,
     /// How many of them.
     pub constants_len: usize,
-    /// The processor to compile for, by LLVM's name, such as `x86-64-v3`, with exactly its
-    /// features. Empty for the processor of this process.
-    pub cpu: Bytes,
     /// Parameters whose values are known.
     pub values: *const KnownValue,
     /// How many of them.
@@ -250,9 +248,35 @@ pub struct CpuRequest {
     pub links: *const Bytes,
     /// How many of them.
     pub links_len: usize,
-    /// The work-items of a work-group in each dimension (x, y, z), if the code is for such groups
-    /// only: [`CpuGroup::local_range`] is this. Zeros if it is for groups of all sizes.
+    /// The work-items of a work-group in each dimension, x first, if the code is for such groups
+    /// only; on the CPU [`CpuGroup::local_range`] is this. Dimensions beyond those of the range are
+    /// 1. Zeros if it is for groups of all sizes.
     pub group: [u32; 3],
+    /// What the environment asks of stage 2: the values of some of [`variables::STAGE2`].
+    pub settings: *const Setting,
+    /// How many of them.
+    pub settings_len: usize,
+}
+
+/// What to compile for the CPU.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CpuRequest {
+    /// What to compile.
+    pub common: KernelRequest,
+    /// The processor to compile for, by LLVM's name, such as `x86-64-v3`, with exactly its
+    /// features. Empty for the processor of this process.
+    pub cpu: Bytes,
+}
+
+/// The value of a variable of the environment.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// The variable's name, UTF-8.
+    pub name: Bytes,
+    /// Its value.
+    pub value: Bytes,
 }
 
 /// A parameter with the same value in every launch of the code. The code still takes it, but does
@@ -284,7 +308,7 @@ pub const FLAG_BASE: u32 = 8;
 /// bits on all devices. Without the flag they are the host's. GPUs have none of their own.
 pub const FLAG_PORTABLE_MATH: u32 = 16;
 
-/// The values of the specialization constants in [`CpuRequest::constants`] are unknown yet. In the
+/// The values of the specialization constants in [`KernelRequest::constants`] are unknown yet. In the
 /// code each of them is a symbol that begins with [`code::OPEN_CONSTANT`], unless nothing reads it.
 /// It contains the image's own value until the loader of the code writes another. Values in the
 /// request are ignored.

@@ -5,6 +5,7 @@
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use std::borrow::ToOwned;
+use std::ffi::OsString;
 use std::path::Path;
 use std::string::{String, ToString};
 use std::vec::Vec;
@@ -12,10 +13,11 @@ use std::vec::Vec;
 use schism_hcf::KernelRef;
 
 use crate::ptxas::{Ptxas, PtxasError};
+use crate::variables::STAGE2;
 use crate::{
     ABI_VERSION, BACKEND_FAILED, Bytes, Constant, CpuObject, CpuRequest, ENTRY_SYMBOL, EntryFn,
-    GpuKernel, GpuRequest, INTERNAL, JitApi, OK, Param, TARGET_AMDGCN, TARGET_AMDGCN_ASSEMBLY,
-    TARGET_PTX, TARGET_SPIRV, Text, code, version_of,
+    GpuKernel, GpuRequest, INTERNAL, JitApi, KernelRequest, OK, Param, Setting,
+    TARGET_AMD_ASSEMBLY, TARGET_CODE_OBJECT, TARGET_PTX, TARGET_SPIRV, Text, code, version_of,
 };
 
 /// Stage 2, open. It stays loaded until the process ends.
@@ -26,7 +28,7 @@ pub struct Stage2(&'static JitApi);
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// Somebody untrusted may have put it there or changed it, or it cannot be opened.
+    /// An untrusted user may have put it there or changed it, or it cannot be opened.
     #[error("cannot be loaded: {0}")]
     Untrusted(schism_trust::Untrusted),
     /// The system cannot load it.
@@ -105,8 +107,8 @@ impl Stage2 {
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         schism_trust::open(path).map_err(OpenError::Untrusted)?;
         // SAFETY: loading runs the constructors of libLLVM and of our own library, which only fill
-        // their own tables. Only somebody who is trusted can have put another library there, and
-        // whoever names it vouches for it.
+        // their own tables. Only a trusted user can have put another library there, and the
+        // caller, who names it, vouches for it.
         let library = unsafe { libloading::Library::new(path) }.map_err(OpenError::Load)?;
         // SAFETY: the symbol, if it exists, has this type, by this crate's definition.
         let entry = unsafe { library.get::<EntryFn>(ENTRY_SYMBOL.to_bytes_with_nul()) };
@@ -146,7 +148,8 @@ impl Stage2 {
         group: [u32; 3],
     ) -> Result<CompiledKernel, Refused> {
         let lists = Lists::of(wanted);
-        let request = CpuRequest { group, ..lists.request(wanted, cpu) };
+        let common = KernelRequest { group, ..lists.request(wanted) };
+        let request = CpuRequest { common, cpu: Bytes::new(cpu.as_bytes()) };
         let mut out = MaybeUninit::<CpuObject>::uninit();
         let mut error = Text::EMPTY;
         // SAFETY: what the request points to outlives the call; the rest can be written.
@@ -212,26 +215,26 @@ impl Stage2 {
     ///
     /// # Errors
     /// If stage 2 rejects it.
-    pub fn compile_amdgcn(
+    pub fn compile_code_object(
         &self,
         wanted: CompileRequest<'_>,
         processor: &str,
         assumptions: LaunchAssumptions,
     ) -> Result<CompiledKernel, Refused> {
-        self.compile_gpu(wanted, TARGET_AMDGCN, processor, assumptions)
+        self.compile_gpu(wanted, TARGET_CODE_OBJECT, processor, assumptions)
     }
 
-    /// As [`compile_amdgcn`](Self::compile_amdgcn), to assembly.
+    /// As [`compile_code_object`](Self::compile_code_object), to assembly.
     ///
     /// # Errors
     /// If stage 2 rejects it.
-    pub fn compile_amdgcn_assembly(
+    pub fn compile_amd_assembly(
         &self,
         wanted: CompileRequest<'_>,
         processor: &str,
         assumptions: LaunchAssumptions,
     ) -> Result<CompiledKernel, Refused> {
-        self.compile_gpu(wanted, TARGET_AMDGCN_ASSEMBLY, processor, assumptions)
+        self.compile_gpu(wanted, TARGET_AMD_ASSEMBLY, processor, assumptions)
     }
 
     fn compile_gpu(
@@ -242,26 +245,12 @@ impl Stage2 {
         assumptions: LaunchAssumptions,
     ) -> Result<CompiledKernel, Refused> {
         let lists = Lists::of(wanted);
-        let common = lists.request(wanted, "");
+        let common = KernelRequest { group: assumptions.block, ..lists.request(wanted) };
         let request = GpuRequest {
-            image: common.image,
-            kernel: common.kernel,
-            params: common.params,
-            params_len: common.params_len,
-            closure_size: common.closure_size,
-            closure_align: common.closure_align,
-            dimensions: common.dimensions,
-            flags: common.flags,
-            constants: common.constants,
-            constants_len: common.constants_len,
-            values: common.values,
-            values_len: common.values_len,
-            links: common.links,
-            links_len: common.links_len,
+            common,
             target,
             isa: 0,
             arch: Bytes::new(processor.as_bytes()),
-            group: assumptions.block,
             assumptions: assumptions.flags,
             local_align: wanted.kernel.groups.unwrap_or_default().local_align,
             aligned: assumptions.aligned,
@@ -319,6 +308,9 @@ struct Lists {
     params: Vec<Param>,
     constants: Vec<Constant>,
     links: Vec<Bytes>,
+    settings: Vec<Setting>,
+    /// What `settings` borrows from.
+    _values: Vec<(&'static str, OsString)>,
 }
 
 impl Lists {
@@ -327,18 +319,28 @@ impl Lists {
         let constants = wanted.kernel.spec_constants.iter().filter(|_| open);
         let constants = constants
             .map(|symbol| Constant { symbol: Bytes::new(symbol.as_bytes()), value: Bytes::EMPTY });
+        // A program with rights that its user lacks ignores what its user could misuse.
+        let values =
+            STAGE2.iter().filter_map(|it| Some((it.name, schism_trust::variable(it.name)?)));
+        let values: Vec<_> = values.collect();
+        let settings = values.iter().map(|(name, value)| Setting {
+            name: Bytes::new(name.as_bytes()),
+            value: Bytes::new(value.as_encoded_bytes()),
+        });
         Self {
             params: wanted.kernel.parameters.iter().map(Param::from).collect(),
             constants: constants.collect(),
             links: wanted.links.iter().map(|image| Bytes::new(image)).collect(),
+            settings: settings.collect(),
+            _values: values,
         }
     }
 
-    /// The request; it borrows from all three.
-    fn request(&self, wanted: CompileRequest<'_>, cpu: &str) -> CpuRequest {
+    /// The request; it borrows from the lists.
+    fn request(&self, wanted: CompileRequest<'_>) -> KernelRequest {
         let CompileRequest { image, kernel, flags, .. } = wanted;
         let variant = kernel.offset_variant.as_deref().filter(|_| flags & crate::FLAG_OFFSET != 0);
-        CpuRequest {
+        KernelRequest {
             image: Bytes::new(image),
             kernel: Bytes::new(variant.unwrap_or(&kernel.name).as_bytes()),
             params: self.params.as_ptr(),
@@ -349,12 +351,13 @@ impl Lists {
             flags,
             constants: self.constants.as_ptr(),
             constants_len: self.constants.len(),
-            cpu: Bytes::new(cpu.as_bytes()),
             values: core::ptr::null(),
             values_len: 0,
             links: self.links.as_ptr(),
             links_len: self.links.len(),
             group: [0; 3],
+            settings: self.settings.as_ptr(),
+            settings_len: self.settings.len(),
         }
     }
 }

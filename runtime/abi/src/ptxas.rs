@@ -10,7 +10,7 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 
 /// The variable that names the assembler.
-pub const VARIABLE: &str = "SCHISM_PTXAS";
+pub use crate::variables::PTXAS as VARIABLE;
 
 /// Where CUDA usually is.
 const USUAL: &str = "/usr/local/cuda";

@@ -43,6 +43,7 @@ mod key;
 mod lock;
 mod problem;
 mod settings;
+mod variables;
 
 pub use cache::{Cache, Found, Source};
 pub use entry::Value;

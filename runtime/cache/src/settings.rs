@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use schism_trust::Home;
 
 use crate::Problem;
+use crate::variables::{CACHE, CACHE_DIR, CACHE_SIZE};
 
 /// The default limit, in bytes.
 pub const DEFAULT_LIMIT: u64 = 512 << 20;
@@ -35,21 +36,21 @@ impl Settings {
     ) -> Self {
         let text = |name| get(name).map(|value| value.to_string_lossy().trim().to_owned());
         let mut limit = DEFAULT_LIMIT;
-        if let Some(value) = text("SCHISM_CACHE_SIZE").filter(|value| !value.is_empty()) {
+        if let Some(value) = text(CACHE_SIZE).filter(|value| !value.is_empty()) {
             match size(&value) {
                 Some(size) => limit = size,
                 None => report(&Problem::Setting {
-                    variable: "SCHISM_CACHE_SIZE",
+                    variable: CACHE_SIZE,
                     value,
                     expected: "use a number of bytes, or one with K, M or G",
                 }),
             }
         }
-        match text("SCHISM_CACHE").as_deref() {
+        match text(CACHE).as_deref() {
             None | Some("" | "1") => {}
             Some("0") => return Self { folder: None, limit },
             Some(other) => report(&Problem::Setting {
-                variable: "SCHISM_CACHE",
+                variable: CACHE,
                 value: other.to_owned(),
                 expected: "use 0 or 1",
             }),
@@ -58,7 +59,7 @@ impl Settings {
             report(&Problem::Privileged);
             return Self { folder: None, limit };
         }
-        let named = get("SCHISM_CACHE_DIR").filter(|value| !value.is_empty());
+        let named = get(CACHE_DIR).filter(|value| !value.is_empty());
         let folder = match named {
             Some(named) => {
                 let path = PathBuf::from(&named);
@@ -66,7 +67,7 @@ impl Settings {
                     Some(path)
                 } else {
                     report(&Problem::Setting {
-                        variable: "SCHISM_CACHE_DIR",
+                        variable: CACHE_DIR,
                         value: named.to_string_lossy().into_owned(),
                         expected: "it is no path from the root; use the whole path",
                     });

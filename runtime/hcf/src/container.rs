@@ -91,7 +91,7 @@ pub const IN_PROCESS: &str = "in-process";
 pub struct Image {
     /// How kernels refer to it: `llvm-ir.global`, `ptx.sm_90`, `host.x86-64-v3`. Not empty.
     pub name: String,
-    /// The format of `data`: `llvm-ir`, `ptx`, `spirv`, `amdgcn`, `elf`. With `code` it is the target's: see
+    /// The format of `data`: `llvm-ir`, or [the target's](Target::format). With `code` it is the target's: see
     /// [`Code::target`].
     pub format: String,
     /// Which of several images in that format: `global-module` for the generic one.
@@ -113,7 +113,7 @@ pub struct Image {
 /// Numbers are those of the interface between the runtime and stage 2, in the version given here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// The target that it was compiled for. The image's format is [the target's](Code::format).
+    /// The target that it was compiled for. The image's format is [the target's](Target::format).
     pub target: Target,
     /// The version of the interface.
     pub interface: u32,
@@ -135,20 +135,6 @@ pub struct Code {
     /// The stack that it needs in bytes, without that of functions outside its object; `None` if
     /// unknown.
     pub stack: Option<u64>,
-}
-
-impl Code {
-    /// The format of images with code for this target.
-    #[must_use]
-    pub const fn format(target: Target) -> &'static str {
-        match target {
-            Target::Host(_) => "elf",
-            Target::Ptx(_) => "ptx",
-            Target::Sass(_) => "cubin",
-            Target::Amdgcn(_) => "amdgcn",
-            Target::Spirv => "spirv",
-        }
-    }
 }
 
 /// One kernel: its name, and the images that contain it.

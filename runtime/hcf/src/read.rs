@@ -97,7 +97,7 @@ fn code(node: &Node<'_>, path: Path<'_>, format: &str) -> Result<Code, HcfError>
     let Ok(target) = written.parse::<Target>() else {
         return Err(entries.invalid("target", "`host:` and a level, or `ptx:` and a processor"));
     };
-    if format != Code::format(target) {
+    if format != target.format() {
         return Err(entries.invalid("target", "the image's format is not this target's"));
     }
     let interface = entries.small("interface")?;

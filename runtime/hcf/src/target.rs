@@ -87,6 +87,50 @@ impl AmdProcessor {
     }
 }
 
+impl Target {
+    /// The kind of device that code for it is for, as programs name it.
+    #[must_use]
+    pub const fn device(self) -> &'static str {
+        match self {
+            Self::Host(_) => "cpu",
+            Self::Ptx(_) | Self::Sass(_) => "cuda",
+            Self::Amdgcn(_) => "hip",
+            Self::Spirv => "opencl",
+        }
+    }
+
+    /// What code for it runs on, for people.
+    #[must_use]
+    pub fn hardware(self) -> String {
+        match self {
+            Self::Host(level) => format!("processors with {level}"),
+            Self::Ptx(processor) | Self::Sass(processor) => {
+                let (major, minor) = processor.capability();
+                let more = match (self, processor.is_open()) {
+                    (Self::Ptx(_), true) => " or higher".to_owned(),
+                    (_, true) => format!(" or a higher one of {major}.x"),
+                    (_, false) => ", no others".to_owned(),
+                };
+                format!("GPUs of compute capability {major}.{minor}{more} ({self})")
+            }
+            Self::Amdgcn(_) => format!("AMD GPUs with this processor ({self})"),
+            Self::Spirv => "devices whose drivers take SPIR-V".to_owned(),
+        }
+    }
+
+    /// The format of images with code for it.
+    #[must_use]
+    pub const fn format(self) -> &'static str {
+        match self {
+            Self::Host(_) => "elf",
+            Self::Ptx(_) => "ptx",
+            Self::Sass(_) => "cubin",
+            Self::Amdgcn(_) => "amdgcn",
+            Self::Spirv => "spirv",
+        }
+    }
+}
+
 impl Level {
     /// All of them, the lowest first.
     pub const ALL: [Self; 4] = [Self::V1, Self::V2, Self::V3, Self::V4];

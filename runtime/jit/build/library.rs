@@ -4,7 +4,7 @@
 //! rustc's bitcode of `libm` has a thousand functions, most of which are one operation, and a
 //! function of C calls dozens of them. Reading their names, inlining those that a kernel needs one
 //! by one, and simplifying that took stage 2 longer than the rest of an average kernel. Here that
-//! is done once, as far as it is the same for all devices. Before:
+//! is done once, where it is the same for all devices. Before:
 //!
 //! ```llvm
 //! define double @schism.lib.cbrt(double %x) {

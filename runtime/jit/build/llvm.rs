@@ -170,7 +170,7 @@ impl Llvm {
     /// Opens the library, with options in the form of LLVM's own programs. Names of values are not
     /// kept.
     pub fn open(path: &Path, options: &[&CStr]) -> Self {
-        // SAFETY: it is the toolchain's LLVM, whose initialisers only register things of its own.
+        // SAFETY: it is the toolchain's LLVM, whose initialisers only fill its own tables.
         let library = unsafe { Library::new(path) }
             .unwrap_or_else(|error| panic!("{} cannot be opened: {error}", path.display()));
         // SAFETY: it is the LLVM that the table is of, and is never unloaded, see below.

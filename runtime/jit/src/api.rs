@@ -2,23 +2,26 @@
 //!
 //! Nothing unwinds out of here: a panic becomes [`schism_jit_abi::INTERNAL`].
 
-use std::ffi::c_void;
+use std::ffi::{OsStr, c_void};
+use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use schism_jit_abi::{
     ABI_VERSION, Bytes, CpuObject, CpuRequest, FLAG_BASE, FLAG_FINITE_MATH, FLAG_IN_PROCESS,
     FLAG_OFFSET, FLAG_OPEN_CONSTANTS, FLAG_PORTABLE_MATH, FLAG_RELAXED_MATH, GpuKernel, GpuRequest,
-    JitApi, OK, TARGET_AMDGCN, TARGET_AMDGCN_ASSEMBLY, TARGET_PTX, TARGET_SPIRV, Text,
+    JitApi, KernelRequest, OK, TARGET_AMD_ASSEMBLY, TARGET_CODE_OBJECT, TARGET_PTX, TARGET_SPIRV,
+    Text,
 };
 use schism_passes::spec::options::FastMath;
 
-use crate::amdgcn::{AmdgcnCode, compile_amdgcn};
+use crate::amdgcn::compile_amdgcn;
 use crate::common::request::Known;
 use crate::cpu::{CpuCode, compile_cpu, cpu_name};
+use crate::gpu::compiled::GpuCode;
 use crate::gpu::options::{GpuOptions, Libdevice};
-use crate::ptx::{PtxCode, compile_ptx};
-use crate::spirv::{SpirvCode, compile_spirv};
+use crate::ptx::compile_ptx;
+use crate::spirv::compile_spirv;
 use crate::{JitError, Request};
 use schism_llvm::fatal::panic_text;
 
@@ -74,7 +77,7 @@ unsafe extern "C" fn compile_cpu_c(
         }
         // SAFETY: `request` is not null, so the caller promises a readable request, with everything
         // that it points to.
-        let request = unsafe { copy_request(&*request) }?;
+        let request = unsafe { copy_request(&(*request).common, (*request).cpu) }?;
         let code = Box::new(compile_cpu(request)?);
         Ok(CpuObject {
             object: Bytes::new(&code.object),
@@ -116,13 +119,6 @@ unsafe fn give<K>(
     failure.code()
 }
 
-/// A kernel for a GPU's driver.
-enum GpuCode {
-    Ptx(PtxCode),
-    Spirv(SpirvCode),
-    Amdgcn(AmdgcnCode),
-}
-
 unsafe extern "C" fn compile_gpu_c(
     request: *const GpuRequest,
     out: *mut GpuKernel,
@@ -137,34 +133,19 @@ unsafe extern "C" fn compile_gpu_c(
         let (target, (request, options)) =
             unsafe { ((*request).target, copy_gpu_request(&*request)?) };
         let code = Box::new(match target {
-            TARGET_SPIRV => GpuCode::Spirv(compile_spirv(request, options)?),
-            TARGET_AMDGCN => GpuCode::Amdgcn(compile_amdgcn(request, options, false)?),
-            TARGET_AMDGCN_ASSEMBLY => GpuCode::Amdgcn(compile_amdgcn(request, options, true)?),
-            _ => GpuCode::Ptx(compile_ptx(request, options)?),
+            TARGET_SPIRV => compile_spirv(request, options)?,
+            TARGET_CODE_OBJECT => compile_amdgcn(request, options, false)?,
+            TARGET_AMD_ASSEMBLY => compile_amdgcn(request, options, true)?,
+            _ => compile_ptx(request, options)?,
         });
-        let (bytes, entry, flags, lower_micros, failures) = match &*code {
-            GpuCode::Ptx(code) => {
-                (code.text(), code.entry(), code.flags(), code.lower_micros, &code.failures)
-            }
-            GpuCode::Spirv(code) => {
-                (code.bytes(), code.entry(), code.flags(), code.lower_micros, &code.failures)
-            }
-            GpuCode::Amdgcn(code) => {
-                (code.bytes(), code.entry(), code.flags(), code.lower_micros, &code.failures)
-            }
-        };
-        let addresses: &[u64] = match &*code {
-            GpuCode::Ptx(code) => code.addresses(),
-            GpuCode::Spirv(_) | GpuCode::Amdgcn(_) => &[],
-        };
         let kernel = GpuKernel {
-            code: Bytes::new(bytes),
-            entry: Bytes::new(entry.to_bytes()),
-            flags,
-            addresses: addresses.as_ptr(),
-            addresses_len: addresses.len(),
-            lower_micros,
-            failures: Bytes::new(failures.as_bytes()),
+            code: Bytes::new(code.bytes()),
+            entry: Bytes::new(code.entry().to_bytes()),
+            flags: code.flags(),
+            addresses: code.addresses().as_ptr(),
+            addresses_len: code.addresses().len(),
+            lower_micros: code.lower_micros,
+            failures: Bytes::new(code.failures.as_bytes()),
             // The code is on the heap and does not change, so all of this stays where it is.
             handle: Box::into_raw(code).cast(),
         };
@@ -181,7 +162,7 @@ unsafe extern "C" fn compile_gpu_c(
 /// The request's lists and texts can be read.
 unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, GpuOptions), JitError> {
     let invalid = |reason: &str| JitError::InvalidRequest(reason.to_owned());
-    const TARGETS: [u32; 4] = [TARGET_PTX, TARGET_SPIRV, TARGET_AMDGCN, TARGET_AMDGCN_ASSEMBLY];
+    const TARGETS: [u32; 4] = [TARGET_PTX, TARGET_SPIRV, TARGET_CODE_OBJECT, TARGET_AMD_ASSEMBLY];
     if !TARGETS.contains(&request.target) {
         return Err(JitError::InvalidRequest(format!("the unknown target {}", request.target)));
     }
@@ -190,41 +171,25 @@ unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, GpuOptions)
     if request.target == TARGET_SPIRV && (has_arch || request.isa != 0) {
         return Err(invalid("a processor or a version for SPIR-V, which has none"));
     }
-    if [TARGET_AMDGCN, TARGET_AMDGCN_ASSEMBLY].contains(&request.target) && request.isa != 0 {
+    if [TARGET_CODE_OBJECT, TARGET_AMD_ASSEMBLY].contains(&request.target) && request.isa != 0 {
         return Err(invalid("a version for AMD's processors, which have none"));
     }
-    if request.flags & FLAG_PORTABLE_MATH != 0 {
+    if request.common.flags & FLAG_PORTABLE_MATH != 0 {
         return Err(invalid("a flag that is for the CPU"));
     }
-    let common = CpuRequest {
-        image: request.image,
-        kernel: request.kernel,
-        params: request.params,
-        params_len: request.params_len,
-        closure_size: request.closure_size,
-        closure_align: request.closure_align,
-        dimensions: request.dimensions,
-        flags: request.flags & !FLAG_BASE,
-        constants: request.constants,
-        constants_len: request.constants_len,
-        cpu: Bytes::EMPTY,
-        values: request.values,
-        values_len: request.values_len,
-        links: request.links,
-        links_len: request.links_len,
-        group: [0; 3],
-    };
+    let common =
+        KernelRequest { flags: request.common.flags & !FLAG_BASE, group: [0; 3], ..request.common };
     // SAFETY: the caller's promise about the same lists and texts.
-    let common = unsafe { copy_request(&common) }?;
+    let common = unsafe { copy_request(&common, Bytes::EMPTY) }?;
     // SAFETY: the caller promises that text and library can be read.
     let (arch, libdevice) = unsafe { (request.arch.as_slice(), request.libdevice.as_slice()) };
     let options = GpuOptions {
         arch: String::from_utf8(arch.to_vec())
             .map_err(|_| invalid("an architecture that is not UTF-8"))?,
         isa: request.isa,
-        group: request.group,
+        group: request.common.group,
         assumptions: request.assumptions,
-        base: request.flags & FLAG_BASE != 0,
+        base: request.common.flags & FLAG_BASE != 0,
         local_align: request.local_align,
         aligned: request.aligned,
         narrow: request.narrow,
@@ -248,8 +213,8 @@ unsafe extern "C" fn release_gpu(handle: *mut c_void) {
 /// Copies a request, so that nothing stays borrowed.
 ///
 /// # Safety
-/// The request's `image`, `kernel`, `params`, `constants`, `values` and `links` can be read.
-unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
+/// The request's texts and lists can be read, and `cpu`.
+unsafe fn copy_request(request: &KernelRequest, cpu: Bytes) -> Result<Request, JitError> {
     let invalid = |reason: &str| JitError::InvalidRequest(reason.to_owned());
     let has = |flag| request.flags & flag != 0;
     let math = match (has(FLAG_RELAXED_MATH), has(FLAG_FINITE_MATH)) {
@@ -286,7 +251,7 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
         .collect::<Result<_, JitError>>()?;
     // SAFETY: the caller promises that all three can be read.
     let (image, kernel, cpu) =
-        unsafe { (request.image.as_slice(), request.kernel.as_slice(), request.cpu.as_slice()) };
+        unsafe { (request.image.as_slice(), request.kernel.as_slice(), cpu.as_slice()) };
     // SAFETY: the caller promises that so many values can be read.
     let values = unsafe { slice(request.values, request.values_len) }?
         .iter()
@@ -302,6 +267,17 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
         // SAFETY: the caller promises that each can be read.
         .map(|image| unsafe { image.as_slice() }.to_vec())
         .collect();
+    // SAFETY: the caller promises that so many settings can be read.
+    let settings = unsafe { slice(request.settings, request.settings_len) }?
+        .iter()
+        .map(|setting| {
+            // SAFETY: the caller promises that both can be read.
+            let (name, value) = unsafe { (setting.name.as_slice(), setting.value.as_slice()) };
+            let name = String::from_utf8(name.to_vec())
+                .map_err(|_| invalid("a setting's name that is not UTF-8"))?;
+            Ok((name, OsStr::from_bytes(value).to_owned()))
+        })
+        .collect::<Result<_, JitError>>()?;
     Ok(Request {
         image: image.to_vec(),
         kernel: String::from_utf8(kernel.to_vec())
@@ -321,6 +297,7 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
         values,
         links,
         group: request.group,
+        settings,
     })
 }
 

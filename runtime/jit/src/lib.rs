@@ -31,13 +31,14 @@ mod gpu;
 mod ptx;
 mod spirv;
 
-pub use amdgcn::{AmdgcnCode, compile_amdgcn};
+pub use amdgcn::compile_amdgcn;
 pub use api::{schism_jit_api, version};
 pub use common::error::JitError;
 pub use common::request::{Known, Request};
 #[doc(hidden)]
 pub use cpu::compile_cpu_within;
 pub use cpu::{CpuCode, compile_cpu, cpu_name};
+pub use gpu::compiled::GpuCode;
 pub use gpu::options::{GpuOptions, Libdevice};
-pub use ptx::{PtxCode, compile_ptx};
-pub use spirv::{SpirvCode, compile_spirv};
+pub use ptx::compile_ptx;
+pub use spirv::compile_spirv;

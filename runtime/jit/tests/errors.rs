@@ -108,7 +108,7 @@ fn a_wrong_request() {
 fn null_pointers_and_unknown_flags() {
     let image = bitcode(FAULTS);
     let params = words(&[PARAM_POINTER]);
-    let request = CpuRequest {
+    let common = KernelRequest {
         image: Bytes::new(&image),
         kernel: Bytes::new(b"good"),
         params: params.as_ptr(),
@@ -119,13 +119,16 @@ fn null_pointers_and_unknown_flags() {
         flags: 0,
         constants: std::ptr::null(),
         constants_len: 0,
-        cpu: Bytes::EMPTY,
         values: std::ptr::null(),
         values_len: 0,
         links: std::ptr::null(),
         links_len: 0,
         group: [0; 3],
+        settings: std::ptr::null(),
+        settings_len: 0,
     };
+    let request = CpuRequest { common, cpu: Bytes::EMPTY };
+    let with = |common| CpuRequest { common, ..request };
     let compile = api().compile_cpu;
     let mut out = std::mem::MaybeUninit::uninit();
     let mut call = |request: *const CpuRequest, to_out: bool| {
@@ -142,14 +145,18 @@ fn null_pointers_and_unknown_flags() {
     };
     assert_eq!(call(null(), true), INVALID_REQUEST);
     assert_eq!(call(&request, false), INVALID_REQUEST);
-    assert_eq!(call(&CpuRequest { flags: 1 << 31, ..request }, true), INVALID_REQUEST);
-    assert_eq!(call(&CpuRequest { params: null(), ..request }, true), INVALID_REQUEST);
-    assert_eq!(call(&CpuRequest { image: Bytes::EMPTY, ..request }, true), INVALID_REQUEST);
-    assert_eq!(call(&CpuRequest { kernel: Bytes::EMPTY, ..request }, true), INVALID_REQUEST);
+    assert_eq!(call(&with(KernelRequest { flags: 1 << 31, ..common }), true), INVALID_REQUEST);
+    assert_eq!(call(&with(KernelRequest { params: null(), ..common }), true), INVALID_REQUEST);
+    assert_eq!(call(&with(KernelRequest { image: Bytes::EMPTY, ..common }), true), INVALID_REQUEST);
+    assert_eq!(
+        call(&with(KernelRequest { kernel: Bytes::EMPTY, ..common }), true),
+        INVALID_REQUEST
+    );
     assert_eq!(call(&CpuRequest { cpu: Bytes::new(b"pentium"), ..request }, true), INVALID_REQUEST);
     assert_eq!(call(&CpuRequest { cpu: Bytes::new(b"\xff"), ..request }, true), INVALID_REQUEST);
-    assert_eq!(call(&CpuRequest { values_len: 1, ..request }, true), INVALID_REQUEST);
-    let latin = CpuRequest { kernel: Bytes::new(b"\xff"), ..request };
+    assert_eq!(call(&with(KernelRequest { values_len: 1, ..common }), true), INVALID_REQUEST);
+    assert_eq!(call(&with(KernelRequest { settings_len: 1, ..common }), true), INVALID_REQUEST);
+    let latin = with(KernelRequest { kernel: Bytes::new(b"\xff"), ..common });
     assert_eq!(call(&latin, true), INVALID_REQUEST);
     // SAFETY: nothing to release and nothing to free.
     unsafe {

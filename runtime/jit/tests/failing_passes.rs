@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use schism_jit::{GpuOptions, Request, compile_cpu, compile_ptx};
 use schism_jit_abi::*;
-use support::{Source, words};
+use support::{Source, environment, words};
 
 /// Which of the cases below a process is to run.
 const CASE: &str = "SCHISM_TEST_FAILING_PASS";
@@ -33,6 +33,7 @@ fn request() -> Request {
         closure_size: source.closure_size,
         closure_align: source.closure_align,
         dimensions: source.dimensions,
+        settings: environment(),
         ..Request::default()
     }
 }

@@ -22,7 +22,7 @@ fn saxpy_is_what_one_would_write() {
     assert!(text.contains(".version 7.8\n.target sm_90\n"), "{text}");
     let pointer = ".u64 .ptr .global .align 4";
     assert_eq!(ptx.parameters(), [pointer, pointer, ".f32", ".u64"], "{text}");
-    // What nobody writes to is read past the first cache's coherence; what is written to is not.
+    // What is not written to is read past the first cache's coherence; what is written to is not.
     assert_eq!(ptx.count(&["ld.global.nc.b32"]), 1, "{text}");
     assert_eq!(ptx.count(&["ld.global.b32"]), 1, "{text}");
     assert_eq!(ptx.count(&["st.global.b32"]), 1, "{text}");

@@ -78,8 +78,8 @@ fn what_depends_on_data_is_not_known() {
     assert_eq!(compile(computed, "").stack, STACK_UNKNOWN);
 }
 
-/// Runs a kernel on a stack of 64 KiB with one page behind it that nobody can access, and 4 MiB
-/// behind that. Returns the signal that ends the process that does it, and whether the memory is as
+/// Runs a kernel on a stack of 64 KiB with one page after it that cannot be accessed, and 4 MiB
+/// after that. Returns the signal that ends the process that does it, and whether the memory is as
 /// it was.
 fn run_on_small_stack(kernel: &Kernel) -> (i32, bool) {
     const PAGE: usize = 4096;

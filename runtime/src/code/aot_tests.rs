@@ -14,7 +14,7 @@ fn image(target: &str, form: &str, flags: u32, assumptions: u32) -> Image {
     let target: Target = target.parse().expect("a target");
     Image {
         name: format!("{target}/{form}"),
-        format: Code::format(target).to_owned(),
+        format: target.format().to_owned(),
         variant: form.to_owned(),
         code: Some(Code {
             target,

@@ -2,24 +2,18 @@
 //! runtime's keys.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::time::Instant;
 
 use schism_cache::{Cache, Found, Key, KeyBuilder, Problem, Settings, Source, Value};
 use schism_hcf::{KernelRef, ParameterKind, RecordRef};
+use schism_jit_abi::variables::Effect;
 
 use crate::code::imports::Linked;
 use crate::code::variant::Variant;
 use crate::code::{background_jobs, compiler_path};
 use crate::error::ImageError;
 use crate::util::fork::PerProcess;
-use crate::util::variables::{
-    self, CPU_LANES, DISABLE_PASSES, DUMP_DIR, FAIL_PASSES, PRINT_AFTER, TIME_PASSES, Variable,
-};
-use crate::util::warn_once;
-
-/// With one of these the user wants to see stage 2 at work.
-static WATCHED: [&Variable; 4] = [&DUMP_DIR, &TIME_PASSES, &PRINT_AFTER, &FAIL_PASSES];
+use crate::util::{variables, warn_once};
 
 fn cache() -> &'static Cache {
     // A forked process opens the folder again: with the parent's descriptors it would share the
@@ -36,8 +30,9 @@ fn cache() -> &'static Cache {
     })
 }
 
+/// Whether the user wants to see stage 2 at work.
 fn is_watched() -> bool {
-    WATCHED.iter().any(|variable| variable.is_on())
+    variables::of_stage2().any(|(it, value)| it.effect == Effect::Seen && value != "0")
 }
 
 /// The cached value of `key`, or else the result of `compile`. Without a key nothing is cached.
@@ -95,14 +90,11 @@ pub(crate) fn key_of(
     if let Some(groups) = kernel.groups {
         key = key.number("local", groups.local_size).number("local align", groups.local_align);
     }
-    // Stage 2 reads these two, and makes other code.
-    let text = |variable: &'static Variable| variable.get().and_then(OsStr::to_str);
-    for pass in disabled_passes(text(&DISABLE_PASSES).unwrap_or_default()) {
-        key = key.part("disabled pass", pass.as_bytes());
-    }
-    let lanes = text(&CPU_LANES).unwrap_or_default();
-    if !lanes.is_empty() {
-        key = key.part("lanes", lanes.as_bytes());
+    for (it, value) in variables::of_stage2().filter(|(it, _)| it.effect == Effect::Code) {
+        key = key.part("setting", it.name.as_bytes());
+        for name in names(&value.to_string_lossy()) {
+            key = key.part("value", name.as_bytes());
+        }
     }
     for object in linked.objects() {
         key = key.part("linked", object.as_bytes());
@@ -131,8 +123,8 @@ fn add_writer(key: KeyBuilder, record: &RecordRef<'_>) -> KeyBuilder {
         .part("llvm of the image", record.llvm_version().as_bytes())
 }
 
-/// The names in a list of passes, each once.
-fn disabled_passes(list: &str) -> BTreeSet<&str> {
+/// The names in a list, such as one of passes, each once.
+fn names(list: &str) -> BTreeSet<&str> {
     list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect()
 }
 
@@ -171,7 +163,7 @@ mod tests {
     use schism_cache::Key;
     use schism_hcf::{Container, RecordRef};
 
-    use super::{add_writer, disabled_passes};
+    use super::{add_writer, names};
 
     #[test]
     fn containers_of_two_compilers_have_no_entry_in_common() {
@@ -193,8 +185,8 @@ mod tests {
 
     #[test]
     fn lists_that_mean_the_same_passes_are_the_same() {
-        assert_eq!(disabled_passes("b, a,,b"), disabled_passes("a,b"));
-        assert_ne!(disabled_passes("a"), disabled_passes("a,b"));
-        assert!(disabled_passes(" ").is_empty());
+        assert_eq!(names("b, a,,b"), names("a,b"));
+        assert_ne!(names("a"), names("a,b"));
+        assert!(names(" ").is_empty());
     }
 }

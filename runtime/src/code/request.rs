@@ -7,7 +7,7 @@ use schism_hcf::KernelRef;
 use schism_jit_abi::{
     Bytes, CPU_PLAIN_LOOPS, Constant, CpuObject, CpuRequest, FLAG_BASE, FLAG_FINITE_MATH,
     FLAG_IN_PROCESS, FLAG_OFFSET, FLAG_PORTABLE_MATH, FLAG_RELAXED_MATH, GPU_ADDRESSES, GpuKernel,
-    GpuRequest, KnownValue, OK, Param, Text,
+    GpuRequest, KernelRequest, KnownValue, OK, Param, Setting, Text,
 };
 
 use crate::code::background_jobs;
@@ -17,7 +17,7 @@ use crate::code::imports::Linked;
 use crate::code::variant::Variant;
 use crate::error::ImageError;
 use crate::launch::options::Math;
-use crate::util::warn_once;
+use crate::util::{variables, warn_once};
 
 /// What a device's code is made for.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +50,7 @@ pub(crate) struct CompileRequest<'a> {
     values: Vec<KnownValue>,
     /// Images of other crates that define what the kernel imports.
     links: Vec<Bytes>,
+    settings: Vec<Setting>,
     /// A sum of `schism_jit_abi::FLAG_` constants.
     flags: u32,
 }
@@ -82,6 +83,10 @@ impl<'a> CompileRequest<'a> {
             .values
             .iter()
             .map(|known| KnownValue { param: known.param, bytes: Bytes::new(&known.bytes) });
+        let settings = variables::of_stage2().map(|(variable, value)| Setting {
+            name: Bytes::new(variable.name.as_bytes()),
+            value: Bytes::new(value.as_encoded_bytes()),
+        });
         Self {
             kernel,
             variant,
@@ -90,6 +95,7 @@ impl<'a> CompileRequest<'a> {
             constants: constants.collect(),
             values: values.collect(),
             links: linked.images().map(Bytes::new).collect(),
+            settings: settings.collect(),
             flags: flags(kernel, variant),
         }
     }
@@ -116,8 +122,9 @@ impl<'a> CompileRequest<'a> {
         Bytes::new(with_offset.unwrap_or(&self.kernel.name).as_bytes())
     }
 
-    fn compile_cpu(&self, stage2: &Stage2) -> Result<Lowered, ImageError> {
-        let request = CpuRequest {
+    /// What is compiled, for groups of a size; it borrows from this.
+    fn common(&self, group: [u32; 3]) -> KernelRequest {
+        KernelRequest {
             image: Bytes::new(self.image),
             kernel: self.symbol(),
             params: self.params.as_ptr(),
@@ -128,13 +135,19 @@ impl<'a> CompileRequest<'a> {
             flags: self.flags,
             constants: self.constants.as_ptr(),
             constants_len: self.constants.len(),
-            cpu: Bytes::EMPTY,
             values: self.values.as_ptr(),
             values_len: self.values.len(),
             links: self.links.as_ptr(),
             links_len: self.links.len(),
-            group: self.variant.assumptions.block,
-        };
+            group,
+            settings: self.settings.as_ptr(),
+            settings_len: self.settings.len(),
+        }
+    }
+
+    fn compile_cpu(&self, stage2: &Stage2) -> Result<Lowered, ImageError> {
+        let common = self.common(self.variant.assumptions.block);
+        let request = CpuRequest { common, cpu: Bytes::EMPTY };
         let mut made = MaybeUninit::<CpuObject>::uninit();
         // SAFETY: everything that the request points to lives as long as `self`, and the result can
         // be written.
@@ -167,24 +180,10 @@ impl<'a> CompileRequest<'a> {
     fn compile_gpu(&self, stage2: &Stage2, target: &GpuTarget<'_>) -> Result<Lowered, ImageError> {
         let assumptions = &self.variant.assumptions;
         let request = GpuRequest {
-            image: Bytes::new(self.image),
-            kernel: self.symbol(),
-            params: self.params.as_ptr(),
-            params_len: self.params.len(),
-            closure_size: self.kernel.closure_size,
-            closure_align: self.kernel.closure_align,
-            dimensions: self.kernel.dimensions,
-            flags: self.flags,
-            constants: self.constants.as_ptr(),
-            constants_len: self.constants.len(),
-            values: self.values.as_ptr(),
-            values_len: self.values.len(),
-            links: self.links.as_ptr(),
-            links_len: self.links.len(),
+            common: self.common(assumptions.block),
             target: target.target,
             isa: target.isa,
             arch: Bytes::new(target.arch.as_bytes()),
-            group: assumptions.block,
             assumptions: assumptions.flags() | target.assumptions,
             local_align: self.kernel.groups.unwrap_or_default().local_align,
             aligned: assumptions.aligned,

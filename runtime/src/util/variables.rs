@@ -8,6 +8,8 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::sync::OnceLock;
 
+use schism_jit_abi::variables as stage2;
+
 /// An environment variable.
 #[derive(Debug)]
 pub struct Variable {
@@ -64,6 +66,14 @@ impl fmt::Display for Variable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
+}
+
+/// The variables that stage 2 is told of, if they have a value, in the order of the interface's table.
+pub(crate) fn of_stage2() -> impl Iterator<Item = (&'static stage2::Variable, &'static OsStr)> {
+    stage2::STAGE2.iter().filter_map(|it| {
+        let mut all = USERS.iter().chain(DEVELOPERS);
+        Some((it, all.find(|variable| variable.name == it.name)?.trusted()?))
+    })
 }
 
 /// The value of a variable by its name, for the crates that `schism` is made of: they also ask for
@@ -277,7 +287,7 @@ mod tests {
         };
         format!(
             "# Environment variables\n\n\
-             What programs read, and stage 2 for them. The runtime reads each once in a process. This page is made from the table in\n\
+             What programs read. The runtime reads each once in a process, and tells stage 2 what it is to know. This page is made from the table in\n\
              `runtime/src/util/variables.rs`: `BLESS=1 cargo test -p schism --lib variables` writes it.\n\n{}\n\
              Variables that name code or folders take absolute paths. schism loads a file, named or found elsewhere, only if nobody but root, \
              the\nuser and the program's owner can have changed it. Programs with rights that their users lack (setuid) ignore these variables.\n\n\
@@ -285,6 +295,14 @@ mod tests {
             table(USERS),
             table(DEVELOPERS)
         )
+    }
+
+    #[test]
+    fn variables_of_stage_2_are_variables_of_programs() {
+        for it in stage2::STAGE2 {
+            let mut all = USERS.iter().chain(DEVELOPERS);
+            assert!(all.any(|variable| variable.name == it.name), "{}", it.name);
+        }
     }
 
     #[test]

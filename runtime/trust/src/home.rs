@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::variables::HOME;
+
 /// The location of schism's home: `$SCHISM_HOME`, or `schism` in the user's cache folder,
 /// `${XDG_CACHE_HOME:-$HOME/.cache}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,7 +35,7 @@ impl Home {
             relative.push((name, path.into_os_string()));
             None
         };
-        let path = folder("SCHISM_HOME")
+        let path = folder(HOME)
             .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("schism")))
             .or_else(|| folder("HOME").map(|home| home.join(".cache/schism")));
         Self { path, relative }

@@ -43,6 +43,7 @@
 mod error;
 mod home;
 mod process;
+mod variables;
 mod walk;
 
 use std::ffi::OsString;

@@ -45,8 +45,8 @@ pub const MEASURES: &[Measure] = &[
     Measure { name: "passes", what: "passes in the registry", limit: 68, goal: 55, list: passes },
     Measure {
         name: "llvm-pipelines",
-        what: "files besides pipeline.rs that run passes of LLVM by their names",
-        limit: 22,
+        what: "files besides pipeline.rs and llvm_passes.rs with lists of passes of LLVM",
+        limit: 0,
         goal: 0,
         list: llvm_pipelines,
     },
@@ -60,21 +60,21 @@ pub const MEASURES: &[Measure] = &[
     Measure {
         name: "target-files",
         what: "files outside its folders that name the target AMDGCN",
-        limit: 17,
+        limit: 8,
         goal: 4,
         list: target_files,
     },
     Measure {
         name: "variables",
         what: "places outside tables that name an environment variable",
-        limit: 52,
+        limit: 0,
         goal: 0,
         list: variables,
     },
     Measure {
         name: "words",
         what: "lines with a word that is not to be used",
-        limit: 334,
+        limit: 315,
         goal: 0,
         list: words::list,
     },
@@ -156,13 +156,22 @@ fn passes(tree: &Tree) -> Result<List, String> {
     Ok(List::Findings(registry.flat_map(named).collect()))
 }
 
+/// The lists of LLVM's passes are in `pipeline.rs`, between ours, and in `llvm_passes.rs`, within them.
+/// A build script has its own.
 fn llvm_pipelines(tree: &Tree) -> Result<List, String> {
-    let is_text = |text: &str| text.starts_with('"');
+    const OWN: [&str; 2] = ["passes/src/pipeline.rs", "passes/src/llvm_passes.rs"];
+    let is_list = |text: &str| {
+        let is_constant = text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+        text.starts_with('"') || is_constant && !text.is_empty()
+    };
     let mut found = Vec::new();
-    for source in tree.shipped.iter().filter(|source| source.path != "passes/src/pipeline.rs") {
+    let sources = tree.shipped.iter().filter(|source| !source.path.contains("/build/"));
+    for source in sources.filter(|source| !OWN.contains(&&*source.path)) {
         let calls = source.tokens.windows(3);
         let runs = |part: &&[crate::tokens::Token]| {
-            part[0].text == "run_passes" && part[1].text == "(" && is_text(&part[2].text)
+            ["run_passes", "run_passes_for"].contains(&&*part[0].text)
+                && part[1].text == "("
+                && is_list(&part[2].text)
         };
         if let Some(call) = calls.into_iter().find(runs) {
             found.push(format!("{}:{}", source.path, call[0].line));
@@ -187,17 +196,21 @@ fn target_files(tree: &Tree) -> Result<List, String> {
     Ok(List::Findings(outside.filter(names).map(|source| source.path.clone()).collect()))
 }
 
+/// What a build script tells its crate by `env!` is no variable of the environment.
 fn variables(tree: &Tree) -> Result<List, String> {
     let mut found = Vec::new();
     for source in tree.shipped.iter().filter(|source| !source.path.ends_with("/variables.rs")) {
-        let named = source.tokens.iter().filter(|token| {
+        for (at, token) in source.tokens.iter().enumerate() {
             let name = token.text.strip_prefix("\"SCHISM_").and_then(|rest| rest.strip_suffix('"'));
-            name.is_some_and(|name| {
+            let is_name = name.is_some_and(|name| {
                 name.bytes()
                     .all(|byte| byte.is_ascii_uppercase() || byte == b'_' || byte.is_ascii_digit())
-            })
-        });
-        found.extend(named.map(|token| format!("{}:{} {}", source.path, token.line, token.text)));
+            });
+            let before = &source.tokens[at.saturating_sub(3)..at];
+            if is_name && !before.iter().map(|token| &*token.text).eq(["env", "!", "("]) {
+                found.push(format!("{}:{} {}", source.path, token.line, token.text));
+            }
+        }
     }
     Ok(List::Findings(found))
 }

@@ -77,6 +77,7 @@ use crate::analysis::trip_count::returns;
 use crate::bounds::strip_mine::emit::Emitter;
 use crate::bounds::strip_mine::plan::{is_global, plan};
 use crate::ir::cfg::Cfg;
+use crate::llvm_passes;
 
 /// How many a function may grow by.
 const GROWTH: usize = 4_000;
@@ -100,7 +101,7 @@ pub fn run_on(function: Value<'_>) -> Result<(), String> {
     if !has_panics(function) || !returns(function) || !may_have_strips(function) {
         return Ok(());
     }
-    function.run_passes("loop-simplify,lcssa")?;
+    function.run_passes(llvm_passes::LOOP_SIMPLIFY)?;
     let mut done = HashSet::new();
     let mut growth = 0;
     loop {

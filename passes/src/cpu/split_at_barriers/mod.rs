@@ -113,6 +113,7 @@ use inkwell::module::Module;
 use schism_llvm::{AsModule, ModuleRef, Value};
 
 use crate::ir::graph::reverse_post_order;
+use crate::llvm_passes;
 use crate::pass::Failure;
 use crate::spec::builtins;
 use body::Body;
@@ -151,15 +152,6 @@ const SCOPE: &str = "llvm.experimental.noalias.scope.decl";
 /// The most instructions of all regions together.
 const SIZE: usize = 60_000;
 
-/// What is cleaned up before: fewer values then live across barriers, and what is the same for all
-/// work-items is seen to be. Calls of barriers are convergent, so they are not cloned.
-const BEFORE: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
-     jump-threading,correlated-propagation,instcombine<no-verify-fixpoint>,jump-threading,simplifycfg)";
-
-/// What is cleaned up behind: the old body, and places of single values.
-const BEHIND: &str = "function(simplifycfg<no-switch-to-lookup;keep-loops>,sroa,early-cse<memssa>,\
-     instcombine<no-verify-fixpoint>,simplifycfg)";
-
 /// Runs the pass over a module.
 ///
 /// # Errors
@@ -173,7 +165,7 @@ pub fn run(module: &Module<'_>) -> Result<(), Failure> {
     if !WAITS.into_iter().any(waits) {
         return Ok(());
     }
-    handle.run_passes(BEFORE)?;
+    handle.run_passes(llvm_passes::BEFORE_SPLIT_AT_BARRIERS)?;
     if group::size_of(function).is_some() {
         unroll::run(function)?;
     }
@@ -181,7 +173,7 @@ pub fn run(module: &Module<'_>) -> Result<(), Failure> {
     match cut(handle, function) {
         Ok(true) => {
             function.add_string_attribute(CUT, "");
-            handle.run_passes(BEHIND)?;
+            handle.run_passes(llvm_passes::AFTER_SPLIT_AT_BARRIERS)?;
             for name in builtins::convergent().map(|builtin| format!("{MEET}{builtin}")) {
                 if let Some(meet) = handle.function(&name).filter(|meet| !meet.is_used()) {
                     meet.delete_function();

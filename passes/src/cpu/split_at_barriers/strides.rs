@@ -52,6 +52,7 @@ use super::uniformity::Varying;
 use super::waits::BARRIER;
 use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::clone::{clone_blocks, is_cloneable};
+use crate::llvm_passes;
 
 /// The attribute of a loop function with such loops: how many there are.
 pub(crate) const INTERCHANGED: &str = "schism-interchanged";
@@ -103,7 +104,7 @@ pub(super) fn undo(function: Value<'_>, branches: &[Value<'_>]) -> Result<(), St
     let no = first.condition().ty().const_int(0, false);
     branches.iter().for_each(|branch| branch.set_operand(0, no));
     function.remove_string_attribute(INTERCHANGED);
-    function.run_passes("simplifycfg")
+    function.run_passes(llvm_passes::SIMPLIFY_CFG)
 }
 
 fn is_barrier(call: &Value<'_>) -> bool {

@@ -10,12 +10,10 @@ use schism_llvm::Value;
 use super::waits::waits;
 use crate::ir::cfg::Cfg;
 use crate::ir::metadata;
+use crate::llvm_passes;
 
 /// The property of loops that are not unrolled here.
 const NOT_NOW: &str = "schism.not_unrolled_now";
-
-const PASSES: &str = "loop-simplify,lcssa,loop-unroll<O3;no-partial;no-peeling;no-runtime;full-unroll-max=16>,\
-     sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg";
 
 /// Unrolls the loops of a function.
 ///
@@ -35,7 +33,7 @@ pub(super) fn run(function: Value<'_>) -> Result<(), String> {
             metadata::add(&ends, NOT_NOW);
         }
     }
-    function.run_passes(PASSES)?;
+    function.run_passes(llvm_passes::UNROLL_AROUND_BARRIERS)?;
     for block in function.blocks() {
         let Some(end) = block.terminator() else { continue };
         if end.is_branch() && metadata::has(end, NOT_NOW) {

@@ -35,6 +35,7 @@ use schism_llvm::{Builder, IntoValue, Opcode, Type, TypeKind, Value, intrinsic_i
 use crate::gpu::expand_mem_intrinsics::alignment;
 use crate::gpu::select_elements::choice::{Choice, sign_extended};
 use crate::ir::cfg::Cfg;
+use crate::llvm_passes;
 
 /// Bytes of an array that may be in registers.
 const BYTES: u64 = 256;
@@ -50,9 +51,6 @@ const ACCESS: u64 = 4;
 
 /// How much oftener a loop's instructions are executed than those around it.
 const TURNS: u64 = 4;
-
-/// What is left to do for LLVM.
-const CLEAN: &str = "sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,early-cse,dce";
 
 /// Runs the pass over the module.
 ///
@@ -73,7 +71,7 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
             }
         }
         if is_changed {
-            function.run_passes(CLEAN)?;
+            function.run_passes(llvm_passes::SELECTED_ELEMENTS)?;
         }
     }
     Ok(())

@@ -78,6 +78,7 @@ use crate::ir::cfg::{Cfg, NaturalLoop};
 use crate::ir::clone::is_cloneable;
 use crate::ir::graph::{Dominators, numbers, reverse_post_order};
 use crate::ir::metadata;
+use crate::llvm_passes;
 
 /// How many blocks an edge is followed through.
 const BLOCKS: usize = 6;
@@ -119,7 +120,7 @@ pub fn run_on(function: Value<'_>) -> Result<(), String> {
             return Ok(());
         }
         apply::apply(function, &threads);
-        function.run_passes("mem2reg,instsimplify,simplifycfg")?;
+        function.run_passes(llvm_passes::THREADED_VARIABLES)?;
     }
     Ok(())
 }

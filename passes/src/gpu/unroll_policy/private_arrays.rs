@@ -42,6 +42,7 @@ use schism_llvm::{Opcode, Value};
 use crate::analysis::cold_paths::panics;
 use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::metadata;
+use crate::llvm_passes;
 
 /// LLVM's property of loops that are unrolled completely.
 const UNROLL_FULL: &str = "llvm.loop.unroll.full";
@@ -66,12 +67,6 @@ const USUAL: u64 = 4;
 /// looked for so often.
 const ROUNDS: usize = 3;
 
-/// The form of loops that are looked at.
-const PREPARE: &str = "loop-simplify,lcssa";
-
-/// Unrolls what is marked, and brings elements into registers.
-const UNROLL: &str = "loop(loop-rotate,indvars,loop-unroll-full),sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg";
-
 /// Unrolls the loops of a function that has a body.
 ///
 /// # Errors
@@ -84,11 +79,11 @@ pub(super) fn unroll(function: Value<'_>, limit: Limit) -> Result<(), String> {
         if accesses(function).iter().all(|access| access.phis.is_empty()) {
             return Ok(());
         }
-        function.run_passes(PREPARE)?;
+        function.run_passes(llvm_passes::LOOP_SIMPLIFY)?;
         if !mark(function, limit) {
             return Ok(());
         }
-        function.run_passes(UNROLL)?;
+        function.run_passes(llvm_passes::UNROLL_MARKED)?;
     }
     Ok(())
 }

@@ -80,7 +80,7 @@ fn image(name: String) -> impl Strategy<Value = Image> {
     let data = proptest::collection::vec(any::<u8>(), 0..70);
     let what = prop_oneof![
         text().prop_map(|format| (format, None)),
-        code().prop_map(|code| (Code::format(code.target).to_owned(), Some(code))),
+        code().prop_map(|code| (code.target.format().to_owned(), Some(code))),
     ];
     (what, text(), names(3), names(3), data).prop_map(
         move |((format, code), variant, exported_symbols, imported_symbols, data)| Image {

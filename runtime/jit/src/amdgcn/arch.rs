@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString};
 
-use schism_jit_abi::AMDGCN_PROCESSORS as PROCESSORS;
+use schism_jit_abi::AMD_PROCESSORS as PROCESSORS;
 use schism_llvm::{Machine, initialize_targets};
 
 use crate::JitError;

@@ -14,6 +14,7 @@
 //! object (the order of segments, both symbol tables, relocations that are left to it) is only
 //! described by what this linker makes.
 
+use schism_jit_abi::variables::LLD;
 use std::ffi::CStr;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -21,7 +22,6 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use crate::JitError;
-use crate::common::settings::LLD;
 
 /// The linker's file.
 const FILE: &str = "rust-lld";

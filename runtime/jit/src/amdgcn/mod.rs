@@ -36,11 +36,7 @@ mod clock;
 mod link;
 mod registers;
 
-use std::ffi::{CStr, CString};
-use std::time::Instant;
-
 use schism_jit_abi::GPU_GROUPS;
-use schism_llvm::fatal::isolated;
 use schism_llvm::{
     Builder, Context, FUNCTION_INDEX, FileKind, Linkage, Machine, Opcode, Visibility,
 };
@@ -49,51 +45,20 @@ use schism_passes::nvptx::launch_bounds::BLOCK;
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
 use schism_passes::spec::target_library::TargetLibraryInfo;
+use schism_passes::target_step::TargetStep;
 
 use crate::common::module::Module;
-use crate::common::settings::Settings;
-use crate::common::target::{Lowered, Target, Work, lower};
+use crate::common::target::{Target, Work};
 use crate::common::{devicelib, pause};
 use crate::gpu::atomics;
 use crate::gpu::builtins::{DEVICE_EXIT, MAX_GROUP_SIZE, MIN_GROUPS};
+use crate::gpu::compiled::{GpuCode, compile};
 use crate::gpu::entry::Entry;
 use crate::gpu::machine;
 use crate::gpu::options::GpuOptions;
 use crate::gpu::steps::{self, EntryState};
 use crate::{JitError, Request};
 use arch::Processor;
-
-/// A kernel for an AMD GPU.
-#[derive(Debug)]
-pub struct AmdgcnCode {
-    bytes: Vec<u8>,
-    entry: CString,
-    flags: u32,
-    /// How long compiling took, in microseconds.
-    pub lower_micros: u64,
-    /// The passes that failed and were left out, a line each.
-    pub failures: String,
-}
-
-impl AmdgcnCode {
-    /// The code object, or the assembly.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// The entry's name.
-    #[must_use]
-    pub fn entry(&self) -> &CStr {
-        &self.entry
-    }
-
-    /// What the kernel needs and takes: a sum of `schism_jit_abi::GPU_` constants.
-    #[must_use]
-    pub fn flags(&self) -> u32 {
-        self.flags
-    }
-}
 
 /// Compiles a kernel for an AMD GPU: to a code object, or to `assembly`.
 ///
@@ -103,23 +68,13 @@ pub fn compile_amdgcn(
     request: Request,
     options: GpuOptions,
     assembly: bool,
-) -> Result<AmdgcnCode, JitError> {
-    let start = Instant::now();
+) -> Result<GpuCode, JitError> {
     options.check(&request)?;
     let processor = Processor::find(&options.arch)?;
-    let settings = Settings::from_environment()?;
-    let linker = settings.linker.clone();
-    let kernel = request.kernel.clone();
-    let target = Amdgcn { options, processor, assembly };
-    let Lowered { mut code, failures } = isolated(move || lower(&target, &request, &settings))
-        .map_err(|failure| JitError::of_thread(failure, &kernel))
-        .flatten()?;
-    code.failures = failures;
-    if !assembly {
-        code.bytes = link::link(&code.bytes, linker)?;
-    }
-    code.lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-    Ok(code)
+    compile(Amdgcn { options, processor, assembly }, request, |code, settings| match assembly {
+        true => Ok(code),
+        false => link::link(&code, settings.linker.clone()),
+    })
 }
 
 /// The driver of an AMD GPU.
@@ -130,7 +85,7 @@ struct Amdgcn {
 }
 
 impl Target for Amdgcn {
-    type Code = AmdgcnCode;
+    type Code = GpuCode;
     type State = EntryState;
     const DEVICE: &'static str = "hip";
     const LINES: bool = false;
@@ -152,28 +107,28 @@ impl Target for Amdgcn {
 
     fn run_step<'c>(
         &'c self,
-        step: &'static str,
+        step: TargetStep,
         work: &Work<'_, 'c>,
         state: &mut EntryState,
         cx: &mut PassContext<'_>,
     ) -> Result<(), JitError> {
         let Work { context, module, request, .. } = *work;
         match step {
-            "link-device-library" => {
-                devicelib::supply(context, module, &TargetLibraryInfo::AMDGCN)?;
+            TargetStep::LinkDeviceLibrary => {
+                devicelib::supply(context, module, &TargetLibraryInfo::ROUNDING)?;
             }
-            "define-clock" => clock::add(context, module, self.processor)?,
-            "define-pause" => pause_by_sleep(context, module)?,
-            "lower-registers" => registers::lower(context, module, self.processor)?,
-            "leave-by-return" => leave_by_return(module, &state.entry()?.name, request)?,
-            "name-scopes" => name_scopes(context, module),
-            "bound-launches" => bound_launches(module, state.entry()?, &self.options),
+            TargetStep::DefineClock => clock::add(context, module, self.processor)?,
+            TargetStep::DefinePause => pause_by_sleep(context, module)?,
+            TargetStep::LowerRegisters => registers::lower(context, module, self.processor)?,
+            TargetStep::LeaveByReturn => leave_by_return(module, &state.entry()?.name, request)?,
+            TargetStep::NameScopes => name_scopes(context, module),
+            TargetStep::BoundLaunches => bound_launches(module, state.entry()?, &self.options),
             step => steps::run_common(step, work, &self.options, state, cx)?,
         }
         Ok(())
     }
 
-    fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<AmdgcnCode, JitError> {
+    fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<GpuCode, JitError> {
         let Work { context, module, machine, request, dump, .. } = *work;
         let Entry { name, flags, .. } = state.into_entry()?;
         steps::refuse_undefined(module, request)?;
@@ -186,9 +141,7 @@ impl Target for Amdgcn {
         if let Some(errors) = context.take_errors() {
             return Err(work.failed(errors));
         }
-        let internal = |_| JitError::Internal("a NUL in a name".to_owned());
-        let entry = CString::new(name).map_err(internal)?;
-        Ok(AmdgcnCode { bytes, entry, flags, lower_micros: 0, failures: String::new() })
+        GpuCode::new(bytes, name, flags)
     }
 }
 

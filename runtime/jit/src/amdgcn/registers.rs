@@ -31,6 +31,7 @@
 use std::fmt::Write;
 
 use schism_llvm::{AsModule, Context};
+use schism_passes::llvm_passes;
 
 use super::arch::Processor;
 use crate::JitError;
@@ -83,7 +84,7 @@ pub fn lower<'c>(
         old.replace_uses(new);
         old.delete_function();
     }
-    module.run_passes("always-inline,globaldce", None).map_err(JitError::Internal)?;
+    module.run_passes(llvm_passes::INLINE_BODIES, None).map_err(JitError::Internal)?;
     debug_assert!(module.handle().verify().is_ok());
     Ok(())
 }

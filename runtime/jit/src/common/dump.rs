@@ -4,13 +4,13 @@
 //! the device), `3-optimized.ll`, and the output of the code generator. If a directory cannot be
 //! written, that is reported once for a kernel and does not fail the compile.
 
+use schism_jit_abi::variables::DUMP_DIR;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::Request;
 use crate::common::module::Module;
-use crate::common::settings::DUMP_DIR;
 
 /// Reports a problem; errors of standard error are ignored.
 fn report(what: std::fmt::Arguments<'_>) {

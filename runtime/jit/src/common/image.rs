@@ -18,6 +18,7 @@ use crate::{JitError, Request};
 use schism_llvm::{
     AsModule, Attribute, Context, FUNCTION_INDEX, Linkage, Machine, Opcode, Type, Value, enum_kind,
 };
+use schism_passes::llvm_passes;
 
 /// The kernel's name in the module from here on, so that text around it need not quote names.
 pub const KERNEL: &str = "schism.kernel";
@@ -59,7 +60,7 @@ pub fn load<'c>(
 
     kernel.set_name(KERNEL);
     if kernel.name() != KERNEL {
-        return Err(invalid(format!("it has a function `{KERNEL}` of its own")));
+        return Err(invalid(format!("it has its own function `{KERNEL}`")));
     }
     if !lines {
         image.strip_debug_info();
@@ -79,7 +80,7 @@ pub fn load<'c>(
         module.specialise(&request.constants)?;
     }
     module.allow_fast_math(request.math);
-    module.run_passes("globaldce", None).map_err(JitError::Internal)?;
+    module.run_passes(llvm_passes::GLOBAL_DCE, None).map_err(JitError::Internal)?;
 
     let unsupported =
         |feature: String| JitError::Unsupported { kernel: request.kernel.clone(), feature, device };
@@ -333,7 +334,7 @@ fn check_builtins(module: &Module<'_>) -> Result<(), JitError> {
     let made_here =
         |name: &String| [PANIC_SHAPED, PANIC_SITE].iter().any(|own| name.starts_with(own));
     if let Some(name) = module.functions().into_iter().map(Value::name).find(made_here) {
-        return Err(JitError::InvalidImage(format!("it has a function `{name}` of its own")));
+        return Err(JitError::InvalidImage(format!("it has its own function `{name}`")));
     }
     let pointer = TypeKind::Pointer(0);
     let (long, number) = (TypeKind::Integer(64), TypeKind::Integer(32));
@@ -393,7 +394,7 @@ fn lower_unwinding(module: &Module<'_>, device: &str) -> Result<(), JitError> {
     } else {
         module.remove_unwinding()
     }
-    .and_then(|()| module.run_passes("globaldce", None))
+    .and_then(|()| module.run_passes(llvm_passes::GLOBAL_DCE, None))
     .map_err(JitError::Internal)
 }
 

@@ -132,7 +132,7 @@ impl<'c> Module<'c> {
             let name = format!("{OPEN_CONSTANT}{index}");
             global.set_name(&name);
             if global.name() != name {
-                return Err(JitError::InvalidImage(format!("it has a `{name}` of its own")));
+                return Err(JitError::InvalidImage(format!("it has its own `{name}`")));
             }
             global.set_external();
         }

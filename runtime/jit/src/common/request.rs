@@ -1,5 +1,7 @@
 //! A compile request.
 
+use std::ffi::OsString;
+
 use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Param};
 
 use schism_passes::spec::options::FastMath;
@@ -7,7 +9,7 @@ use schism_passes::spec::options::FastMath;
 use crate::JitError;
 
 /// A kernel of an image, and how its closure lies in memory. The fields have the meaning of those
-/// in [`schism_jit_abi::CpuRequest`].
+/// in [`schism_jit_abi::KernelRequest`].
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The image: LLVM bitcode.
@@ -43,6 +45,8 @@ pub struct Request {
     pub links: Vec<Vec<u8>>,
     /// Work-items of a group in each dimension, on the CPU, if that is known; otherwise zeros.
     pub group: [u32; 3],
+    /// What the environment asks: variables of `schism_jit_abi::variables`, and their values.
+    pub settings: Vec<(String, OsString)>,
 }
 
 /// A parameter that has the same value in every launch.

@@ -1,21 +1,13 @@
-//! What the environment asks of a compilation. It is read here alone, once for each.
+//! What the environment asks of a compilation, as the request says it. Stage 2 reads no environment.
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use schism_jit_abi::variables::{CPU_LANES, DUMP_DIR, LLD, TIME_PASSES};
 use schism_passes::pass::PassOptions;
 use schism_passes::pipeline;
 
 use crate::JitError;
-
-/// Where a kernel's intermediate forms go.
-pub const DUMP_DIR: &str = "SCHISM_DUMP_DIR";
-/// Whether the times of passes are printed. The compiler plugin reads it too.
-const TIME_PASSES: &str = "SCHISM_TIME_PASSES";
-/// How many work-items the CPU computes at once. The runtime makes it a part of the key of compiled
-/// kernels, as it does with disabled passes.
-pub const CPU_LANES: &str = "SCHISM_CPU_LANES";
-/// Names the linker of code objects.
-pub const LLD: &str = "SCHISM_LLD";
 
 /// The settings of one compilation.
 #[derive(Clone, Debug)]
@@ -33,21 +25,23 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the environment. A program with rights that its user lacks ignores what its user could
-    /// misuse.
+    /// Reads variables, by their names and values.
     ///
     /// # Errors
     /// A variable does not have a value of those that it may have.
-    pub fn from_environment() -> Result<Self, JitError> {
-        let text = |name: &str| schism_trust::variable(name)?.into_string().ok();
-        let is_set = |value: std::ffi::OsString| !value.is_empty() && value != "0";
+    pub fn of(variables: &[(String, OsString)]) -> Result<Self, JitError> {
+        let value = |name: &str| -> Option<&OsStr> {
+            let found = variables.iter().find(|(known, _)| known == name)?;
+            Some(&*found.1).filter(|value| !value.is_empty())
+        };
+        let text = |name: &str| value(name)?.to_str().map(str::to_owned);
         Ok(Self {
             passes: pipeline::options(text)
                 .map_err(|error| JitError::InvalidOptions(error.to_string()))?,
-            dump_dir: schism_trust::variable(DUMP_DIR).map(PathBuf::from),
-            time_passes: std::env::var_os(TIME_PASSES).is_some_and(is_set),
+            dump_dir: value(DUMP_DIR).map(PathBuf::from),
+            time_passes: value(TIME_PASSES).is_some_and(|value| value != "0"),
             cpu_lanes: text(CPU_LANES).unwrap_or_default(),
-            linker: schism_trust::variable(LLD).map(PathBuf::from),
+            linker: value(LLD).map(PathBuf::from),
         })
     }
 }

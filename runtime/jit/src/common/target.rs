@@ -16,6 +16,7 @@ use schism_passes::DeviceSpec;
 use schism_passes::pass::{PassContext, PassOptions};
 use schism_passes::pipeline::{self, Driver, LLVM_PIPELINE, Llvm, PipelineError, Step};
 use schism_passes::spec::lanes::Lanes;
+use schism_passes::target_step::TargetStep;
 
 use crate::common::dump::Dump;
 use crate::common::image;
@@ -73,7 +74,7 @@ pub trait Target {
     /// Runs a step of the pipeline that belongs to the target.
     fn run_step<'c>(
         &'c self,
-        step: &'static str,
+        step: TargetStep,
         work: &Work<'_, 'c>,
         state: &mut Self::State,
         cx: &mut PassContext<'_>,
@@ -136,13 +137,14 @@ impl<T: Target> Driver for Steps<'_, '_, T> {
         })
     }
 
-    fn run_target(&mut self, step: &'static str, cx: &mut PassContext<'_>) -> Result<(), Failure> {
+    fn run_target(&mut self, step: TargetStep, cx: &mut PassContext<'_>) -> Result<(), Failure> {
         still_wanted()?;
         match step {
-            "dump-legalized" => self.work.dump.module("2-legalized.ll", self.work.module),
-            "dump-optimized" => self.work.dump.module("3-optimized.ll", self.work.module),
-            "forget-unwinding" if self.work.request.in_process || T::unwinds(&self.state) => {}
-            "forget-unwinding" => self.work.module.forget_unwinding(),
+            TargetStep::DumpLegalized => self.work.dump.module("2-legalized.ll", self.work.module),
+            TargetStep::DumpOptimized => self.work.dump.module("3-optimized.ll", self.work.module),
+            TargetStep::ForgetUnwinding
+                if self.work.request.in_process || T::unwinds(&self.state) => {}
+            TargetStep::ForgetUnwinding => self.work.module.forget_unwinding(),
             step => return Ok(self.target.run_step(step, self.work, &mut self.state, cx)?),
         }
         Ok(())
@@ -177,8 +179,8 @@ impl From<PipelineError> for Failure {
 }
 
 /// No target has such a step: the pipeline names one that its target does not know.
-pub fn unknown_step(step: &str) -> JitError {
-    JitError::Internal(format!("no step is called `{step}`"))
+pub fn unknown_step(step: TargetStep) -> JitError {
+    JitError::Internal(format!("the target has no step `{step}`"))
 }
 
 /// A kernel that was lowered.

@@ -1,10 +1,10 @@
 //! `SCHISM_CPU_LANES`: how many work-items are computed at once, in the lanes of vectors.
 
+use schism_jit_abi::variables::CPU_LANES;
 use schism_passes::spec::lanes::Lanes;
 
 use super::host;
 use crate::JitError;
-use crate::common::settings::CPU_LANES;
 
 /// The lanes for a processor, by the name that [`host::machine`] takes, and by the setting.
 pub fn of(processor: &str, setting: &str) -> Result<Option<Lanes>, JitError> {

@@ -110,6 +110,7 @@ use schism_passes::pipeline::{self, Step};
 use schism_passes::spec::lanes::Lanes;
 use schism_passes::spec::options::FastMath;
 use schism_passes::spec::target_library::TargetLibraryInfo;
+use schism_passes::target_step::TargetStep;
 
 use crate::common::clock::{self, Time};
 use crate::common::image::{self, builtins};
@@ -152,7 +153,7 @@ pub fn compile_cpu(request: Request) -> Result<CpuCode, JitError> {
 #[doc(hidden)]
 pub fn compile_cpu_within(request: Request, limit: Duration) -> Result<CpuCode, JitError> {
     let start = Instant::now();
-    let settings = Settings::from_environment()?;
+    let settings = Settings::of(&request.settings)?;
     let request = Arc::new(request);
     let compile = |vectorise_loops: bool| {
         let (request, settings) = (Arc::clone(&request), settings.clone());
@@ -209,44 +210,46 @@ impl Target for Cpu {
 
     fn run_step<'c>(
         &'c self,
-        step: &'static str,
+        step: TargetStep,
         work: &Work<'_, 'c>,
         state: &mut CpuState,
         _cx: &mut PassContext<'_>,
     ) -> Result<(), JitError> {
         let Work { context, module, kernel, request, .. } = *work;
         match step {
-            "link-device-library" => {
+            TargetStep::LinkDeviceLibrary => {
                 if request.portable_math {
                     devicelib::supply(context, module, &TargetLibraryInfo::CPU)?;
                 }
             }
-            "define-print" => {
+            TargetStep::DefinePrint => {
                 message::add_print(context, module)?;
                 message::add_abort(context, module)?;
             }
-            "define-clock" => clock::add(context, module, Time::Process)?,
-            "define-pause" => pause::ignore(context, module)?,
-            "name-allocator" => heap::name(module),
-            "wrap-kernel" => work_loop::wrap(context, module, kernel, request)?,
-            "choose-inlining" => {
+            TargetStep::DefineClock => clock::add(context, module, Time::Process)?,
+            TargetStep::DefinePause => pause::ignore(context, module)?,
+            TargetStep::NameAllocator => heap::name(module),
+            TargetStep::WrapKernel => work_loop::wrap(context, module, kernel, request)?,
+            TargetStep::ChooseInlining => {
                 let has_lanes = self.lanes()?.is_some();
                 let small = if has_lanes { SMALL_OF_LIBRARY_IN_LANES } else { SMALL_OF_LIBRARY };
                 inline::choose(module, builtins(), small, request.in_process);
             }
-            "resolve-builtins" => {
+            TargetStep::ResolveBuiltins => {
                 state.unwinds = !request.in_process && resolve::unwinds(module)?;
                 resolve::resolve(context, module, state.unwinds)?;
             }
-            "unfuse-multiply-add" => {
+            TargetStep::UnfuseMultiplyAdd => {
                 if request.math == FastMath::PRECISE {
                     precise_math::unfuse(module);
                 }
             }
-            "mark-parallel-loop" => parallel_loop_metadata::mark(context, module),
-            "add-entry" => state.flags = entry::add(context, module, request, state.unwinds)?,
-            "define-panic-exit" => out_of_line_builtins::add_end(context, module)?,
-            "probe-stack" => {
+            TargetStep::MarkParallelLoop => parallel_loop_metadata::mark(context, module),
+            TargetStep::AddEntry => {
+                state.flags = entry::add(context, module, request, state.unwinds)?
+            }
+            TargetStep::DefinePanicExit => out_of_line_builtins::add_end(context, module)?,
+            TargetStep::ProbeStack => {
                 stack::prepare(module);
                 if request.in_process || state.unwinds {
                     unwinding::add_tables(module);

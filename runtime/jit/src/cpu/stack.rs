@@ -171,7 +171,7 @@ mod tests {
             (ENTRY, &[2, 3], false),
             ("small", &[0], false),
             ("large", &[0, 2], false),
-            ("nobody calls it", &[4], true),
+            ("not called", &[4], true),
         ]);
         let frames = frames(&[("leaf", 10), (ENTRY, 1), ("small", 100), ("large", 1000)]);
         assert_eq!(module.most(&frames), 1111 + 4 * BESIDE_FRAME);

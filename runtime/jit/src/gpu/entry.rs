@@ -28,6 +28,7 @@ use crate::common::kinds::{TypeKind, param_kinds};
 use crate::common::module::Module;
 use crate::{JitError, Request};
 use schism_llvm::{Context, Opcode, Value};
+use schism_passes::llvm_passes;
 
 /// Passes values known in the entry only to functions that are not inlined into it.
 const KEEP: &str = "schism.keep";
@@ -512,7 +513,7 @@ pub fn resolve<'c>(
     for function in HIDDEN.into_iter().chain([KEEP]).filter_map(|name| module.function(name)) {
         function.set_internal();
     }
-    module.run_passes("always-inline,globaldce", None).map_err(JitError::Internal)
+    module.run_passes(llvm_passes::INLINE_BODIES, None).map_err(JitError::Internal)
 }
 
 /// After optimisation: removes hidden parameters that are unused after all.

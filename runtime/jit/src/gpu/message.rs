@@ -44,6 +44,7 @@ use crate::common::module::Module;
 use crate::{JitError, Request};
 use schism_llvm::{Context, Opcode, Value};
 use schism_passes::gpu::merge_panic_exits::{Fences, Joins};
+use schism_passes::llvm_passes;
 
 /// The bitcode of `recorder.rs`.
 static RECORDER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder/recorder.bc"));
@@ -75,7 +76,7 @@ pub fn link<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitErro
     // A kernel's work-items have as many registers as any function that the kernel may call. So
     // these functions keep in memory what lives longer than a block, and volatile: the driver's
     // compiler would promote it to registers again.
-    recorder.run_passes("function(reg2mem)", None).map_err(internal)?;
+    recorder.run_passes(llvm_passes::REGISTERS_TO_MEMORY, None).map_err(internal)?;
     for instruction in recorder.functions().into_iter().flat_map(Value::instructions) {
         keep_in_local(instruction);
     }
@@ -296,7 +297,7 @@ pub fn leave<'c>(
     for function in names.filter_map(|name| module.function(name)) {
         function.set_internal();
     }
-    module.run_passes("always-inline,globaldce", None).map_err(JitError::Internal)
+    module.run_passes(llvm_passes::INLINE_BODIES, None).map_err(JitError::Internal)
 }
 
 impl Shaped {

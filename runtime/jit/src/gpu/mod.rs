@@ -3,6 +3,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `compiled` | the steps of a compilation, and its code |
 //! | `options` | what the code depends on, besides the request |
 //! | `machine` | LLVM's code generator for PTX, and its use as a stand-in |
 //! | `steps` | the steps of a pipeline that are the same for all |
@@ -17,6 +18,7 @@
 pub mod atomics;
 pub mod builtins;
 pub mod code;
+pub mod compiled;
 pub mod entry;
 pub mod machine;
 pub mod message;

@@ -2,6 +2,7 @@
 //! only its return ends a work-item.
 
 use schism_llvm::Value;
+use schism_passes::llvm_passes;
 use schism_passes::spec::target_library::PREFIX;
 
 use super::builtins::DEVICE_EXIT;
@@ -43,7 +44,7 @@ pub(crate) fn end_work_items(module: &Module<'_>, entry: &str) -> Result<(), Jit
         }
     }
     ending.into_iter().for_each(always_inline);
-    module.run_passes("always-inline,globaldce", None).map_err(JitError::Internal)
+    module.run_passes(llvm_passes::INLINE_BODIES, None).map_err(JitError::Internal)
 }
 
 fn always_inline(function: Value<'_>) {

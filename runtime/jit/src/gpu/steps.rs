@@ -5,6 +5,7 @@ use schism_llvm::Value;
 use schism_passes::KernelImage;
 use schism_passes::pass::PassContext;
 use schism_passes::spec::options::FastMath;
+use schism_passes::target_step::TargetStep;
 
 use super::message::{self, Writing};
 use super::options::GpuOptions;
@@ -45,7 +46,7 @@ fn no_entry() -> JitError {
 /// # Errors
 /// There is no such step, or it fails.
 pub(crate) fn run_common<'c>(
-    step: &'static str,
+    step: TargetStep,
     work: &Work<'_, 'c>,
     options: &GpuOptions,
     state: &mut EntryState,
@@ -53,29 +54,29 @@ pub(crate) fn run_common<'c>(
 ) -> Result<(), JitError> {
     let Work { context, module, kernel, request, .. } = *work;
     match step {
-        "define-clock" => clock::add(context, module, Time::Target)?,
-        "wrap-kernel" => {
+        TargetStep::DefineClock => clock::add(context, module, Time::Target)?,
+        TargetStep::WrapKernel => {
             state.entry = Some(entry::wrap(context, module, kernel, request, options)?);
             cx.least_local_align = options.local_align;
         }
-        "resolve-builtins" => entry::resolve(context, module, state.entry()?)?,
-        "hide-code" => code::hide(context, module)?,
-        "unfuse-multiply-add" => {
+        TargetStep::ResolveBuiltins => entry::resolve(context, module, state.entry()?)?,
+        TargetStep::HideCode => code::hide(context, module)?,
+        TargetStep::UnfuseMultiplyAdd => {
             if request.math == FastMath::PRECISE {
                 precise_math::unfuse(module);
             }
         }
-        "narrow-atomics" => atomics::narrow(context, module),
-        "compare-addresses" => module.compare_addresses_as_numbers(),
-        "name-kernel" => cx.kernels.push(KernelImage::new(&state.entry()?.name)),
-        "drop-own-fences" => atomics::drop_own_fences(module),
-        "trim-parameters" => entry::trim(module, state.entry_mut()?)?,
-        "expand-panics" => {
+        TargetStep::NarrowAtomics => atomics::narrow(context, module),
+        TargetStep::CompareAddresses => module.compare_addresses_as_numbers(),
+        TargetStep::NameKernel => cx.kernels.push(KernelImage::new(&state.entry()?.name)),
+        TargetStep::DropOwnFences => atomics::drop_own_fences(module),
+        TargetStep::TrimParameters => entry::trim(module, state.entry_mut()?)?,
+        TargetStep::ExpandPanics => {
             let groups = state.entry()?.flags & GPU_GROUPS != 0;
             message::leave(context, module, request, options, (groups, Writing::InPlace))?;
         }
-        "inline-all" => one_function::inline_all(module),
-        "end-work-items" => one_function::end_work_items(module, &state.entry()?.name)?,
+        TargetStep::InlineAll => one_function::inline_all(module),
+        TargetStep::EndWorkItems => one_function::end_work_items(module, &state.entry()?.name)?,
         step => return Err(unknown_step(step)),
     }
     Ok(())

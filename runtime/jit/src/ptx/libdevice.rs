@@ -53,7 +53,7 @@ fn replace<'c>(
     let library = Module::from_bitcode_lazily(context, libdevice)?;
     let own: HashSet<String> = module.functions().into_iter().map(Value::name).collect();
     if let Some(name) = own.iter().find(|name| name.starts_with(VENDOR)) {
-        return Err(format!("the image has a `{name}` of its own"));
+        return Err(format!("the image has its own `{name}`"));
     }
     for function in called {
         let name = function.name();

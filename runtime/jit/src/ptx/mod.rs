@@ -43,92 +43,38 @@ mod libdevice;
 mod multiples;
 mod order;
 
-use std::ffi::{CStr, CString};
-use std::time::Instant;
-
-use schism_jit_abi::GPU_ADDRESSES;
-use schism_llvm::fatal::isolated;
 use schism_llvm::{Context, FileKind, Machine};
 use schism_passes::analysis::addresses_passed::{self, ParameterOffset};
 use schism_passes::nvptx::circular_statics;
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
 use schism_passes::spec::target_library::TargetLibraryInfo;
+use schism_passes::target_step::TargetStep;
 
 use crate::common::image::{GLOBAL_ID, GLOBAL_RANGE, PANIC, PANIC_FORMAT, group_builtins};
 use crate::common::module::Module;
-use crate::common::settings::Settings;
-use crate::common::target::{Lowered, Target, Work, lower};
+use crate::common::target::{Target, Work};
 use crate::common::{devicelib, inline, pause};
+use crate::gpu::compiled::{GpuCode, compile};
 use crate::gpu::machine;
 use crate::gpu::options::GpuOptions;
 use crate::gpu::steps::{self, EntryState};
 use crate::{JitError, Request};
 
-/// A kernel as PTX.
-#[derive(Debug)]
-pub struct PtxCode {
-    /// Ends with a NUL.
-    text: CString,
-    entry: CString,
-    flags: u32,
-    addresses: Vec<u64>,
-    /// How long compiling took, in microseconds.
-    pub lower_micros: u64,
-    /// The passes that failed and were left out, a line each.
-    pub failures: String,
-}
-
-impl PtxCode {
-    /// The PTX. A NUL follows it.
-    #[must_use]
-    pub fn text(&self) -> &[u8] {
-        self.text.to_bytes()
-    }
-
-    /// The entry's name.
-    #[must_use]
-    pub fn entry(&self) -> &CStr {
-        &self.entry
-    }
-
-    /// What the kernel needs and takes: a sum of `schism_jit_abi::GPU_` constants.
-    #[must_use]
-    pub fn flags(&self) -> u32 {
-        self.flags
-    }
-
-    /// With [`GPU_ADDRESSES`] among the flags: where the closure has the addresses by which the
-    /// kernel reaches memory, in bytes.
-    #[must_use]
-    pub fn addresses(&self) -> &[u64] {
-        &self.addresses
-    }
-}
-
 /// Compiles a kernel for NVIDIA's driver.
 ///
 /// # Errors
 /// Every variant of [`JitError`] documents when it occurs.
-pub fn compile_ptx(request: Request, options: GpuOptions) -> Result<PtxCode, JitError> {
-    let start = Instant::now();
+pub fn compile_ptx(request: Request, options: GpuOptions) -> Result<GpuCode, JitError> {
     options.check(&request)?;
-    let settings = Settings::from_environment()?;
-    let kernel = request.kernel.clone();
     let bytes = parameter_bytes(&request);
     let version = arch::version_for(&options.arch, options.isa, bytes)?;
     let version = version.map_err(|most| JitError::Unsupported {
-        kernel: kernel.clone(),
+        kernel: request.kernel.clone(),
         feature: format!("{bytes} bytes of parameters (its closure), more than {most},"),
         device: Ptx::DEVICE,
     })?;
-    let target = Ptx { options, version };
-    let Lowered { mut code, failures } = isolated(move || lower(&target, &request, &settings))
-        .map_err(|failure| JitError::of_thread(failure, &kernel))
-        .flatten()?;
-    code.failures = failures;
-    code.lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-    Ok(code)
+    compile(Ptx { options, version }, request, |code, _| Ok(code))
 }
 
 /// The bytes of the entry's parameters, including all the hidden ones that it may have.
@@ -150,7 +96,7 @@ struct Ptx {
 }
 
 impl Target for Ptx {
-    type Code = PtxCode;
+    type Code = GpuCode;
     type State = EntryState;
     const DEVICE: &'static str = "cuda";
     const LINES: bool = true;
@@ -166,7 +112,7 @@ impl Target for Ptx {
 
     fn run_step<'c>(
         &'c self,
-        step: &'static str,
+        step: TargetStep,
         work: &Work<'_, 'c>,
         state: &mut EntryState,
         cx: &mut PassContext<'_>,
@@ -174,35 +120,34 @@ impl Target for Ptx {
         let Work { context, module, request, .. } = *work;
         let options = &self.options;
         match step {
-            "link-device-library" => {
+            TargetStep::LinkDeviceLibrary => {
                 devicelib::insert_calls(module, &TargetLibraryInfo::PTX)?;
                 libdevice::call(context, module, &options.libdevice.0)?;
                 devicelib::link(context, module, &TargetLibraryInfo::PTX)?;
             }
-            "choose-inlining" => {
+            TargetStep::ChooseInlining => {
                 // Panic code need not be in the entry, since the message buffer is found from
                 // everywhere; but a kernel without calls has all its registers for itself.
                 let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins());
                 let special = ids.chain([PANIC, PANIC_FORMAT]);
                 inline::choose(module, special, inline::SMALL_OF_LIBRARY, false);
             }
-            "define-pause" => pause_by_sleep(context, module)?,
-            "order-atomics" => atomics::order_updates(module),
-            "unmask-multiples" => {
+            TargetStep::DefinePause => pause_by_sleep(context, module)?,
+            TargetStep::OrderAtomics => atomics::order_updates(module),
+            TargetStep::UnmaskMultiples => {
                 multiples::unmask(module, &state.entry()?.name, request, options);
             }
-            "adopt-lines" => module.adopt_lines(&state.entry()?.name),
+            TargetStep::AdoptLines => module.adopt_lines(&state.entry()?.name),
             step => steps::run_common(step, work, options, state, cx)?,
         }
         Ok(())
     }
 
-    fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<PtxCode, JitError> {
+    fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<GpuCode, JitError> {
         let Work { context, module, machine, request, dump, .. } = *work;
         let entry = state.into_entry()?;
         steps::refuse_undefined(module, request)?;
         let addresses = addresses(module, &entry.name, request);
-        let known = if addresses.is_some() { GPU_ADDRESSES } else { 0 };
         let text =
             machine.emit(module, FileKind::Assembly).map_err(|reason| work.failed(reason))?;
         let text = circular_statics::joined(&String::from_utf8_lossy(&text));
@@ -211,15 +156,11 @@ impl Target for Ptx {
         if let Some(errors) = context.take_errors() {
             return Err(work.failed(errors));
         }
-        let internal = |_| JitError::Internal("a NUL in the generated text".to_owned());
-        Ok(PtxCode {
-            text: CString::new(text).map_err(internal)?,
-            entry: CString::new(entry.name).map_err(internal)?,
-            flags: entry.flags | known,
-            addresses: addresses.unwrap_or_default(),
-            lower_micros: 0,
-            failures: String::new(),
-        })
+        if text.contains('\0') {
+            return Err(JitError::Internal("a NUL in the generated text".to_owned()));
+        }
+        let code = GpuCode::new(text.into_bytes(), entry.name, entry.flags)?;
+        Ok(code.with_addresses(addresses))
     }
 }
 

@@ -23,6 +23,7 @@
 use std::collections::HashMap;
 
 use schism_llvm::{Builder, IntPredicate, Opcode, TypeKind, Value};
+use schism_passes::llvm_passes;
 
 use crate::JitError;
 use crate::common::module::Module;
@@ -47,7 +48,7 @@ pub fn expand(module: &Module<'_>) -> Result<(), JitError> {
         }
     }
     if found {
-        module.run_passes("function(dce)", None).map_err(JitError::Internal)
+        module.run_passes(llvm_passes::DCE, None).map_err(JitError::Internal)
     } else {
         Ok(())
     }

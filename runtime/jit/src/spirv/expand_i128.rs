@@ -17,6 +17,7 @@
 use std::collections::BTreeSet;
 
 use schism_llvm::{Builder, Context, Opcode, Type, TypeKind, Value};
+use schism_passes::llvm_passes;
 
 use crate::JitError;
 use crate::common::module::Module;
@@ -48,7 +49,7 @@ pub fn expand<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitEr
     for function in names.iter().filter_map(|name| module.function(name)) {
         function.set_internal();
     }
-    module.run_passes("globaldce", None).map_err(JitError::Internal)
+    module.run_passes(llvm_passes::GLOBAL_DCE, None).map_err(JitError::Internal)
 }
 
 /// A call that replaces an instruction.

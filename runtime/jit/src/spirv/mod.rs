@@ -23,18 +23,16 @@ mod lower;
 mod reorder_branches;
 mod split_aggregates;
 
-use std::ffi::{CStr, CString};
-use std::time::Instant;
-
 use schism_jit_abi::{ASSUME_GROUP_ON_THREAD, GPU_GROUPS, GPU_LOCAL, GPU_SUB_GROUPS};
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
 use schism_passes::spec::target::SPIRV_TRIPLE;
 use schism_passes::spec::target_library::TargetLibraryInfo;
+use schism_passes::target_step::TargetStep;
 
-use crate::common::settings::Settings;
-use crate::common::target::{Lowered, Target, Work, lower as lower_kernel};
+use crate::common::target::{Target, Work};
 use crate::common::{devicelib, pause};
+use crate::gpu::compiled::{GpuCode, compile};
 use crate::gpu::entry::Entry;
 use crate::gpu::machine;
 use crate::gpu::message::{self, Writing};
@@ -42,58 +40,15 @@ use crate::gpu::options::GpuOptions;
 use crate::gpu::steps::{self, EntryState};
 use crate::{JitError, Request};
 use schism_llvm::Machine;
-use schism_llvm::fatal::isolated;
-
-/// A kernel as SPIR-V.
-#[derive(Debug)]
-pub struct SpirvCode {
-    bytes: Vec<u8>,
-    entry: CString,
-    flags: u32,
-    /// How long compiling took, in microseconds.
-    pub lower_micros: u64,
-    /// The passes that failed and were left out, a line each.
-    pub failures: String,
-}
-
-impl SpirvCode {
-    /// The module, as little-endian words.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// The entry's name.
-    #[must_use]
-    pub fn entry(&self) -> &CStr {
-        &self.entry
-    }
-
-    /// What the kernel needs and takes: a sum of `schism_jit_abi::GPU_` constants.
-    #[must_use]
-    pub fn flags(&self) -> u32 {
-        self.flags
-    }
-}
 
 /// Compiles a kernel for a driver of OpenCL.
 ///
 /// # Errors
 /// Every variant of [`JitError`] documents when it occurs.
-pub fn compile_spirv(request: Request, options: GpuOptions) -> Result<SpirvCode, JitError> {
-    let start = Instant::now();
+pub fn compile_spirv(request: Request, options: GpuOptions) -> Result<GpuCode, JitError> {
     let options = GpuOptions { global_ids: true, ..options };
     options.check(&request)?;
-    let settings = Settings::from_environment()?;
-    let kernel = request.kernel.clone();
-    let target = Spirv { options };
-    let Lowered { mut code, failures } =
-        isolated(move || lower_kernel(&target, &request, &settings))
-            .map_err(|failure| JitError::of_thread(failure, &kernel))
-            .flatten()?;
-    code.failures = failures;
-    code.lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-    Ok(code)
+    compile(Spirv { options }, request, |code, _| Ok(code))
 }
 
 /// A driver of OpenCL.
@@ -102,7 +57,7 @@ struct Spirv {
 }
 
 impl Target for Spirv {
-    type Code = SpirvCode;
+    type Code = GpuCode;
     type State = EntryState;
     const DEVICE: &'static str = "opencl";
     const LINES: bool = false;
@@ -119,31 +74,31 @@ impl Target for Spirv {
 
     fn run_step<'c>(
         &'c self,
-        step: &'static str,
+        step: TargetStep,
         work: &Work<'_, 'c>,
         state: &mut EntryState,
         cx: &mut PassContext<'_>,
     ) -> Result<(), JitError> {
         let Work { context, module, .. } = *work;
         match step {
-            "link-device-library" => {
-                devicelib::supply(context, module, &TargetLibraryInfo::SPIRV)?;
+            TargetStep::LinkDeviceLibrary => {
+                devicelib::supply(context, module, &TargetLibraryInfo::ROUNDING)?;
             }
-            "define-pause" => pause::ignore(context, module)?,
-            "dispatch-calls" => calls::dispatch(context, module)?,
-            "expand-wide-integers" => {
+            TargetStep::DefinePause => pause::ignore(context, module)?,
+            TargetStep::DispatchCalls => calls::dispatch(context, module)?,
+            TargetStep::ExpandWideIntegers => {
                 expand_above_i128::expand(module)?;
                 expand_i128::expand(context, module)?;
             }
-            "expand-atomics" => atomics::expand(context, module)?,
-            "separate-sides" => {
+            TargetStep::ExpandAtomics => atomics::expand(context, module)?,
+            TargetStep::ReorderBranches => {
                 if self.options.assumptions & ASSUME_GROUP_ON_THREAD != 0 {
                     reorder_branches::separate(module, &state.entry()?.name);
                 }
             }
-            "split-aggregates" => split_aggregates::split(module),
-            "expand-fills" => fills::expand(context, module)?,
-            "expand-panics" => {
+            TargetStep::SplitAggregates => split_aggregates::split(module),
+            TargetStep::ExpandFills => fills::expand(context, module)?,
+            TargetStep::ExpandPanics => {
                 let groups = state.entry()?.flags & GPU_GROUPS != 0;
                 // There only the entry knows where a work-item is.
                 let writing = match lower::is_in_line(module, work.request.dimensions) {
@@ -158,7 +113,7 @@ impl Target for Spirv {
         Ok(())
     }
 
-    fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<SpirvCode, JitError> {
+    fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<GpuCode, JitError> {
         let Work { context, module, request, dump, .. } = *work;
         let Entry { name, mut flags, .. } = state.into_entry()?;
         steps::refuse_undefined(module, request)?;
@@ -181,8 +136,6 @@ impl Target for Spirv {
         if let Some(errors) = context.take_errors() {
             return Err(work.failed(errors));
         }
-        let internal = |_| JitError::Internal("a NUL in a name".to_owned());
-        let entry = CString::new(name).map_err(internal)?;
-        Ok(SpirvCode { bytes, entry, flags, lower_micros: 0, failures: String::new() })
+        GpuCode::new(bytes, name, flags)
     }
 }

@@ -27,7 +27,7 @@ impl fmt::Debug for Amdgcn {
 /// What to compile for a processor.
 pub fn source(source: Source, processor: &str) -> Gpu {
     let mut gpu = Gpu::new(source).arch(processor);
-    gpu.target = TARGET_AMDGCN;
+    gpu.target = TARGET_CODE_OBJECT;
     gpu
 }
 
@@ -58,7 +58,7 @@ impl Gpu {
     /// The assembly of a kernel that must be good.
     pub fn assembly(&self) -> String {
         let mut gpu = self.clone();
-        gpu.target = TARGET_AMDGCN_ASSEMBLY;
+        gpu.target = TARGET_AMD_ASSEMBLY;
         let code = gpu.amdgcn().unwrap_or_else(|(code, text)| panic!("error {code}: {text}"));
         String::from_utf8(code.bytes).expect("text")
     }

@@ -7,7 +7,7 @@ use object::elf;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, SymbolKind};
 
-/// A value of MessagePack, as far as metadata has them.
+/// A value of MessagePack, of the kinds that metadata has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Packed {
     Nothing,

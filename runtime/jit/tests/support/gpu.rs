@@ -2,7 +2,7 @@
 
 use schism_jit_abi::*;
 
-use super::{Source, api, param, words};
+use super::{Source, api, environment, param, settings, words};
 
 /// What to compile, beside the kernel.
 #[derive(Clone)]
@@ -157,7 +157,9 @@ impl Gpu {
             })
             .collect();
         let values = self.source.known_values();
-        let request = GpuRequest {
+        let variables = environment();
+        let settings = settings(&variables);
+        let common = KernelRequest {
             image: Bytes::new(image),
             kernel: Bytes::new(kernel.as_bytes()),
             params: params.as_ptr(),
@@ -172,10 +174,15 @@ impl Gpu {
             values_len: values.len(),
             links: std::ptr::null(),
             links_len: 0,
+            group: self.group,
+            settings: settings.as_ptr(),
+            settings_len: settings.len(),
+        };
+        let request = GpuRequest {
+            common,
             target: self.target,
             isa: self.isa,
             arch: Bytes::new(self.arch.as_bytes()),
-            group: self.group,
             assumptions: self.assumptions,
             local_align: self.local_align,
             aligned: self.aligned,

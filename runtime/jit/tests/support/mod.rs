@@ -7,7 +7,7 @@ pub mod gpu;
 pub mod ptxas;
 pub mod spirv;
 
-use std::ffi::CStr;
+use std::ffi::{CStr, OsString};
 use std::ptr::null_mut;
 
 use llvm_sys::bit_writer::LLVMWriteBitcodeToMemoryBuffer;
@@ -19,6 +19,21 @@ use schism_loader::message::Calls;
 
 /// The header that every kernel file has: the image's target, and the builtins.
 const HEADER: &str = include_str!("../kernels/header.ll");
+
+/// The variables of stage 2 that this process has.
+pub fn environment() -> Vec<(String, OsString)> {
+    let names = variables::STAGE2.iter().map(|variable| variable.name);
+    names.filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?))).collect()
+}
+
+/// The same, for a request.
+fn settings(variables: &[(String, OsString)]) -> Vec<Setting> {
+    let settings = variables.iter().map(|(name, value)| Setting {
+        name: Bytes::new(name.as_bytes()),
+        value: Bytes::new(value.as_encoded_bytes()),
+    });
+    settings.collect()
+}
 
 /// Bitcode of a kernel file (its text, without the header).
 pub fn bitcode(text: &str) -> Vec<u8> {
@@ -237,7 +252,9 @@ impl Source {
             })
             .collect();
         let values = self.known_values();
-        let request = CpuRequest {
+        let variables = environment();
+        let settings = settings(&variables);
+        let common = KernelRequest {
             image: Bytes::new(&self.image),
             kernel: Bytes::new(self.kernel.as_bytes()),
             params: self.params.as_ptr(),
@@ -248,13 +265,15 @@ impl Source {
             flags: self.flags,
             constants: constants.as_ptr(),
             constants_len: constants.len(),
-            cpu: Bytes::new(self.cpu.as_bytes()),
             values: values.as_ptr(),
             values_len: values.len(),
             links: std::ptr::null(),
             links_len: 0,
             group: self.group,
+            settings: settings.as_ptr(),
+            settings_len: settings.len(),
         };
+        let request = CpuRequest { common, cpu: Bytes::new(self.cpu.as_bytes()) };
         let mut out = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;
         // SAFETY: the request's parts live in `self`; `out` and `error` are ours.

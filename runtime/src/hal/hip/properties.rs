@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_int, c_uint};
 
-use schism_jit_abi::{AMDGCN_PROCESSORS, TARGET_AMDGCN};
+use schism_jit_abi::{AMD_PROCESSORS, TARGET_CODE_OBJECT};
 
 use crate::error::DriverError;
 use crate::hal::gpu::api::{ResultCode, number, symbol};
@@ -69,7 +69,7 @@ pub(super) fn properties(
     }
     let own = processor_name(driver, number)?;
     let processor = known(&own).ok_or_else(|| {
-        let names: Vec<&str> = AMDGCN_PROCESSORS.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = AMD_PROCESSORS.iter().map(|(name, _)| *name).collect();
         let text = format!("no code can be made for {own}, only for {}", names.join(", "));
         refused("unknown processor", text)
     })?;
@@ -82,7 +82,7 @@ pub(super) fn properties(
         memory,
         code: CodeFormat {
             name: "AMDGCN",
-            target: TARGET_AMDGCN,
+            target: TARGET_CODE_OBJECT,
             processor,
             isa: 0,
             is_text: false,
@@ -143,7 +143,7 @@ fn processor_name(driver: &Driver, device: c_int) -> Result<String, DriverError>
 /// Stage 2's name for a processor, without features: code is made for any of them.
 fn known(own: &str) -> Option<&'static str> {
     let own = own.split(':').next()?;
-    AMDGCN_PROCESSORS.iter().map(|(name, _)| *name).find(|name| *name == own)
+    AMD_PROCESSORS.iter().map(|(name, _)| *name).find(|name| *name == own)
 }
 
 /// The length of a tick of a clock with that rate in kHz: nanoseconds times 2³².
@@ -172,6 +172,6 @@ mod tests {
 
     #[test]
     fn code_can_be_made_ahead_of_time_for_the_same_processors() {
-        assert_eq!(AMDGCN_PROCESSORS.map(|(name, _)| name), schism_hcf::AMD_PROCESSORS);
+        assert_eq!(AMD_PROCESSORS.map(|(name, _)| name), schism_hcf::AMD_PROCESSORS);
     }
 }

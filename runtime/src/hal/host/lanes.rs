@@ -1,6 +1,6 @@
 //! The variable for the number of work-items that stage 2 computes in the lanes of vectors.
 //!
-//! Stage 2 reads it when it compiles a kernel; a queue is where a wrong value can be an error.
+//! Stage 2 is told of it when it compiles a kernel; a queue is where a wrong value can be an error.
 
 use std::ffi::OsStr;
 use std::sync::OnceLock;

@@ -148,8 +148,7 @@ fn is_computed(it: Value<'_>) -> bool {
     !is_memory && !is_call && !it.is_terminator()
 }
 
-/// Whether work-items have different values, as far as their ids and memory of their own are
-/// behind that.
+/// Whether work-items have different values, because of their ids or private memory.
 fn varies<'m>(value: Value<'m>, known: &mut HashMap<Value<'m>, bool>) -> bool {
     if !value.is_instruction() {
         return false;
