@@ -25,18 +25,16 @@ const WORDS: usize = 8;
 
 /// Passes that may run in any order over a module that has its kernel, and change nothing that it
 /// does.
-const ANY_ORDER: [&str; 18] = [
+const ANY_ORDER: [&str; 16] = [
     "prepare-module",
-    "mark-convergent",
     "lower-unwind",
-    "fold-ir-constants",
+    "fold-constants",
     "lower-panics",
     "kernel-reachability",
     "launch-offset",
     "simplify",
-    "inline-refused",
+    "remove-refused",
     "capabilities",
-    "strip-debug",
     "split-images",
     "loop-versioning",
     "merge-checks",

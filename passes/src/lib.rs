@@ -30,35 +30,26 @@
 //!
 //! | pass | what it does |
 //! |---|---|
-//! | `prepare-module` | [`frontend::prepare_module`]: removes what means something to the host's build alone: instrumentation, attributes for its code generator |
+//! | `prepare-module` | [`frontend::prepare_module`]: removes what means something to the host's build alone, and lowers the markers of barriers and of `schism::unroll` |
 //! | `import-host-symbols` | [`frontend::import_host_symbols`]: makes statics, thread-local variables and assembly functions those of the host |
-//! | `mark-convergent` | [`frontend::mark_convergent`]: marks calls that may reach a barrier as convergent |
-//! | `lower-unroll-markers` | [`frontend::lower_unroll_markers`]: turns markers of `schism::unroll` into metadata of the loops around them |
-//! | `declare-spec-constants` | [`frontend::declare_spec_constants`]: turns specialization constants into bytes that stay open until stage 2 |
-//! | `fold-ir-constants` | [`frontend::fold_ir_constants`]: replaces IR constants by their values and folds the branches on them |
-//! | `fold-cpu-features` | [`frontend::fold_cpu_features`]: answers what code asks of the host's processor at run time: it has no features |
+//! | `fold-constants` | [`frontend::fold_constants`]: declares specialization constants, replaces IR constants and questions for the host's processor by their values, and folds the branches on them |
 //! | `cleanup` | [`check::cleanup`]: finds kernels whose unwinding the program would notice |
 //! | `lower-unwind` | [`frontend::lower_unwind`]: turns invokes into calls and removes landing pads, where the program would not notice them; what may panic loses `nounwind` |
 //! | `lower-assembly` | [`frontend::lower_assembly`]: replaces inline assembly of one well-known instruction by LLVM's intrinsic |
-//! | `lower-formatters` | [`frontend::lower_formatters`]: replaces formatting functions by descriptions of the types that they format |
-//! | `lower-panics` | [`frontend::lower_panics`]: replaces calls of panic functions by `__schism_panic` or `__schism_panic_format` |
+//! | `lower-panics` | [`frontend::lower_panics`]: replaces calls of panic functions by `__schism_panic` or `__schism_panic_format`, and formatting functions by descriptions of the types that they format |
 //! | `outline-kernels` | [`frontend::outline_kernels`]: makes the kernel functions: flattened parameters around the entry function |
 //! | `kernel-reachability` | [`frontend::kernel_reachability`]: removes what no kernel reaches through calls or constants |
 //! | `exports` | [`check::exports`]: refuses exported functions that use what only a kernel has |
 //! | `lower-scoped-atomics` | [`frontend::lower_scoped_atomics`]: replaces the builtins of scoped atomics by LLVM's atomics with a scope |
-//! | `freeze-initialisers` | [`frontend::freeze_initialisers`]: keeps initialisers of mutable statics from being folded |
 //! | `launch-offset` | [`frontend::launch_offset`]: clones kernels that read the launch offset, with the offset as parameters |
-//! | `simplify` | [`frontend::simplify`]: promotes locals to registers and removes dead code |
+//! | `simplify` | [`frontend::simplify`]: promotes locals to registers and removes dead code, but for initialisers of mutable statics |
 //! | `allocate-local-memory` | [`frontend::allocate_local_memory`]: assigns offsets to the arrays in local memory |
 //! | `link-std-bodies` | [`frontend::link_std_bodies`]: links functions without MIR from the standard library's bitcode |
-//! | `drop-refused-cleanup` | [`frontend::drop_refused_cleanup`]: removes the landing pads of functions whose cleanup reaches what no device has |
-//! | `inline-refused` | [`frontend::inline_refused`]: inlines modules that the device check would refuse, to show what is dead |
-//! | `lower-allocation` | [`frontend::lower_allocation`]: lets kernels that work in the program's own memory use the program's allocator |
+//! | `remove-refused` | [`frontend::remove_refused`]: removes what the device check would refuse and no kernel needs: an allocator that is the program's, cleanup, what inlining shows to be dead |
 //! | `device-check` | [`check::device_check`]: refuses what no device has, with every use of it |
-//! | `lower-copy-markers` | [`frontend::lower_copy_markers`]: lets kernels use copies of small values that they refer to, where nobody can tell |
+//! | `finish-module` | [`frontend::finish_module`]: removes unused statics and debug information, and lets kernels use copies of small values that they refer to |
 //! | `capabilities` | [`check::capabilities`]: records what each kernel requires of a device and of the runtime |
 //! | `performance-lints` | [`check::performance_lints`]: finds code that works and makes kernels slow, for warnings |
-//! | `strip-debug` | [`frontend::line_tables`]: removes debug information, unless source lines are asked for |
 //!
 //! Stage 2, which knows the launch:
 //!
@@ -73,11 +64,9 @@
 //! | `merge-checks` | [`bounds::merge_checks`]: merges successive range checks into one branch |
 //! | `clamped-checks` | [`bounds::clamped_checks`]: decides checks of clamped indices by the sizes that they are clamped to |
 //! | `split-clamps` | [`mod@vectorize`]: divides loops over work-items where clamps of indices begin and cease to matter |
-//! | `expand-copies` | [`vectorize::expand_copies`]: copies parts of private arrays element by element (CPU) |
 //! | `vectorize` | [`mod@vectorize`]: computes several work-items at once, in the lanes of vectors (CPU) |
 //! | `unique-backedges` | [`cpu::unique_backedges`]: gives each loop one edge back to its header (CPU) |
-//! | `forward-group-memory` | [`cpu::forward_group_memory`]: keeps in registers what work-items of a group of known size leave in its memory for each other (CPU) |
-//! | `lower-group-updates` | [`cpu::lower_group_updates`]: turns relaxed updates of a group's local memory into plain accesses |
+//! | `forward-group-memory` | [`cpu::forward_group_memory`]: keeps in registers what work-items of a group of known size leave in its memory for each other, and makes updates of it plain accesses (CPU) |
 //! | `strip-mine` | [`bounds::strip_mine`]: strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices) |
 //! | `promote-locals` | [`specialize::promote_locals`]: promotes locals to registers, each lifetime by itself |
 //! | `dead-arguments` | [`specialize::dead_arguments`]: removes the parameters that a kernel does not use |
@@ -85,14 +74,10 @@
 //! | `panic-sites` | [`gpu::panic_sites`]: turns panics that show plain values into static descriptors and scalars |
 //! | `merge-panic-exits` | [`gpu::merge_panic_exits`]: lets all panics of a function leave by one block |
 //! | `thread-headers` | [`gpu::thread_headers`]: threads jumps across loop headers, where the state of an iterator is known |
-//! | `superblocks` | [`gpu::superblocks`]: speculates the fast paths of several rare-case operations in one straight-line block |
+//! | `superblocks` | [`gpu::superblocks`]: requests global memory before roots and quotients, and speculates the fast paths of several rare-case operations in one straight-line block |
 //! | `narrow-integers` | [`bounds::narrow_integers`]: computes in 32 bits what fits: comparisons of indices with lengths below 2^31, clamps, divisions of trip counts (GPUs) |
 //! | `infer-alignment` | [`gpu::infer_alignment`]: raises the alignment of accesses at addresses that advance by constant steps |
-//! | `no-return-atomics` | [`nvptx::no_return_atomics`]: makes no-return atomics of updates of global memory whose previous value nobody uses |
-//! | `hoist-loads` | [`nvptx::hoist_loads`]: requests global memory before the roots and quotients of a block |
-//! | `separate-bytes` | [`nvptx::separate_bytes`]: keeps loads of bytes apart whose values a loop uses |
-//! | `vectorize-relaxed` | [`nvptx::vectorize_relaxed`]: makes one access of relaxed atomic ones to neighbours in local memory |
-//! | `launch-bounds` | [`nvptx::launch_bounds`]: gives kernels with many loads in a loop more registers |
+//! | `nvptx-prepare` | [`nvptx::nvptx_prepare`]: loads bytes for loops apart, joins relaxed accesses, bounds registers, makes no-return atomics |
 //! | `select-elements` | [`gpu::select_elements`]: keeps private arrays in registers whose indices are one of a few constants |
 //! | `expand-mem-intrinsics` | [`gpu::expand_mem_intrinsics`]: expands large memset and memcpy intrinsics into loops of words |
 //! | `demote-private-atomics` | [`gpu::demote_private_atomics`]: turns atomic accesses of private memory into plain ones |

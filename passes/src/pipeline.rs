@@ -65,36 +65,26 @@ const fn llvm_for_machine(name: &'static str, passes: &'static str) -> Step {
 
 /// Stage 1: rustc's IR to a device image.
 pub static STAGE1: &[Step] = &[
-    Step::Pass("prepare-module"),
-    Step::Pass("mark-convergent"),
     // Before LLVM's passes, which remove the markers.
-    Step::Pass("lower-unroll-markers"),
-    Step::Pass("declare-spec-constants"),
-    Step::Pass("fold-ir-constants"),
-    Step::Pass("fold-cpu-features"),
+    Step::Pass("prepare-module"),
+    Step::Pass("fold-constants"),
     Step::Pass("cleanup"),
     Step::Pass("lower-unwind"),
     Step::Pass("lower-assembly"),
-    Step::Pass("lower-formatters"),
     Step::Pass("lower-panics"),
     Step::Pass("outline-kernels"),
     Step::Pass("kernel-reachability"),
     Step::Pass("exports"),
     Step::Pass("lower-scoped-atomics"),
-    Step::Pass("freeze-initialisers"),
     Step::Pass("launch-offset"),
     Step::Pass("simplify"),
     Step::Pass("allocate-local-memory"),
     Step::Pass("link-std-bodies"),
-    Step::Pass("lower-allocation"),
-    Step::Pass("drop-refused-cleanup"),
-    Step::Pass("inline-refused"),
-    Step::Pass("lower-allocation"),
+    Step::Pass("remove-refused"),
     Step::Pass("device-check"),
-    Step::Pass("lower-copy-markers"),
+    Step::Pass("finish-module"),
     Step::Pass("capabilities"),
     Step::Pass("performance-lints"),
-    Step::Pass("strip-debug"),
 ];
 
 /// [`STAGE1`] in two parts. Nothing in the second removes or adds kernels, and it is what tells which of
@@ -109,14 +99,11 @@ pub fn stage1_in_two() -> (&'static [Step], &'static [Step]) {
 pub static STAGE1_IN_PROCESS: &[Step] = &[
     Step::Pass("import-host-symbols"),
     Step::Pass("prepare-module"),
-    Step::Pass("mark-convergent"),
-    Step::Pass("lower-unroll-markers"),
-    Step::Pass("fold-ir-constants"),
+    Step::Pass("fold-constants"),
     Step::Pass("outline-kernels"),
     Step::Pass("kernel-reachability"),
     Step::Pass("lower-scoped-atomics"),
     Step::Pass("simplify"),
-    Step::Pass("strip-debug"),
 ];
 
 /// Brings together what a condition decides twice, such as an iterator's `next` and the loop around
@@ -180,10 +167,8 @@ pub static CPU: &[Step] = &[
     // Indices without clamps can be checked for a whole loop.
     Step::Pass("split-clamps"),
     BOUNDS,
-    Step::Pass("expand-copies"),
     // Before LLVM unrolls or vectorises a loop.
     Step::Pass("vectorize"),
-    Step::Pass("lower-group-updates"),
     Step::Pass("forward-group-memory"),
     OPTIMIZE,
     // What must not be optimised.
@@ -272,13 +257,8 @@ pub static PTX: &[Step] = &[
     Step::Pass("infer-alignment"),
     Step::Target(TargetStep::UnmaskMultiples),
     Step::Pass("narrow-integers"),
-    // Superblocks end at loads.
-    Step::Pass("hoist-loads"),
     Step::Pass("superblocks"),
-    Step::Pass("separate-bytes"),
-    Step::Pass("vectorize-relaxed"),
-    Step::Pass("launch-bounds"),
-    Step::Pass("no-return-atomics"),
+    Step::Pass("nvptx-prepare"),
     Step::Pass("circular-statics"),
     Step::Target(TargetStep::AdoptLines),
     Step::Target(TargetStep::DumpOptimized),

@@ -80,7 +80,7 @@ fn demote_shared_loads(
 }
 
 /// A step of a sorting network: neighbours in local memory change places.
-fn vectorize_relaxed(queue: &Queue, from: &Buffer<u32>, to: &mut Buffer<u32>) -> Outcome {
+fn nvptx_prepare_relaxed(queue: &Queue, from: &Buffer<u32>, to: &mut Buffer<u32>) -> Outcome {
     let range = NdRange::new(TILE, TILE)?;
     queue.for_each_in(range, (whole(from), to), |item, (from, to)| {
         let tile = local_array!(item, u32; 2 * TILE);
@@ -101,7 +101,7 @@ fn vectorize_relaxed(queue: &Queue, from: &Buffer<u32>, to: &mut Buffer<u32>) ->
 }
 
 /// A root, and a quotient of what is loaded behind it.
-fn hoist_loads(queue: &Queue, a: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
+fn superblocks_loads(queue: &Queue, a: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome {
     queue.for_each((to, a), |(to, a)| {
         let root = a.sqrt();
         *to = root + 1.0 / *to;
@@ -109,7 +109,7 @@ fn hoist_loads(queue: &Queue, a: &Buffer<f32>, to: &mut Buffer<f32>) -> Outcome 
 }
 
 /// Functions with rare cases, one after the other.
-fn superblocks(queue: &Queue, values: &mut Buffer<f32>) -> Outcome {
+fn superblocks_rare_cases(queue: &Queue, values: &mut Buffer<f32>) -> Outcome {
     queue.for_each(values, |x| {
         let power = x.exp();
         let root = (1.0 + power).sqrt();
@@ -218,7 +218,7 @@ fn select_elements(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>) -> O
 }
 
 /// How often the bytes of a word occur in many others.
-fn separate_bytes(queue: &Queue, words: &Buffer<[u8; 16]>, to: &mut Buffer<u32>) -> Outcome {
+fn nvptx_prepare_bytes(queue: &Queue, words: &Buffer<[u8; 16]>, to: &mut Buffer<u32>) -> Outcome {
     queue.for_each((to, words, whole(words)), |(to, word, words)| {
         let mut counts = [0_u32; 16];
         for other in words {
@@ -244,7 +244,7 @@ fn unroll_hints(
 }
 
 /// Sums of many numbers each.
-fn launch_bounds(queue: &Queue, rows: &Buffer<[f32; 24]>, to: &mut Buffer<f32>) -> Outcome {
+fn nvptx_prepare_bounds(queue: &Queue, rows: &Buffer<[f32; 24]>, to: &mut Buffer<f32>) -> Outcome {
     queue.for_each((to, rows), |(to, row)| *to = row.iter().sum())
 }
 
@@ -272,7 +272,7 @@ fn thread_headers(queue: &Queue, from: &Buffer<f32>, by: &Buffer<f32>, to: &mut 
 }
 
 /// Updates whose previous values nobody uses, in a loop with a check.
-fn no_return_atomics(queue: &Queue, places: &Buffer<u32>, counts: &mut Buffer<u32>) -> Outcome {
+fn nvptx_prepare_atomics(queue: &Queue, places: &Buffer<u32>, counts: &mut Buffer<u32>) -> Outcome {
     let counts = counts.atomic_view();
     queue.for_each((0.., places, whole(places)), move |(first, _, places)| {
         for place in &places[first..] {
@@ -318,23 +318,23 @@ fn main() -> Result<(), schism::Error> {
     infer_alignment(&queue, &from, &mut to, side)?;
     demote_shared_loads(&queue, &from, &from, &mut to)?;
     let keys = Buffer::filled(&queue, 2 * side, 7)?;
-    vectorize_relaxed(&queue, &keys, &mut Buffer::filled(&queue, side, 0)?)?;
-    superblocks(&queue, &mut to)?;
-    hoist_loads(&queue, &from, &mut to)?;
+    nvptx_prepare_relaxed(&queue, &keys, &mut Buffer::filled(&queue, side, 0)?)?;
+    superblocks_rare_cases(&queue, &mut to)?;
+    superblocks_loads(&queue, &from, &mut to)?;
     narrow_integers_checks(&queue, &from, &mut to, side)?;
     merge_checks(&queue, &from, &mut row, side)?;
     strip_mine(&queue, [&numbers, &numbers], [&from, &from], &mut row)?;
     select_elements(&queue, &from, &mut Buffer::filled(&queue, from.len(), 0.0)?)?;
     let text = Buffer::filled(&queue, side, 7)?;
     unroll_hints(&queue, &numbers, &text, &mut Buffer::filled(&queue, side, 0)?)?;
-    launch_bounds(&queue, &Buffer::filled(&queue, side, [1.0; 24])?, &mut row)?;
+    nvptx_prepare_bounds(&queue, &Buffer::filled(&queue, side, [1.0; 24])?, &mut row)?;
     let texts = Buffer::filled(&queue, side, [7; 16])?;
-    separate_bytes(&queue, &texts, &mut Buffer::filled(&queue, side, 0)?)?;
+    nvptx_prepare_bytes(&queue, &texts, &mut Buffer::filled(&queue, side, 0)?)?;
     clamped_checks(&queue, &from, &mut to, side)?;
     thread_headers(&queue, &from, &from, &mut row)?;
     let mut words = Buffer::filled(&queue, side + 1, 0)?;
     unroll_policy_private_arrays(&queue, &numbers, &mut words)?;
-    no_return_atomics(&queue, &numbers, &mut words)?;
+    nvptx_prepare_atomics(&queue, &numbers, &mut words)?;
     unroll_policy_barrier_nests(&queue, &from, &mut to)?;
     loop_versioning(&queue, &from, &mut row, side).map_err(Into::into)
 }

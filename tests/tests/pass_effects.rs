@@ -36,8 +36,8 @@ const EFFECTS: &[(&str, &[Effect])] = &[
     ("expand-mem-intrinsics", &[Disappears("st.local.b8")]),
     ("infer-alignment", &[Appears("ld.global.nc.v4")]),
     ("demote-shared-loads", &[Disappears("ld.relaxed"), Appears("ld.shared.v4")]),
-    ("superblocks", &[Appears("and.pred")]),
-    ("hoist-loads", &[Appears("and.pred")]),
+    ("superblocks/rare-cases", &[Appears("and.pred")]),
+    ("superblocks/loads", &[Appears("and.pred")]),
     ("narrow-integers/checks", &[Appears("setp.lt.u32")]),
     ("strip-mine", &[Appears("ld.global.nc.v4")]),
     ("merge-checks", &[Fewer("bra")]),
@@ -46,14 +46,14 @@ const EFFECTS: &[(&str, &[Effect])] = &[
     ("select-elements", &[Disappears("ld.local"), Disappears("st.local")]),
     ("unroll-hints", &[Fewer("ld.global.nc.b8")]),
     (
-        "vectorize-relaxed",
+        "nvptx-prepare/relaxed",
         &[Appears("ld.relaxed.gpu.shared.v2"), Appears("st.relaxed.gpu.shared.v2")],
     ),
-    ("launch-bounds", &[Appears(".minnctapersm")]),
-    ("separate-bytes", &[More("ld.global.nc.b8")]),
+    ("nvptx-prepare/bounds", &[Appears(".minnctapersm")]),
+    ("nvptx-prepare/bytes", &[More("ld.global.nc.b8")]),
     ("clamped-checks", &[More("bra")]),
     ("thread-headers", &[More("ld.global.nc")]),
-    ("no-return-atomics", &[Appears("red.global.min.u32"), Disappears("atom.global.min.u32")]),
+    ("nvptx-prepare/atomics", &[Appears("red.global.min.u32"), Disappears("atom.global.min.u32")]),
 ];
 
 /// The same of passes for OpenCL's devices, whose SPIR-V has a line for each instruction ([`spirv`]).

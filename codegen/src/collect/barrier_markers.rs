@@ -10,7 +10,7 @@
 //! ```
 //!
 //! On a device the work-items of a group then wait at two barriers instead of one. LLVM has an
-//! attribute that forbids this (`schism_passes::frontend::mark_convergent`); rustc's MIR has none.
+//! attribute that forbids this (`schism_passes::frontend::prepare_module::mark_convergent`); rustc's MIR has none.
 //! But jump threading stops at inline assembly. So every call that may reach a barrier is followed
 //! by a marker: assembly without instructions. Markers are inserted before the first optimisation,
 //! at every level, since functions of this crate may be inlined into others; both halves remove
@@ -34,7 +34,7 @@ use rustc_middle::mir::{
 use rustc_middle::ty::{self, Ty, TyCtxt};
 use rustc_middle::util::Providers;
 use rustc_span::def_id::{DefId, LocalDefId};
-use schism_passes::frontend::{lower_unroll_markers, mark_convergent};
+use schism_passes::frontend::prepare_module::{lower_unroll_markers, mark_convergent};
 use schism_passes::spec::builtins;
 
 use crate::kernels::{names, runtime_items};

@@ -46,9 +46,10 @@ pub(crate) fn patch<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
     for (symbol, kernel, dimensions) in &launches {
         give_descriptor(module, symbol, kernel, *dimensions, &begin, &end);
     }
-    schism_passes::frontend::mark_convergent::remove_marks_in(module);
-    let folded =
-        schism_passes::frontend::fold_ir_constants::fold_in(module, &constants, &functions);
+    schism_passes::frontend::prepare_module::mark_convergent::remove_marks_in(module);
+    let folded = schism_passes::frontend::fold_constants::ir_constants::fold_in(
+        module, &constants, &functions,
+    );
     if let Err(message) = folded {
         tcx.dcx().fatal(format!("schism: folding IR constants failed: {message}"));
     }

@@ -1,7 +1,7 @@
 //! Whether code could tell where values are that some addresses point to.
 //!
 //! Changes nothing. A kernel may use copies of values that it refers to
-//! ([`lower_copy_markers`](crate::frontend::lower_copy_markers)) unless that makes a difference:
+//! ([`finish_module`](crate::frontend::finish_module)) unless that makes a difference:
 //! ```llvm
 //!   %same = icmp eq ptr %copied, %other                ; the original may be at %other
 //!   %distance = sub i64 %copied_number, %other_number

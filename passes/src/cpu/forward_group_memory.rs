@@ -22,16 +22,32 @@
 //! thread has it, and only by these addresses, unless one of them goes to a function or to memory:
 //! then it stays as it is. Contents are known from a store or a load on to where control flow
 //! meets. LLVM's own passes stop after a hundred instructions, and load no vector of two stores.
+//!
+//! Before that, updates of such memory become plain accesses:
+//! ```llvm
+//!   %old = atomicrmw add ptr %bin, i32 1 syncscope("singlethread") monotonic
+//! ```
+//! becomes
+//! ```llvm
+//!   %old = load i32, ptr %bin
+//!   %new = add i32 %old, 1
+//!   store i32 %new, ptr %bin
+//! ```
+//! `split-at-barriers` gives that scope to relaxed updates of memory that belongs to one thread. The
+//! processor's atomic instruction would wait for all stores before it. Runs behind `vectorize`: that
+//! pass may reorder plain accesses of different work-items, and leaves updates in their order. What
+//! is made has no access group, so LLVM takes no loop with it for a parallel one.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use inkwell::module::Module;
 use schism_llvm::{
-    AsModule, Block, Builder, DataLayout, FUNCTION_INDEX, IntPredicate, Opcode, Type, TypeKind,
-    Value,
+    AsModule, AtomicOrdering, Block, Builder, DataLayout, FUNCTION_INDEX, IntPredicate, Opcode,
+    Type, TypeKind, Value,
 };
 
 use super::split_at_barriers::{CUT, GROUP_MEMORY, GROUP_SIZE, LOCAL_MEMORY};
+use crate::gpu::demote_private_atomics::update;
 use crate::ir::cfg::Cfg;
 use crate::llvm_passes;
 
@@ -41,6 +57,7 @@ use crate::llvm_passes;
 /// LLVM's message, if its passes fail.
 pub fn run(module: &Module<'_>) -> Result<(), String> {
     for function in module.handle().functions() {
+        function.instructions().into_iter().filter(is_own_update).for_each(update);
         let has = |name| function.string_attribute(FUNCTION_INDEX, name).is_some();
         if function.is_declaration() || !has(CUT) || !has(GROUP_SIZE) {
             continue;
@@ -55,6 +72,14 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Whether an instruction is a relaxed update of memory that belongs to one thread.
+fn is_own_update(instruction: &Value<'_>) -> bool {
+    instruction.opcode() == Some(Opcode::AtomicRMW)
+        && instruction.has_sync_scope("singlethread")
+        && instruction.ordering() == AtomicOrdering::Monotonic
+        && !instruction.is_volatile()
 }
 
 /// The calls that give its own group memory.

@@ -1,6 +1,5 @@
 //! Passes for the CPU.
 
 pub mod forward_group_memory;
-pub mod lower_group_updates;
 pub mod split_at_barriers;
 pub mod unique_backedges;

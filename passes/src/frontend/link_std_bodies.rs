@@ -25,10 +25,8 @@ use thiserror::Error;
 use crate::analysis::cleanup::has_pads;
 use crate::frontend::freeze_initialisers;
 use crate::frontend::kernel_reachability;
-use crate::frontend::lower_formatters;
 use crate::frontend::lower_panics;
 use crate::frontend::lower_unwind;
-use crate::frontend::mark_convergent;
 use crate::frontend::prepare_module;
 use crate::frontend::simplify;
 use crate::frontend::std_bodies::build_index::PERSONALITY;
@@ -88,10 +86,9 @@ pub fn run(
         release(held);
     }
     prepare_module::run(module, false);
-    mark_convergent::run(module);
     lower_unwind::run_except(module.handle(), &unwinding).map_err(ImportError::Pass)?;
-    lower_formatters::run(module, &index.special.formatters, &index.special.types);
-    lower_panics::run(module, &index.special.panics, &index.special.types);
+    let special = &index.special;
+    lower_panics::run(module, &special.formatters, &special.panics, &special.types);
     kernel_reachability::run(module, kernels).map_err(ImportError::Pass)?;
     freeze_initialisers::run(module);
     simplify::run(module).map_err(ImportError::Pass)

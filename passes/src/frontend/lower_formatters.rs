@@ -15,18 +15,16 @@
 //! formats by the descriptions. A formatting function that has a body or is called is left alone:
 //! there a kernel formats for itself, and messages show values by nothing but a placeholder.
 
-use inkwell::module::Module;
-use schism_llvm::AsModule;
+use schism_llvm::ModuleRef;
 
 use crate::frontend::type_descriptions::Descriptors;
 use crate::spec::messages::{Formatter, TypeDescription};
 
-/// Runs the pass.
-pub fn run(module: &Module<'_>, formatters: &[Formatter], types: &[TypeDescription]) {
-    let raw = module.handle();
-    let descriptors = Descriptors::new(raw, types);
+/// Lowers the formatting functions that the module declares.
+pub(super) fn lower(module: ModuleRef<'_>, formatters: &[Formatter], types: &[TypeDescription]) {
+    let descriptors = Descriptors::new(module, types);
     for formatter in formatters {
-        let Some(function) = raw.function(&formatter.symbol) else { continue };
+        let Some(function) = module.function(&formatter.symbol) else { continue };
         if !function.is_declaration()
             || function.users().into_iter().any(|user| user.callee() == Some(function))
         {

@@ -40,13 +40,21 @@ use inkwell::module::Module;
 use schism_llvm::{AsModule, Builder, ModuleRef, Opcode, Type, TypeKind, Value};
 use schism_message::ARGUMENT_SIZE;
 
+use crate::frontend::lower_formatters;
 use crate::frontend::type_descriptions::Descriptors;
 use crate::spec::builtins;
-use crate::spec::messages::{PanicFunction, PanicMessage, PanicValue, TypeDescription};
+use crate::spec::messages::{Formatter, PanicFunction, PanicMessage, PanicValue, TypeDescription};
 
-/// Runs the pass: every call of a panic function becomes a call of a builtin.
-pub fn run(module: &Module<'_>, panics: &[PanicFunction], types: &[TypeDescription]) {
+/// Runs the pass: [formatting functions](lower_formatters) become descriptions, and every call of a panic
+/// function a call of a builtin.
+pub fn run(
+    module: &Module<'_>,
+    formatters: &[Formatter],
+    panics: &[PanicFunction],
+    types: &[TypeDescription],
+) {
     let module = module.handle();
+    lower_formatters::lower(module, formatters, types);
     let mut lowering = Lowering::new(module, types);
     for panic in panics {
         let Some(function) = module.function(&panic.symbol) else { continue };

@@ -55,7 +55,7 @@ use schism_llvm::{AsModule, FUNCTION_INDEX, ModuleRef, Value};
 
 use crate::analysis::cleanup::{Cleanup, has_pads};
 use crate::check::capabilities::reached_from;
-use crate::frontend::mark_convergent::{Reaching, is_call};
+use crate::frontend::prepare_module::mark_convergent::{Reaching, is_call};
 use crate::llvm_passes;
 use crate::spec::builtins;
 use crate::spec::device::DeviceSpec;

@@ -25,7 +25,7 @@
 //! this point already, the blur of the example `image_filter` became 1.5 times slower on the CPU.
 //!
 //! Some code is only seen to be dead once it has been inlined.
-//! [`inline_refused`](crate::frontend::inline_refused) is for modules that would be refused without
+//! [`remove_refused`](crate::frontend::remove_refused) is for modules that would be refused without
 //! it.
 
 use inkwell::module::Module;

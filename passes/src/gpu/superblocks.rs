@@ -48,7 +48,8 @@
 //!
 //! The speculated code may run for values that belong to a rare case. So it only computes: a
 //! superblock ends before memory is accessed, and before anything that may be undefined for such
-//! values. Guards are frozen, since a later guard may depend on such values.
+//! values. Guards are frozen, since a later guard may depend on such values. So that fewer end at loads, these
+//! are [moved](crate::nvptx::hoist_loads) before roots and quotients first.
 
 use std::collections::{HashMap, HashSet};
 
@@ -58,6 +59,7 @@ use schism_llvm::{
 };
 
 use crate::nvptx::approx_math::Approximation;
+use crate::nvptx::hoist_loads;
 
 /// A side of a branch is likely if it is taken this many times as often as the other one.
 const LIKELY: u64 = 256;
@@ -70,12 +72,9 @@ const LONGEST: usize = 512;
 
 /// Runs the pass over a module, which is one for NVIDIA's GPUs.
 pub fn run(module: &Module<'_>) {
-    run_raw(module.handle());
-}
-
-/// Runs the pass over a module, which is one for NVIDIA's GPUs.
-pub fn run_raw(module: ModuleRef<'_>) {
+    let module = module.handle();
     for function in module.functions() {
+        hoist_loads::run_on(function);
         let mut seen: HashSet<Block<'_>> = HashSet::new();
         for block in function.blocks() {
             let mut next = Some(block);

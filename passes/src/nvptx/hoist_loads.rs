@@ -25,8 +25,7 @@
 
 use std::collections::HashSet;
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, AtomicOrdering, Builder, Opcode, TypeKind, Value};
+use schism_llvm::{AtomicOrdering, Builder, Opcode, TypeKind, Value};
 
 use crate::analysis::effects::touches_no_memory;
 use crate::spec::target::NVPTX;
@@ -40,13 +39,8 @@ const MOST: usize = 16;
 /// Integers of this width and less are divided without a branch.
 const SHORT: u32 = 32;
 
-/// Runs the pass over the module, which is one for NVIDIA's GPUs.
-pub fn run(module: &Module<'_>) {
-    module.handle().functions().into_iter().for_each(run_on);
-}
-
-/// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on(function: Value<'_>) {
+/// Changes one function; a declaration has nothing to do.
+pub(crate) fn run_on(function: Value<'_>) {
     for block in function.blocks() {
         let instructions = block.instructions();
         let Some(first) = instructions.iter().position(|&one| is_slow(one)) else { continue };

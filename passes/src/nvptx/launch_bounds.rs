@@ -27,8 +27,7 @@
 
 use std::collections::HashSet;
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, Attribute, FUNCTION_INDEX, Value};
+use schism_llvm::{Attribute, FUNCTION_INDEX, Value};
 
 use crate::ir::cfg::{Cfg, Loop};
 use crate::spec::target::NVPTX;
@@ -50,13 +49,8 @@ const LOADS_OF_BLOCK: usize = 17;
 /// for loads and addresses.
 const KEPT: u64 = 40;
 
-/// Runs the pass over the module.
-pub fn run(module: &Module<'_>) {
-    module.handle().functions().into_iter().for_each(run_on);
-}
-
-/// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on(function: Value<'_>) {
+/// Changes one function; a declaration has nothing to do.
+pub(super) fn run_on(function: Value<'_>) {
     let block = function.string_attribute(FUNCTION_INDEX, BLOCK);
     let Some(block) = block.and_then(Attribute::string_value) else { return };
     let sizes: Option<Vec<u32>> = block.split(',').map(|size| size.parse().ok()).collect();

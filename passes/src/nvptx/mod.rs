@@ -2,8 +2,9 @@
 
 pub mod approx_math;
 pub mod circular_statics;
-pub mod hoist_loads;
+pub(crate) mod hoist_loads;
 pub mod launch_bounds;
-pub mod no_return_atomics;
-pub mod separate_bytes;
-pub mod vectorize_relaxed;
+pub(crate) mod no_return_atomics;
+pub mod nvptx_prepare;
+pub(crate) mod separate_bytes;
+pub(crate) mod vectorize_relaxed;

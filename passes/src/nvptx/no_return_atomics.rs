@@ -18,22 +18,14 @@
 //! former an acquire fence that comes later orders what follows. Functions with such fences stay as
 //! they are, but for fences on the way to a panic: nothing follows these.
 
-use inkwell::module::Module;
-use schism_llvm::{
-    AsModule, AsmDialect, AtomicOrdering, AtomicRMWBinOp, Builder, Opcode, TypeKind, Value,
-};
+use schism_llvm::{AsmDialect, AtomicOrdering, AtomicRMWBinOp, Builder, Opcode, TypeKind, Value};
 
 use crate::analysis::cold_paths::panics_anyway;
 use crate::ir::cfg::Cfg;
 use crate::spec::target::NVPTX;
 
-/// Runs the pass over the module, which is one for NVIDIA's GPUs.
-pub fn run(module: &Module<'_>) {
-    module.handle().functions().into_iter().for_each(run_on);
-}
-
-/// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on(function: Value<'_>) {
+/// Changes one function; a declaration has nothing to do.
+pub(super) fn run_on(function: Value<'_>) {
     let mut updates = function.instructions();
     updates.retain(|instruction| is_unused_update(*instruction));
     if updates.is_empty() || acquires(function) {

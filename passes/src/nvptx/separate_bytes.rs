@@ -25,8 +25,7 @@
 
 use std::collections::HashMap;
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, AsmDialect, Builder, Opcode, TypeKind, Value};
+use schism_llvm::{AsmDialect, Builder, Opcode, TypeKind, Value};
 
 use crate::ir::address::base_and_offset;
 use crate::ir::cfg::{Cfg, NaturalLoop};
@@ -38,13 +37,8 @@ const LEAST: usize = 4;
 /// The widths of integers that are taken out of a register.
 const SHORT: [u32; 2] = [8, 16];
 
-/// Runs the pass over the module, which is one for NVIDIA's GPUs.
-pub fn run(module: &Module<'_>) {
-    module.handle().functions().into_iter().for_each(run_on);
-}
-
-/// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on(function: Value<'_>) {
+/// Changes one function; a declaration has nothing to do.
+pub(super) fn run_on(function: Value<'_>) {
     if function.blocks().is_empty() {
         return;
     }

@@ -24,8 +24,7 @@
 //! Those of one place have, so only accesses with the same base and other offsets may stand between
 //! the ones that are combined, and nothing else that touches memory.
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, AsmDialect, AtomicOrdering, Builder, Opcode, Type, TypeKind, Value};
+use schism_llvm::{AsmDialect, AtomicOrdering, Builder, Opcode, Type, TypeKind, Value};
 
 use crate::analysis::effects::touches_no_memory;
 use crate::ir::address::base_and_offset;
@@ -35,19 +34,11 @@ use crate::spec::target::NVPTX;
 /// Numbers of elements in one access that PTX has, with the widest of their elements in bits.
 const VECTORS: [(usize, u32); 2] = [(4, 32), (2, 64)];
 
-/// Runs the pass over the module, which is one for NVIDIA's GPUs.
+/// Changes one function; a declaration has nothing to do.
 ///
 /// # Errors
 /// LLVM's message, if its pass fails.
-pub fn run(module: &Module<'_>) -> Result<(), String> {
-    module.handle().functions().into_iter().try_for_each(run_on)
-}
-
-/// Runs the pass over one function; a declaration has nothing to do.
-///
-/// # Errors
-/// LLVM's message, if its pass fails.
-pub fn run_on(function: Value<'_>) -> Result<(), String> {
+pub(super) fn run_on(function: Value<'_>) -> Result<(), String> {
     let accesses = function.instructions().into_iter().filter_map(Access::of);
     if accesses.take(2).count() < 2 {
         return Ok(());

@@ -106,7 +106,7 @@ pub const LOCAL_STATIC: &str = "__schism_local_static";
 pub const LOCAL_DYNAMIC: &str = "__schism_local_dynamic";
 
 /// `ptr (ptr own, ptr original)`: the address of a local variable that has a copy of what is at
-/// `original`, or of the original. Gone after [`crate::frontend::lower_copy_markers`].
+/// `original`, or of the original. Gone after [`crate::frontend::finish_module`].
 pub const COPY_OF: &str = "__schism_copy_of";
 
 /// The alignment of the local memory that a launch adds.
@@ -172,7 +172,7 @@ pub const PRINT: &str = "__schism_print";
 
 /// The program's allocator, for kernels that work in the program's own memory: `ptr (i64 size, i64
 /// align)`, the same with zeroes, `void (ptr, i64 size, i64 align)`, which frees, and `ptr (ptr,
-/// i64 size, i64 align, i64 new_size)`. See [`crate::frontend::lower_allocation`].
+/// i64 size, i64 align, i64 new_size)`. See [`crate::frontend::remove_refused`].
 pub const HOST_HEAP: [&str; 4] = [
     "__schism_host_alloc",
     "__schism_host_alloc_zeroed",

@@ -1,7 +1,7 @@
 //! Gives specialization constants their values and folds what reads them. Runs in stage 2, before
 //! anything else.
 //!
-//! Before, as [`crate::frontend::declare_spec_constants`] has left it:
+//! Before, as [`crate::frontend::fold_constants`] has left it:
 //! ```llvm
 //! @TILE = externally_initialized constant [16 x i8] c"\10\00..."
 //!   %tile = load i32, ptr @TILE

@@ -1,5 +1,5 @@
-//! Copies parts of private arrays element by element. Runs in stage 2 before work-items are computed in the
-//! lanes of vectors.
+//! Copies parts of private arrays element by element, before work-items are computed in the lanes of
+//! vectors.
 //!
 //! Before:
 //! ```llvm
@@ -41,8 +41,8 @@ const MOST: u64 = 256;
 /// Through how many arrays that are only copied a type is handed on.
 const ROUNDS: usize = 3;
 
-/// Runs the pass over a module.
-pub fn run(module: &Module<'_>) {
+/// Expands the copies of a module.
+pub(super) fn run(module: &Module<'_>) {
     let layout = module.handle().data_layout();
     for function in module.handle().functions() {
         if !function.is_declaration() {

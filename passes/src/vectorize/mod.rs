@@ -50,7 +50,8 @@
 //! lanes their own locals. `plan` says what is refused, `cost` what does not pay.
 //!
 //! Before, `split_range` divides loops where a condition on the work-item's number changes: what
-//! only the first work-items of a group do needs no masks. `single_item` takes the one out of a loop of
+//! only the first work-items of a group do needs no masks. `expand_copies` makes copies of parts of private
+//! arrays element by element. `single_item` takes the one out of a loop of
 //! which a part of a condition asks whether it is that one, as at the borders of an image. `split_clamps` is a
 //! pass of its own, before checks are taken out of loops. `tables` fills before a loop what all work-items
 //! would fill with the same.
@@ -77,7 +78,7 @@
 mod apart;
 mod cost;
 mod emit;
-pub mod expand_copies;
+mod expand_copies;
 mod explain;
 mod independent;
 mod intrinsics;
@@ -115,6 +116,7 @@ pub use region::MARK;
 /// # Errors
 /// LLVM's message, if its passes fail.
 pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, String> {
+    expand_copies::run(module);
     let Some(lanes) = lanes else { return Ok(Vec::new()) };
     let mut remarks = Vec::new();
     for function in module.get_functions().map(IntoValue::value) {

@@ -2,7 +2,7 @@
 //!
 //! A marker is inline assembly without an instruction, whose result nobody uses. Compilers remove
 //! such assembly before they optimise the loop around it, so the host pays nothing. In the device
-//! half stage 1 finds it first (`schism_passes::frontend::lower_unroll_markers`).
+//! half stage 1 finds it first (`schism_passes::frontend::prepare_module`).
 
 /// Marks the place. The text is what stage 1 looks for.
 macro_rules! marker {

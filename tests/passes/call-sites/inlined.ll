@@ -1,4 +1,4 @@
-; RUN: call-sites,inline-refused,device-check
+; RUN: call-sites,remove-refused,device-check
 ; SPEC kernel: kernel entry 0 1
 ; What was inlined still tells through which calls it came; which of two calls of one function it was
 ; is told by the compiler's mark, not by the order of blocks.

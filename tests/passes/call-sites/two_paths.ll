@@ -1,4 +1,4 @@
-; RUN: call-sites,inline-refused,device-check
+; RUN: call-sites,remove-refused,device-check
 ; SPEC kernel: one entry 0 1
 ; SPEC kernel: two entry 0 1
 ; Every use is listed, and a function that stays one function has its users in the report.

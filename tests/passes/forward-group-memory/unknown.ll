@@ -15,7 +15,7 @@ define i32 @schism.loop(i32 %a, i32 %b, i64 %i, ptr %group) #0 {
   %any = getelementptr inbounds i32, ptr %tile, i64 %i
   store i32 %b, ptr %any, align 4
   %c = load i32, ptr %tile, align 4
-  %old = atomicrmw add ptr %any, i32 %c syncscope("singlethread") monotonic, align 4
+  %old = atomicrmw add ptr %any, i32 %c syncscope("singlethread") acq_rel, align 4
   %d = load i32, ptr %tile, align 4
   %sum = add i32 %d, %old
   ret i32 %sum

@@ -4,7 +4,7 @@
 //! What the group's parameter points to has one address of memory: that of the local memory. Other
 //! orders stay as they are. Relaxed operations that read and write at once stay one instruction, so
 //! that a loop with them is not taken for one whose iterations may run at once; they get the scope
-//! `singlethread`, and [`lower_group_updates`](crate::cpu::lower_group_updates) makes them plain when
+//! `singlethread`, and [`forward_group_memory`](crate::cpu::forward_group_memory) makes them plain when
 //! nothing asks any more.
 
 use std::collections::HashSet;

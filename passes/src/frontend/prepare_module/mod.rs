@@ -1,6 +1,7 @@
 //! Removes what means something to the host's build alone: what an instrumented build adds to code
 //! (`instrumentation.rs`), and attributes, assembly and hints for the host's code generator
-//! (`host_attributes.rs`).
+//! (`host_attributes.rs`). Lowers the markers in inline assembly that LLVM's passes would remove:
+//! barriers become [convergent](mark_convergent), loops get their [unroll hints](lower_unroll_markers).
 //!
 //! Before:
 //! ```llvm
@@ -19,6 +20,8 @@
 
 mod host_attributes;
 mod instrumentation;
+pub mod lower_unroll_markers;
+pub mod mark_convergent;
 
 pub(crate) use instrumentation::is_counter;
 
@@ -29,4 +32,6 @@ use inkwell::module::Module;
 pub fn run(module: &Module<'_>, in_process: bool) {
     instrumentation::remove(module);
     host_attributes::remove(module, in_process);
+    mark_convergent::run(module);
+    lower_unroll_markers::run(module);
 }

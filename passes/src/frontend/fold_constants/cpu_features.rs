@@ -16,14 +16,13 @@
 //! becomes a constant that says that the processor was asked, and has nothing: the highest bit of
 //! each word, which LLVM folds reads of.
 //!
-//! Parallel iterators that run as kernels unasked have the answers of the host's own code, so this
-//! pass leaves them alone, and the [device check](crate::check::device_check) refuses what asks.
+//! Parallel iterators that run as kernels unasked have the answers of the host's own code, so these
+//! are left alone, and the [device check](crate::check::device_check) refuses what asks.
 //! It does without knowing what is behind the symbols: a processor may have no features at all.
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, TypeKind};
+use schism_llvm::{ModuleRef, TypeKind};
 
-use crate::frontend::fold_ir_constants;
+use crate::frontend::fold_constants::ir_constants;
 
 /// What symbols of the module of the standard library contain, in either way in which rustc writes
 /// symbols.
@@ -42,12 +41,11 @@ const ANSWERS: [&str; 4] = [
 /// one that says that it was asked.
 const CACHE: &str = "6detect5cache5CACHE";
 
-/// Runs the pass over the module.
+/// Folds the answers in a module.
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.
-pub fn run(module: &Module<'_>) -> Result<(), String> {
-    let module = module.handle();
+pub(super) fn fold(module: ModuleRef<'_>) -> Result<(), String> {
     let is_part = |name: &str, parts: &[&str]| {
         name.contains(DETECTION) && parts.iter().any(|part| name.contains(part))
     };
@@ -74,5 +72,5 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
         .map(|function| (function.name(), 0))
         .filter(|(name, _)| is_part(name, &ANSWERS))
         .collect();
-    fold_ir_constants::fold_in(module, &[], &answers)
+    ir_constants::fold_in(module, &[], &answers)
 }

@@ -15,9 +15,9 @@
 //! whatever their names. A device with memory of its own has no such functions
 //! ([`capabilities`](crate::check::capabilities)).
 //!
-//! This happens only where all kernels that reach the allocator may use it. The pass stands twice in
-//! the pipeline. Where it applies before `inline-refused`, that leaves the module as it is; where
-//! only inlining shows that a kernel does not allocate, it applies afterwards.
+//! This happens only where all kernels that reach the allocator may use it. It is tried twice. Where it
+//! applies before inlining, the module stays as it is; where only inlining shows that a kernel does not
+//! allocate, it applies afterwards.
 
 use std::collections::HashSet;
 
@@ -39,8 +39,8 @@ const FUNCTIONS: [(&str, &str); 4] = [
 /// A function that does nothing: it makes sure that a program has an allocator.
 const SHIM: &str = "___rust_no_alloc_shim_is_unstable_v2";
 
-/// Runs the pass over the module.
-pub fn run(module: &Module<'_>, spec: &DeviceSpec) {
+/// Lowers the calls of the allocator.
+pub(super) fn lower(module: &Module<'_>, spec: &DeviceSpec) {
     if spec.host_heap.is_empty() {
         return;
     }

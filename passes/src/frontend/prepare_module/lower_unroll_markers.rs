@@ -110,8 +110,8 @@ impl<'m> Loops<'m> {
     }
 }
 
-/// Runs the pass over the module.
-pub fn run(module: &Module<'_>) {
+/// Lowers the markers of a module.
+pub(super) fn run(module: &Module<'_>) {
     let functions = module.handle().functions();
     let mut markers = Vec::new();
     for instruction in functions.iter().flat_map(|function| function.instructions()) {

@@ -1,7 +1,7 @@
 ; SPEC spec-constant: TILE 32 8 10000000
 ; SPEC spec-constant: NOT_HERE 32 8 10000000
 ; SPEC kernel: kernel entry 0 1
-; RUN: declare-spec-constants,kernel-reachability,simplify,inline-refused,capabilities
+; RUN: fold-constants,kernel-reachability,simplify,remove-refused,capabilities
 ; A constant of this crate: its declaration's place goes, and no pass folds what reads it.
 @place = private constant [4 x i8] c"a.rs"
 @TILE = constant <{ [4 x i8], [4 x i8], ptr, [16 x i8] }> <{ [4 x i8] c"\10\00\00\00", [4 x i8] undef, ptr @place, [16 x i8] zeroinitializer }>, align 8

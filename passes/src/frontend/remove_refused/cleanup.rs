@@ -29,11 +29,15 @@ use crate::check::device_check;
 use crate::frontend::{kernel_reachability, lower_unwind};
 use crate::spec::device::DeviceSpec;
 
-/// Runs the pass over the module. `roots` are the names of kernels and exported functions.
+/// Removes the landing pads of a module. `roots` are the names of kernels and exported functions.
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.
-pub fn run(module: &Module<'_>, spec: &DeviceSpec, roots: &HashSet<&str>) -> Result<(), String> {
+pub(super) fn remove(
+    module: &Module<'_>,
+    spec: &DeviceSpec,
+    roots: &HashSet<&str>,
+) -> Result<(), String> {
     let functions = module.handle().functions();
     let mut keeping: HashSet<Value<'_>> =
         functions.iter().copied().filter(|&function| has_pads(function)).collect();

@@ -1,4 +1,4 @@
-; RUN: freeze-initialisers,simplify,device-check
+; RUN: simplify,device-check,finish-module
 ; SPEC kernel: kernel entry 0 1
 ; What nothing uses in the end does not stay in the image.
 @dead = internal global i64 5

@@ -26,7 +26,7 @@
 //!
 //! What the compiler did before LLVM is kept from threading jumps through such calls by marks:
 //! empty inline assembly with the text [`MARK`]. They have done their work here, and
-//! [`remove_marks`] takes them out.
+//! [`remove_marks_in`] takes them out.
 
 use std::collections::HashSet;
 
@@ -38,9 +38,9 @@ use crate::spec::builtins::convergent;
 /// The text of a mark: a comment for every assembler.
 pub const MARK: &str = "/* schism: convergent */";
 
-/// Runs the pass over the module.
-pub fn run(module: &Module<'_>) {
-    remove_marks(module);
+/// Marks the calls of a module.
+pub(super) fn run(module: &Module<'_>) {
+    remove_marks_in(module.handle());
     let barriers: Vec<Value<'_>> =
         convergent().filter_map(|name| Some(module.get_function(name)?.value())).collect();
     if barriers.is_empty() {
@@ -63,11 +63,6 @@ pub fn run(module: &Module<'_>) {
             }
         }
     }
-}
-
-/// Takes the marks out of a module.
-pub fn remove_marks(module: &Module<'_>) {
-    remove_marks_in(module.handle());
 }
 
 /// Takes the marks out of a module.

@@ -1,4 +1,4 @@
-; RUN: call-sites,freeze-initialisers,device-check
+; RUN: call-sites,device-check
 ; SPEC kernel: kernel entry 0 1
 ; The violation names the way there, and the place where it is known.
 @counter = internal global i64 5

@@ -1,4 +1,4 @@
-; RUN: freeze-initialisers,simplify,device-check
+; RUN: simplify,device-check
 ; SPEC kernel: kernel entry 0 1
 ; A static that can change is refused also when no kernel writes it or none reads it; one that cannot
 ; change is fine, and so is one whose use is dead.

@@ -12,31 +12,18 @@
 //!   br label %device
 //! ```
 //!
-//! The same code runs over both halves: over the device module as a pass ([`run`]), and over each
-//! of the host's modules ([`fold_in`]), where it touches only the functions that read a constant,
+//! The same code runs over both halves: over the device module, and over each of the host's
+//! modules, where it touches only the functions that read a constant,
 //! so that all other host code stays what plain rustc makes.
 
 use std::collections::BTreeSet;
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, ModuleRef, Opcode, TypeKind, Value};
+use schism_llvm::{ModuleRef, Opcode, TypeKind, Value};
 
 use crate::llvm_passes;
 
-/// Runs the pass over a device module: `globals` are symbols of IR constants and their values,
-/// `functions` symbols of functions that only return an IR constant.
-///
-/// # Errors
-/// LLVM's message, if its pass manager fails.
-pub fn run(
-    module: &Module<'_>,
-    globals: &[(String, u64)],
-    functions: &[(String, u64)],
-) -> Result<(), String> {
-    fold_in(module.handle(), globals, functions)
-}
-
-/// Replaces every read of the given IR constants in a module, and folds the branches on them in
+/// Replaces every read of the given IR constants in a module (`globals` are their symbols and values,
+/// `functions` symbols of functions that only return an IR constant), and folds the branches on them in
 /// the functions that read one.
 ///
 /// # Errors

@@ -34,11 +34,11 @@ use crate::spec::image::KernelImage;
 /// What names of variables begin with that have copies. LLVM keeps that of parts of a variable.
 const NAME: &str = "schism.copy";
 
-/// Runs the pass over the module.
+/// Lowers the markers of a module.
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.
-pub fn run(module: &Module<'_>, kernels: &[KernelImage]) -> Result<(), String> {
+pub(super) fn lower(module: &Module<'_>, kernels: &[KernelImage]) -> Result<(), String> {
     if markers(module).is_empty() {
         return Ok(());
     }

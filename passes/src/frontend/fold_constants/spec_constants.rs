@@ -18,20 +18,17 @@
 //!
 //! A constant of another crate comes in as a declaration and gets its default here, too.
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, ModuleRef};
+use schism_llvm::ModuleRef;
 
 use crate::spec::kernel::SpecConstant;
 use crate::specialize::spec_constants;
 
-/// Runs the pass for the constants that the module has.
-pub fn run(module: &Module<'_>, constants: &[SpecConstant]) {
-    for constant in constants {
-        declare(module.handle(), constant);
-    }
+/// Declares the constants that the module has.
+pub(super) fn declare(module: ModuleRef<'_>, constants: &[SpecConstant]) {
+    constants.iter().for_each(|constant| declare_one(module, constant));
 }
 
-fn declare(module: ModuleRef<'_>, constant: &SpecConstant) {
+fn declare_one(module: ModuleRef<'_>, constant: &SpecConstant) {
     let symbol = constant.symbol.as_str();
     let Some(old) = module.global(symbol) else { return };
     let size = constant.static_size;

@@ -1,7 +1,7 @@
 ; SPEC spec-constant: OTHER 16 4 0000803f
 ; SPEC kernel: kernel entry 0 1
 ; SPEC kernel: other entry 0 1
-; RUN: declare-spec-constants,kernel-reachability,freeze-initialisers,simplify,device-check,capabilities
+; RUN: fold-constants,kernel-reachability,simplify,device-check,capabilities
 ; A constant of another crate gets its default, and the checks have nothing against it.
 @OTHER = external global <{ [16 x i8] }>, align 4
 define void @kernel(ptr %out) {
