@@ -40,10 +40,7 @@
 //! | `tests/doctests.rs` | kernels in documentation tests |
 //! | `tests/check.rs` | kernels under `cargo schism check` |
 //! | `tests/ui.rs` | diagnostics, over the programs in `ui/` |
-//! | `tests/stdpar.rs` | `--stdpar`: rayon programs that know nothing of schism, beside the same by plain rustc |
-//! | `tests/stdpar_unwinding.rs` | pipelines that panic: each value dropped once, locks free, payloads as they were |
-//! | `tests/stdpar_identity.rs` | statics, functions, constants, types and threads that pipelines see are the program's |
-//! | `tests/stdpar_notes.rs` | what `--stdpar=explain` says of pipelines that cannot be kernels everywhere |
+//! | `tests/stdpar/` | `--stdpar`: rayon programs that know nothing of schism, beside the same by plain rustc; pipelines that panic; what is the program's and must stay it; what `--stdpar=explain` says |
 //! | `tests/captures.rs` | random captures, which must arrive as they are on all devices and on a GPU that is none |
 //! | `tests/random.rs` | random kernels, the same each time |
 //! | `tests/bad_input.rs` | damaged binaries, wrong settings, panicking kernels |

@@ -12,8 +12,9 @@ mod selections;
 use std::cmp::Ordering;
 use std::fmt::Debug;
 
+use schism::DeviceKind;
 use schism::prelude::*;
-use schism_tests::sub_groups::{on_every_device, random};
+use schism_tests::sub_groups::random;
 
 /// Sizes for all types, and one of several chunks on every device for one type.
 const SIZES: [usize; 7] = [0, 1, 2, 31, 32, 33, 1000];
@@ -26,9 +27,22 @@ const LARGE_FOR_GROUPS: usize = (1 << 17) + 777;
 /// The variable that chooses these forms.
 const FORM: &str = "SCHISM_ALGORITHMS";
 
+fn in_groups() -> bool {
+    std::env::var_os(FORM).is_some_and(|form| form == "groups")
+}
+
 fn large() -> usize {
-    let is_forced = std::env::var_os(FORM).is_some_and(|form| form == "groups");
-    if is_forced { LARGE_FOR_GROUPS } else { LARGE }
+    if in_groups() { LARGE_FOR_GROUPS } else { LARGE }
+}
+
+/// Runs a case on every device. `native` has no forms for groups: what it does was tested without the
+/// variable.
+fn on_every_device(mut case: impl FnMut(&Queue)) {
+    schism_tests::sub_groups::on_every_device(|queue| {
+        if !in_groups() || queue.device().kind() != DeviceKind::Native {
+            case(queue);
+        }
+    });
 }
 
 /// The forms of the algorithms that GPUs run, on the device `cpu`.

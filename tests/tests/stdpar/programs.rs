@@ -14,7 +14,7 @@ use schism_tests::rayon_programs::{
 };
 
 fn program() -> String {
-    std::fs::read_to_string(lab::source("stdpar/main.rs")).expect("a file of the tests")
+    std::fs::read_to_string(lab::source("stdpar/results.rs")).expect("a file of the tests")
 }
 
 /// A project's program that [`build`] has built, on the device `cpu`.
@@ -488,7 +488,7 @@ fn groups_join_results() {
     for (name, file, least) in [
         ("stdpar-joined", "stdpar/joined.rs", 150),
         ("stdpar-captured", "stdpar/captured.rs", 50),
-        ("stdpar-cut", "stdpar/main.rs", 300),
+        ("stdpar-cut", "stdpar/results.rs", 300),
     ] {
         let program = std::fs::read_to_string(lab::source(file)).expect("a file of the tests");
         let folder = project(lab, name, &program);
@@ -504,7 +504,7 @@ fn groups_join_results() {
         let trace = String::from_utf8_lossy(&ran.stderr);
         match trace.lines().find(|line| line.contains("all parallel iterators stay")) {
             Some(why) => println!("skipped: groups_join_results on a GPU: {why}"),
-            None if file.ends_with("main.rs") => {}
+            None if file.ends_with("results.rs") => {}
             None => assert_eq!(String::from_utf8_lossy(&ran.stdout), expected),
         }
     }

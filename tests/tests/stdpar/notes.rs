@@ -133,7 +133,7 @@ fn closures_of_dependencies_have_places() {
         println!(\"{} {} {}\", dep::roots(&all), dep::doubled(&all), dep::shown(&all));\n}\n";
     let files =
         [("src/main.rs", program), ("dep/Cargo.toml", manifest), ("dep/src/lib.rs", dependency)];
-    let folder = project_of(lab, "stdpar-places", &files, WITH_DEPENDENCY);
+    let folder = project_of(lab, "stdpar-closures", &files, WITH_DEPENDENCY);
     compare(lab, &folder, &[], &["2"]);
     let said = explain(lab, &folder, &[]);
     let notes = notes(&said);
