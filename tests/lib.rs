@@ -72,6 +72,11 @@
 //! sets; see [`lab`]. Under plain `cargo test` they fail and say so; `SCHISM_TEST_SKIP=1` leaves
 //! them out ([`skip`]).
 
+/// The programs of the README, which are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
+
 pub mod amdgcn;
 pub mod captures;
 pub mod constants;

@@ -112,7 +112,7 @@ fn parse_capture(text: &str) -> Result<(Piece, &str), String> {
         return Ok((Piece::Use(name.to_owned()), rest));
     }
     let regex = rest.strip_prefix(':').ok_or("a capture is `[[NAME:regex]]` or `[[NAME]]`")?;
-    // A class of characters ends with a bracket of its own.
+    // A class of characters ends with a bracket, too.
     let (mut in_class, mut escaped) = (false, false);
     for (at, byte) in regex.bytes().enumerate() {
         match byte {
