@@ -2,7 +2,7 @@
 //!
 //! | file | tests |
 //! |---|---|
-//! | `tests/passes.rs` | passes, over the IR files in `passes/` |
+//! | `tests/passes.rs` | passes, over the IR files in `passes/`: a test for each, by its name |
 //! | `tests/pass_effects.rs` | passes that look for patterns in LLVM's output: a kernel of Rust for each, with and without the pass |
 //! | `tests/unroll.rs` | hints of how often loops are unrolled: the same results, and code as asked |
 //! | `tests/code_split.rs` | `SCHISM_DEVICE_CODE_SPLIT` |
@@ -44,6 +44,24 @@
 //! | `tests/captures.rs` | random captures, which must arrive as they are on all devices and on a GPU that is none |
 //! | `tests/random.rs` | random kernels, the same each time |
 //! | `tests/bad_input.rs` | damaged binaries, wrong settings, panicking kernels |
+//! | `tests/aot.rs` | code compiled ahead of time, which runs without stage 2 |
+//! | `tests/artifacts.rs` | what plugins leave in a target folder, and what later ones remove of it |
+//! | `tests/barriers.rs` | barriers and sub-group operations: none is added or removed at any optimisation level |
+//! | `tests/collectives.rs` | reductions and scans of sub-groups and groups, and clocks |
+//! | `tests/diagnostics.rs` | errors of device code as cargo and editors see them |
+//! | `tests/grid_strides.rs` | loops whose step is the number of work-items of the grid |
+//! | `tests/groups.rs` | work-groups, barriers and local memory |
+//! | `tests/incremental.rs` | the device half in incremental compilation |
+//! | `tests/kernel_names.rs` | names of kernels, in everything that people read |
+//! | `tests/known_groups.rs` | groups whose size the code of the device `cpu` knows |
+//! | `tests/opencl.rs` | OpenCL's devices: on a driver where there is one, and on a fake one with faults |
+//! | `tests/panics.rs` | messages of panics in kernels |
+//! | `tests/print.rs` | output of kernels |
+//! | `tests/rounding.rs` | reciprocals, quotients and square roots, rounded as IEEE 754 says |
+//! | `tests/scoped_atomics.rs` | atomics of floats; atomics and fences with scopes |
+//! | `tests/stacks.rs` | stack use of kernels, and what happens where it does not suffice |
+//! | `tests/sub_groups.rs` | sub-groups |
+//! | `tests/thread_locals.rs` | thread-local variables of work-items that wait |
 //! | `tests/fidelity.rs` | test results of crates from the registry, under both compilers |
 //!
 //! `passes/<pass>/*.ll` holds one case each: the IR that goes in, and comments that say what must
@@ -51,6 +69,11 @@
 //! `crates/`) with the compiler in the environment variable `RUSTC`, which `cargo schism test`
 //! sets; see [`lab`]. Under plain `cargo test` they fail and say so; `SCHISM_TEST_SKIP=1` leaves
 //! them out ([`skip`]).
+
+/// The programs of the README, which are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
 
 pub mod amdgcn;
 pub mod captures;
@@ -60,6 +83,7 @@ pub mod devices;
 pub mod filecheck;
 #[path = "fuzz/mod.rs"]
 pub mod fuzz;
+pub mod harness;
 pub mod lab;
 pub mod ptx;
 pub mod random_elements;
@@ -72,3 +96,26 @@ pub mod rayon_programs;
 pub mod skip;
 pub mod spirv;
 pub mod sub_groups;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    /// The table above has a row for each test program, and none for others.
+    #[test]
+    fn every_test_program_is_listed() {
+        let rows = include_str!("lib.rs").lines().filter_map(|line| line.strip_prefix("//! | `"));
+        let names =
+            rows.filter_map(|row| row.split_once(" | ")).flat_map(|(names, _)| names.split(", "));
+        let listed: BTreeSet<_> =
+            names.map(|name| name.trim_matches(['`', '/']).to_owned()).collect();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+        let programs = std::fs::read_dir(folder).expect("the folder of the tests");
+        let programs: BTreeSet<_> = programs
+            .map(|entry| entry.expect("a readable entry").file_name())
+            .map(|name| format!("tests/{}", name.to_string_lossy()))
+            .collect();
+        assert_eq!(listed, programs);
+    }
+}

@@ -19,9 +19,17 @@ fn bench_without_a_suite_lists_the_suites() {
     for words in ["bench", "schism bench", "bench --help", "help bench"] {
         let text = said(words);
         assert!(text.starts_with("usage: cargo schism bench SUITE"), "{words}: {text}");
-        for suite in
-            ["algorithms", "compile", "cpu", "gpu", "launch", "opencl", "packages", "stdpar"]
-        {
+        for suite in [
+            "ablation",
+            "algorithms",
+            "compile",
+            "cpu",
+            "gpu",
+            "launch",
+            "opencl",
+            "packages",
+            "stdpar",
+        ] {
             assert!(text.contains(&format!("  bench {suite} ")), "{words}: {text}");
         }
     }
@@ -30,6 +38,7 @@ fn bench_without_a_suite_lists_the_suites() {
 #[test]
 fn each_suite_says_how_it_is_used() {
     for (suite, option) in [
+        ("ablation", "--suites cpu,stdpar,gpu,breadth"),
         ("algorithms", "--sizes LOG2"),
         ("compile", "--stdpar [PAIRS]"),
         ("cpu", "[ROUNDS] [NAME…]"),

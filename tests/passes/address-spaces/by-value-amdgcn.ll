@@ -21,7 +21,7 @@ define internal void @callee(ptr %p) noinline {
 ; CHECK: define internal void @callee(ptr %p)
 ; CHECK: define amdgpu_kernel void @reads(ptr addrspace(4) byref([24 x i8]) align 8 %bytes, ptr addrspace(1) %out)
 ; CHECK: load i64, ptr addrspace(4)
-; CHECK: store i64 {{...}}, ptr addrspace(1) %out
+; CHECK: store i64 {{.*}}, ptr addrspace(1) %out
 ; CHECK: define amdgpu_kernel void @writes(ptr addrspace(4) byref([24 x i8]) align 8 %bytes, i64 %i)
 ; CHECK: %copy = alloca [24 x i8], align 8, addrspace(5)
 ; CHECK: call void @llvm.memcpy.p5.p4.i64(ptr addrspace(5) align 8 %copy, ptr addrspace(4) align 8 %bytes

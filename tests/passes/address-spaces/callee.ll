@@ -14,5 +14,5 @@ define internal void @callee(ptr %p) noinline {
 ; CHECK: define internal void @callee(ptr %p)
 ; CHECK-NEXT: store volatile i32 3, ptr %p
 ; CHECK: %local = alloca i32, align 4, addrspace(5)
-; CHECK: %{{...}} = addrspacecast ptr addrspace(5) %local to ptr
+; CHECK: %{{.*}} = addrspacecast ptr addrspace(5) %local to ptr
 ; CHECK: call void @callee(ptr %

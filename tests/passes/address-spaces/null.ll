@@ -19,7 +19,7 @@ done:
 }
 ; CHECK: %none = icmp eq ptr addrspace(1) %maybe, addrspacecast (ptr null to ptr addrspace(1))
 ; CHECK: load i32, ptr addrspace(1) %maybe
-; CHECK: %local = alloca i32{{...}}addrspace(5)
+; CHECK: %local = alloca i32{{.*}}addrspace(5)
 ; CHECK: %either = select i1 %which, ptr addrspace(5) %local, ptr addrspace(5) addrspacecast (ptr null to ptr addrspace(5))
 ; CHECK-NEXT: icmp eq ptr addrspace(5) %either, addrspacecast (ptr null to ptr addrspace(5))
 ; CHECK-NOT: addrspace(5) null

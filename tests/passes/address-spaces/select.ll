@@ -19,6 +19,6 @@ define void @kernel(i1 %which, ptr %out) {
 ; CHECK: @two = internal addrspace(4) constant i32 2
 ; CHECK: select i1 %which, ptr addrspace(4) @one, ptr addrspace(4) @two
 ; CHECK: load i32, ptr addrspace(4)
-; CHECK: %local = alloca [2 x i32]{{...}}addrspace(5)
+; CHECK: %local = alloca [2 x i32]{{.*}}addrspace(5)
 ; CHECK: store i32 %v, ptr addrspace(5)
 ; CHECK: %w = load i32, ptr %mixed

@@ -18,7 +18,7 @@ declare i64 @__schism_global_offset_x()
 declare ptr @__schism_local_static(ptr, i64, i64)
 declare ptr @__schism_local_dynamic()
 ; CHECK: define internal void @work(
-; CHECK: %2 = getelementptr inbounds i8, ptr %{{...}}, i64 128
+; CHECK: %2 = getelementptr inbounds i8, ptr %{{.*}}, i64 128
 ; CHECK: define internal void @work_with_offset(
-; CHECK: %2 = getelementptr inbounds i8, ptr %{{...}}, i64 128
+; CHECK: %2 = getelementptr inbounds i8, ptr %{{.*}}, i64 128
 ; CHECK: kernel kernel: groups with 128 bytes at multiples of 128 offset-variant=kernel_with_offset

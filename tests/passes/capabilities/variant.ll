@@ -13,7 +13,7 @@ end:
 }
 declare i64 @__schism_global_offset_x()
 declare void @__schism_panic(ptr, i64, ptr)
-; CHECK: define void @kernel(ptr {{...}}
+; CHECK: define void @kernel(ptr {{.*}}
 ; CHECK-NEXT: end:
 ; CHECK-NEXT: ret void
 ; CHECK: define void @kernel_with_offset(

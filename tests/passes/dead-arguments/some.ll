@@ -21,7 +21,7 @@ define internal void @helper(i64 %unused) noinline {
 attributes #0 = { nounwind }
 ; CHECK: define void @all(ptr %out)
 ; CHECK: define internal void @helper(i64 %unused)
-; CHECK: define void @kernel(ptr noalias align 4 %out, ptr byval([16 x i8]) align 8 %bytes, i32 %value) #{{...}} {
+; CHECK: define void @kernel(ptr noalias align 4 %out, ptr byval([16 x i8]) align 8 %bytes, i32 %value) #{{.*}} {
 ; CHECK: define void @none() {
 ; CHECK: ; kernel kernel: passes [0, 2, 3]
 ; CHECK-NEXT: ; kernel all:

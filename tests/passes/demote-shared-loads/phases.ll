@@ -47,22 +47,6 @@ done:
   ret void
 }
 
-; One work-item may store what another one loads.
-; CHECK: define ptx_kernel void @early
-; CHECK: %a = load atomic i32
-define ptx_kernel void @early(ptr addrspace(3) %q, i1 %go) {
-begin:
-  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
-  br i1 %go, label %more, label %done
-more:
-  store atomic i32 1, ptr addrspace(3) %q syncscope("device") monotonic, align 4
-  br label %done
-done:
-  %a = load atomic i32, ptr addrspace(3) %q syncscope("device") monotonic, align 4
-  store atomic i32 %a, ptr addrspace(3) %q syncscope("device") monotonic, align 4
-  ret void
-}
-
 ; What may store to the group's memory through an address of any memory, and by an operation of LLVM's.
 ; CHECK: define ptx_kernel void @any
 ; CHECK: %a = load atomic i32
@@ -89,8 +73,6 @@ begin:
 ; A panic stores elsewhere; another function may do anything.
 ; CHECK: define ptx_kernel void @panics
 ; CHECK: %a = load i32
-; CHECK: define ptx_kernel void @calls
-; CHECK: %a = load atomic i32
 define ptx_kernel void @panics(ptr addrspace(3) %q, ptr addrspace(1) %p, i1 %go, ptr %record) {
 begin:
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
@@ -102,23 +84,6 @@ more:
 panic:
   call void @__schism_panic_site.0(ptr %record)
   unreachable
-}
-define ptx_kernel void @calls(ptr addrspace(3) %q, ptr addrspace(1) %p) {
-begin:
-  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
-  call void @other()
-  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
-  %a = load atomic i32, ptr addrspace(3) %q syncscope("device") monotonic, align 4
-  store i32 %a, ptr addrspace(1) %p, align 4
-  ret void
-}
-; Whoever calls this may store before.
-; CHECK: define i32 @part
-; CHECK: %a = load atomic i32
-define i32 @part(ptr addrspace(3) %q) {
-begin:
-  %a = load atomic i32, ptr addrspace(3) %q syncscope("device") monotonic, align 4
-  ret i32 %a
 }
 declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
 declare void @llvm.memset.p3.i64(ptr addrspace(3), i8, i64, i1)

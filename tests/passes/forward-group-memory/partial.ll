@@ -1,7 +1,7 @@
 ; What a later store has changed in part is made of both; what nothing stored before is loaded.
 ; CHECK: i32 @schism.loop
 ; CHECK: call noalias ptr @schism.local_memory
-; CHECK: insertelement <4 x i32> {{...}}, i32 %b, i32 1
+; CHECK: insertelement <4 x i32> {{.*}}, i32 %b, i32 1
 ; CHECK: load i32
 ; CHECK: ret i32
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"

@@ -10,11 +10,11 @@ define i32 @kernel(ptr %bin, ptr %shared) {
   ret i32 %all
 }
 ; CHECK: load i32, ptr %bin, align 4
-; CHECK-NEXT: add i32 {{...}}, 1
-; CHECK-NEXT: store i32 {{...}}, ptr %bin, align 4
+; CHECK-NEXT: add i32 {{.*}}, 1
+; CHECK-NEXT: store i32 {{.*}}, ptr %bin, align 4
 ; CHECK: load i32, ptr %bin, align 4
-; CHECK-NEXT: icmp ugt i32 {{...}}, 7
+; CHECK-NEXT: icmp ugt i32 {{.*}}, 7
 ; CHECK-NEXT: select
-; CHECK-NEXT: store i32 {{...}}, ptr %bin, align 4
+; CHECK-NEXT: store i32 {{.*}}, ptr %bin, align 4
 ; CHECK-NEXT: atomicrmw add ptr %shared, i32 1 monotonic
 ; CHECK-NEXT: atomicrmw add ptr %bin, i32 1 syncscope("singlethread") seq_cst

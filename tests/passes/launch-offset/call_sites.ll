@@ -25,7 +25,7 @@ declare i64 @__schism_global_offset_x()
 !3 = distinct !{!3}
 ; CHECK: define void @kernel_with_offset(ptr byval([24 x i8]) align 8 %bytes, ptr %out, i64 %offset.x, i64 %offset.y, i64 %offset.z) {
 ; CHECK-NEXT: %copy = alloca [24 x i8], align 8
-; CHECK-NEXT: %f = call nnan fastcc float @reader_with_offset(ptr byval([24 x i8]) align 8 %bytes, ptr readonly captures(none) %copy, i64 %offset.x, i64 %offset.y, i64 %offset.z) #{{...}} [ "unrelated"(i32 5) ], !unrelated !{{...}}
+; CHECK-NEXT: %f = call nnan fastcc float @reader_with_offset(ptr byval([24 x i8]) align 8 %bytes, ptr readonly captures(none) %copy, i64 %offset.x, i64 %offset.y, i64 %offset.z) #{{.*}} [ "unrelated"(i32 5) ], !unrelated !{{.*}}
 ; CHECK-NEXT: %g = call noundef i64 @plain(ptr byval([24 x i8]) align 8 %copy) #
 ; CHECK-NEXT: store float %f, ptr %out
 ; CHECK: define internal fastcc float @reader_with_offset(ptr byval([24 x i8]) align 8 %bytes, ptr captures(none) %p, i64 %offset.x, i64 %offset.y, i64 %offset.z) #

@@ -29,7 +29,7 @@ declare i64 @__schism_global_offset_z() nounwind
 ; CHECK-NEXT: %xyz = add i64 %xy, %offset.z
 ; CHECK-NEXT: %more = icmp ult i64 %xyz, %n
 ; CHECK-NEXT: br i1 %more, label %body, label %end
-; CHECK: body: {{...}} preds = %body, %start
+; CHECK: body: {{.*}} preds = %body, %start
 ; CHECK-NEXT: %at = phi i64 [ %xyz, %start ], [ %next, %body ]
 ; CHECK-NEXT: %next = add i64 %at, 1
 ; CHECK-NEXT: switch i64 %next, label %body [

@@ -4,7 +4,7 @@
 ; SPEC body: declare float @llvm.sqrt.f32(float) define float @root(float %x) { %y = call float @llvm.sqrt.f32(float %x)  ret float %y }
 ; CHECK-NOT: llvm.x86
 ; CHECK: declare void @over_it(ptr)
-; CHECK: define internal {{...}}@root(float
+; CHECK: define internal {{.*}}@root(float
 ; CHECK-NOT: llvm.x86
 define void @kernel(ptr %p) {
   call void @over_it(ptr %p)

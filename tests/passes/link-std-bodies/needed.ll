@@ -7,11 +7,11 @@
 ; CHECK-NOT: @unused
 ; CHECK-NOT: @write
 ; CHECK: define void @kernel(
-; CHECK: call {{...}}@near(
+; CHECK: call {{.*}}@near(
 ; CHECK: declare void @prints()
 ; CHECK: declare i64 @counts()
-; CHECK: define internal {{...}}@near(i32
-; CHECK: define internal {{...}}@deep(i32
+; CHECK: define internal {{.*}}@near(i32
+; CHECK: define internal {{.*}}@deep(i32
 ; CHECK: call void @__schism_panic(
 ; CHECK-NOT: target-cpu
 define void @kernel(ptr %out, i32 %x) {

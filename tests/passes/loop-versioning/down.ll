@@ -48,8 +48,8 @@ done:
 ; CHECK: define i64 @counter
 ; CHECK: %6 = icmp uge i64 %5, %3
 ; CHECK: icmp ult i64 %9, %8
-; CHECK: br i1 {{...}}, label %loop, label
+; CHECK: br i1 {{.*}}, label %loop, label
 ; CHECK: define i64 @index
 ; CHECK: icmp uge i64
 ; CHECK: icmp ult i64
-; CHECK: br i1 {{...}}, label %loop, label
+; CHECK: br i1 {{.*}}, label %loop, label

@@ -22,8 +22,8 @@ bad:
 !0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.unroll.count", i32 4}
 ; CHECK: define void @rows
-; CHECK: br i1 %is.last, label {{...}}, label %loop, !llvm.loop !0
-; CHECK: br i1 {{...}}, !llvm.loop !2
+; CHECK: br i1 %is.last, label {{.*}}, label %loop, !llvm.loop !0
+; CHECK: br i1 {{.*}}, !llvm.loop !2
 ; CHECK: !1 = !{!"llvm.loop.unroll.count", i32 4}
 ; CHECK: !2 = distinct !{!2, !1, !3}
 ; CHECK: !3 = !{!"schism.checked"}

@@ -25,6 +25,6 @@ done:
   ret i64 %sum.next
 }
 ; CHECK: define i64 @narrow
-; CHECK: @llvm.umul.with.overflow.i64(i64 {{...}}, i64 7)
-; CHECK: icmp ule i64 {{...}}, 4294967295
-; CHECK: br i1 {{...}}, label %loop, label
+; CHECK: @llvm.umul.with.overflow.i64(i64 {{.*}}, i64 7)
+; CHECK: icmp ule i64 {{.*}}, 4294967295
+; CHECK: br i1 {{.*}}, label %loop, label

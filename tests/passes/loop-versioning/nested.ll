@@ -39,11 +39,11 @@ end:
 }
 ; CHECK: outer:
 ; CHECK: @llvm.uadd.with.overflow.i64
-; CHECK: br i1 {{...}}, label %loop, label
+; CHECK: br i1 {{.*}}, label %loop, label
 ; CHECK: loop:
 ; CHECK: br label %second
 ; CHECK: second:
 ; CHECK: br i1 %index.ok, label %inside, label %panic.index
-; CHECK: icmp ult i64 {{...}}, %len
-; CHECK: br i1 {{...}}, label {{...}}, label %panic
-; CHECK: br i1 {{...}}, label {{...}}, label %panic.index
+; CHECK: icmp ult i64 {{.*}}, %len
+; CHECK: br i1 {{.*}}, label {{.*}}, label %panic
+; CHECK: br i1 {{.*}}, label {{.*}}, label %panic.index

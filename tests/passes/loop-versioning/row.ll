@@ -32,14 +32,14 @@ end:
 ; CHECK: @llvm.umul.with.overflow.i64(i64 %1
 ; CHECK: @llvm.uadd.with.overflow.i64
 ; CHECK: icmp ult i64
-; CHECK: br i1 {{...}}, label %loop, label
+; CHECK: br i1 {{.*}}, label %loop, label
 ; CHECK: loop:
 ; CHECK: br label %inside
 ; CHECK: inside:
 ; CHECK: br i1 %is.last, label %done, label %loop
-; CHECK: icmp ult i64 {{...}}, %len
-; CHECK: br i1 {{...}}, label {{...}}, label %panic
+; CHECK: icmp ult i64 {{.*}}, %len
+; CHECK: br i1 {{.*}}, label {{.*}}, label %panic
 ; CHECK: panic:
 ; CHECK-NEXT: phi i64
 ; CHECK: done:
-; CHECK-NEXT: phi float [ %all.next, %inside ], [ {{...}} ]
+; CHECK-NEXT: phi float [ %all.next, %inside ], [ {{.*}} ]

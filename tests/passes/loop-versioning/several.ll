@@ -30,8 +30,8 @@ done:
 ; CHECK: icmp ult
 ; CHECK: icmp ult
 ; CHECK: and i1
-; CHECK: br i1 {{...}}, label %loop, label
+; CHECK: br i1 {{.*}}, label %loop, label
 ; CHECK: loop:
 ; CHECK: br label %inside
 ; CHECK: done:
-; CHECK-NEXT: %sum.next.lcssa = phi i64 [ %sum.next, %inside ], [ {{...}} ]
+; CHECK-NEXT: %sum.next.lcssa = phi i64 [ %sum.next, %inside ], [ {{.*}} ]

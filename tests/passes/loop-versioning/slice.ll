@@ -38,4 +38,4 @@ end.of.all:
 ; CHECK: %4 = udiv i64 %1, 4
 ; CHECK-NEXT: %5 = icmp uge i64 %4, 1
 ; CHECK: %7 = sub i64 %4, 1
-; CHECK: br i1 {{...}}, label %loop, label
+; CHECK: br i1 {{.*}}, label %loop, label

@@ -28,6 +28,6 @@ done:
 ; CHECK: freeze i64 %n
 ; CHECK-NOT: freeze
 ; CHECK: zext i32 %lane to i64
-; CHECK-NEXT: shl i64 {{...}}, 5
+; CHECK-NEXT: shl i64 {{.*}}, 5
 ; CHECK-NOT: freeze
 ; CHECK: loop:

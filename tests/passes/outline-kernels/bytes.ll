@@ -5,4 +5,4 @@ define internal void @entry(ptr %k, i64 %x, i64 %y, i64 %z, i64 %nx, i64 %ny, i6
   ret void
 }
 ; CHECK: define void @kernel(ptr byval([40 x i8]) align 8 %0)
-; CHECK: call void @llvm.memcpy{{...}} align 8 {{...}} align 8 %0, i64 40
+; CHECK: call void @llvm.memcpy{{.*}} align 8 {{.*}} align 8 %0, i64 40

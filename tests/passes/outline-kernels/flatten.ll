@@ -9,10 +9,10 @@ define internal void @entry(ptr %k, i64 %x, i64 %y, i64 %z, i64 %nx, i64 %ny, i6
 }
 ; CHECK: define void @kernel(ptr noalias nonnull readonly align 4 %0, i64 %1, float %2, i8 %3)
 ; CHECK-NEXT: %closure = alloca [24 x i8], align 8
-; CHECK: store ptr %0, {{...}} align 8
-; CHECK: store i64 %1, {{...}} align 8
-; CHECK: store float %2, {{...}} align 8
-; CHECK: store i8 %3, {{...}} align 4
+; CHECK: store ptr %0, {{.*}} align 8
+; CHECK: store i64 %1, {{.*}} align 8
+; CHECK: store float %2, {{.*}} align 8
+; CHECK: store i8 %3, {{.*}} align 4
 ; CHECK: call i64 @__schism_global_id_x()
 ; CHECK: call void @entry(ptr %closure
 ; CHECK-NEXT: ret void

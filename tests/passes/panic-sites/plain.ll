@@ -16,9 +16,9 @@ declare void @__schism_print(ptr, ptr)
 declare i64 @any()
 
 ; Head: template at 0, the text's length at 8.
-; CHECK: @schism.shape = private unnamed_addr constant {{...}} { i32 0, i32 2, i8 0, i8 8, i16 0, i32 0, ptr @text, i8 0, i8 8, i16 0, i32 8, i64 9 }, align 8
+; CHECK: @schism.shape = private unnamed_addr constant {{.*}} { i32 0, i32 2, i8 0, i8 8, i16 0, i32 0, ptr @text, i8 0, i8 8, i16 0, i32 8, i64 9 }, align 8
 ; Head, the list at 16, which points to the value at 32.
-; CHECK: @schism.shape.2 = private unnamed_addr constant {{...}} { i32 1, i32 5, i8 0, i8 8, i16 0, i32 0, ptr @template, i8 2, i8 8, i16 0, i32 8, i64 16, i8 2, i8 8, i16 0, i32 16, i64 32, i8 0, i8 8, i16 0, i32 24, ptr @u64, i8 1, i8 8, i16 0, i32 32, i64 0 }, align 8
+; CHECK: @schism.shape.2 = private unnamed_addr constant {{.*}} { i32 1, i32 5, i8 0, i8 8, i16 0, i32 0, ptr @template, i8 2, i8 8, i16 0, i32 8, i64 16, i8 2, i8 8, i16 0, i32 16, i64 32, i8 0, i8 8, i16 0, i32 24, ptr @u64, i8 1, i8 8, i16 0, i32 32, i64 0 }, align 8
 
 ; CHECK: define void @a_text
 ; CHECK: call void @__schism_panic_shaped.0(ptr @schism.shape, ptr @place)
@@ -40,9 +40,9 @@ define void @twice() {
 }
 
 ; CHECK: define void @a_length_that_is_not_known
-; CHECK: %{{...}} = shl i64 %len, 1
-; CHECK: %{{...}} = or i64 %{{...}}, 1
-; CHECK: call void @__schism_panic_shaped.1(ptr @schism.shape.{{...}}, ptr %place, i64 %{{...}})
+; CHECK: %{{.*}} = shl i64 %len, 1
+; CHECK: %{{.*}} = or i64 %{{.*}}, 1
+; CHECK: call void @__schism_panic_shaped.1(ptr @schism.shape.{{.*}}, ptr %place, i64 %{{.*}})
 define void @a_length_that_is_not_known(i64 %len, ptr %place) {
   call void @__schism_panic(ptr @text, i64 %len, ptr %place)
   unreachable
@@ -63,8 +63,8 @@ define void @a_number(i64 %x) {
 
 ; The same shape again. The loop's variable is read where it panics, and what the loop prints only reads it.
 ; CHECK: define void @a_local_that_changes
-; CHECK: %{{...}} = load i64, ptr %value
-; CHECK: call void @__schism_panic_shaped.1(ptr @schism.shape.2, ptr @place, i64 %{{...}})
+; CHECK: %{{.*}} = load i64, ptr %value
+; CHECK: call void @__schism_panic_shaped.1(ptr @schism.shape.2, ptr @place, i64 %{{.*}})
 define void @a_local_that_changes(i64 %n) {
   %list = alloca [2 x i64]
   %printed = alloca [2 x i64]
@@ -91,11 +91,11 @@ bad:
 
 ; The template is one of two.
 ; CHECK: define void @wide_and_a_choice
-; CHECK: %{{...}} = ptrtoint ptr %chosen to i64
-; CHECK: %{{...}} = trunc i128 %x to i64
-; CHECK: %{{...}} = lshr i128 %x, 64
-; CHECK: %{{...}} = trunc i128 %{{...}} to i64
-; CHECK: call void @__schism_panic_shaped.3(ptr @schism.shape.{{...}}, ptr @place, i64 %{{...}}, i64 %{{...}}, i64 %{{...}})
+; CHECK: %{{.*}} = ptrtoint ptr %chosen to i64
+; CHECK: %{{.*}} = trunc i128 %x to i64
+; CHECK: %{{.*}} = lshr i128 %x, 64
+; CHECK: %{{.*}} = trunc i128 %{{.*}} to i64
+; CHECK: call void @__schism_panic_shaped.3(ptr @schism.shape.{{.*}}, ptr @place, i64 %{{.*}}, i64 %{{.*}}, i64 %{{.*}})
 define void @wide_and_a_choice(i128 %x, i1 %which) {
   %list = alloca [2 x i64]
   %value = alloca i128
@@ -110,10 +110,10 @@ define void @wide_and_a_choice(i128 %x, i1 %which) {
 
 ; A struct of a reference to a local and a float, and a width.
 ; CHECK: define void @a_struct
-; CHECK: %{{...}} = zext i16 %w to i64
-; CHECK: %{{...}} = bitcast float %f to i32
-; CHECK: %{{...}} = zext i32 %{{...}} to i64
-; CHECK: call void @__schism_panic_shaped.3(ptr @schism.shape.{{...}}, ptr @place, i64 %{{...}}, i64 %{{...}}, i64 %x)
+; CHECK: %{{.*}} = zext i16 %w to i64
+; CHECK: %{{.*}} = bitcast float %f to i32
+; CHECK: %{{.*}} = zext i32 %{{.*}} to i64
+; CHECK: call void @__schism_panic_shaped.3(ptr @schism.shape.{{.*}}, ptr @place, i64 %{{.*}}, i64 %{{.*}}, i64 %x)
 define void @a_struct(i64 %x, float %f, i16 %w) {
   %list = alloca [4 x i64]
   %struct = alloca { ptr, float }

@@ -12,4 +12,4 @@ declare void @g() cold nounwind "target-cpu"="x86-64"
 ; CHECK-NOT: probe-stack
 ; CHECK-NOT: target-cpu
 ; CHECK-NOT: target-features
-; CHECK: attributes {{...}} cold
+; CHECK: attributes {{.*}} cold

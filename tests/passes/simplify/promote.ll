@@ -12,6 +12,6 @@ define internal void @work(ptr %p) {
 }
 declare void @sink(ptr)
 ; CHECK: define void @kernel(
-; CHECK-NEXT: call {{...}}void @work(ptr {{...}}%p)
+; CHECK-NEXT: call {{.*}}void @work(ptr {{.*}}%p)
 ; CHECK-NEXT: ret void
-; CHECK: define internal {{...}}void @work
+; CHECK: define internal {{.*}}void @work

@@ -2,7 +2,7 @@
 ; CHECK: i32 @schism.loop
 ; CHECK: %local.memory = call ptr @schism.local_memory(ptr %group)
 ; CHECK-NOT: noalias.scope
-; CHECK: getelementptr inbounds {{...}} ptr %local.memory
+; CHECK: getelementptr inbounds {{.*}} ptr %local.memory
 ; CHECK: "schism-cut"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-unknown-linux-gnu"

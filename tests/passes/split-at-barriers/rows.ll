@@ -1,6 +1,6 @@
 ; Where the size of groups is known, a work-item of each of four rows runs at once: they load the same elements of the second tile.
 ; CHECK: i32 @schism.loop
-; CHECK: add nuw nsw i64 %y.local{{...}}, 4
+; CHECK: add nuw nsw i64 %y.local{{.*}}, 4
 ; CHECK: fmul float
 ; CHECK: fmul float
 ; CHECK: fmul float

@@ -8,7 +8,7 @@
 ; CHECK-NEXT: icmp ult i64 %.0, 1000
 ; CHECK: region.21.x.head:
 ; CHECK-NOT: i64 %length
-; CHECK: atomicrmw add ptr %{{...}}, i32 1 monotonic
+; CHECK: atomicrmw add ptr %{{.*}}, i32 1 monotonic
 ; CHECK: = add nuw nsw i64 %.0, %x.range
 ; CHECK-NEXT: br label %group.14
 ; CHECK: "schism-cut" "schism-interchanged"="1"

@@ -1,8 +1,8 @@
 ; Operations of sub-groups: all work-items leave their operands, and loops compute what lanes receive.
 ; CHECK: i32 @schism.loop
 ; CHECK-NOT: @schism.meet
-; CHECK: and i64 {{...}}, 31
-; CHECK: xor i64 {{...}}, 5
+; CHECK: and i64 {{.*}}, 31
+; CHECK: xor i64 {{.*}}, 5
 ; CHECK: select i1
 ; CHECK: shl nuw i32
 ; CHECK-NOT: @schism.meet

@@ -25,9 +25,9 @@ exit:
 !0 = distinct !{!0, !1}
 !1 = !{!"schism.work_item_loop"}
 ; The clone has work-items whose sums with %first are below 2^31 less a margin.
-; CHECK: sub nsw i64 2146435072, %{{...}}
-; CHECK: sext i32 %{{...}} to i64
+; CHECK: sub nsw i64 2146435072, %{{.*}}
+; CHECK: sext i32 %{{.*}} to i64
 ; CHECK: part.end:
 ; CHECK-NOT: trunc
 ; CHECK-NOT: call i32
-; CHECK: getelementptr {{...}}i64 -8
+; CHECK: getelementptr {{.*}}i64 -8

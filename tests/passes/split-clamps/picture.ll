@@ -24,21 +24,6 @@ item:
 exit:
   ret void
 }
-; Values are clamped, but no index is.
-define void @values(ptr noalias %to, i64 %last, i64 %begin, i64 %end) {
-start:
-  br label %item
-item:
-  %x = phi i64 [ %begin, %start ], [ %x.after, %item ]
-  %most = call i64 @llvm.umin.i64(i64 %last, i64 %x)
-  %r = getelementptr i64, ptr %to, i64 %x
-  store i64 %most, ptr %r, align 4
-  %x.after = add nuw nsw i64 %x, 1
-  %x.more = icmp ult i64 %x.after, %end
-  br i1 %x.more, label %item, label %exit, !llvm.loop !0
-exit:
-  ret void
-}
 !0 = distinct !{!0, !1}
 !1 = !{!"schism.work_item_loop"}
 ; CHECK: call i64 @llvm.umax.i64(i64 %begin, i64 1)
@@ -52,5 +37,3 @@ exit:
 ; CHECK: %16 = getelementptr i8, ptr %15, i64 -4
 ; CHECK-NOT: call i64
 ; CHECK: br i1 %21, label %.preheader, label %part.loopexit, !llvm.loop
-; CHECK: @values
-; CHECK-NOT: part

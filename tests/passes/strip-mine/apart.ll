@@ -52,20 +52,20 @@ done:
 }
 !0 = !{}
 ; CHECK: define float @lane
-; CHECK: and i32 {{...}}, 4095
-; CHECK: icmp ule i32 {{...}}, 4092
-; CHECK: udiv i32 {{...}}, 128
+; CHECK: and i32 {{.*}}, 4095
+; CHECK: icmp ule i32 {{.*}}, 4092
+; CHECK: udiv i32 {{.*}}, 128
 ; CHECK: icmp ult i32 1, 
-; CHECK: load i32, ptr addrspace(1) {{...}}, align 4
+; CHECK: load i32, ptr addrspace(1) {{.*}}, align 4
 ; CHECK: br i1
-; CHECK: load i32, ptr addrspace(1) {{...}}, align 4
-; CHECK: phi i32 [ {{...}} ], [ 0, {{...}} ]
+; CHECK: load i32, ptr addrspace(1) {{.*}}, align 4
+; CHECK: phi i32 [ {{.*}} ], [ 0, {{.*}} ]
 ; CHECK: loop:
 ; CHECK: define i64 @both
-; CHECK: and i32 {{...}}, 4095
-; CHECK: udiv i32 {{...}}, 8
-; CHECK: and i32 {{...}}, 4095
-; CHECK: udiv i32 {{...}}, 16
+; CHECK: and i32 {{.*}}, 4095
+; CHECK: udiv i32 {{.*}}, 8
+; CHECK: and i32 {{.*}}, 4095
+; CHECK: udiv i32 {{.*}}, 16
 ; CHECK: load i32
 ; CHECK: load i64
 ; CHECK: loop:

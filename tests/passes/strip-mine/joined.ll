@@ -30,22 +30,22 @@ done:
 }
 !0 = !{}
 ; How many iterations there are is limited, and both tables are in the same place of their chunks.
-; CHECK: icmp ult i64 {{...}}, 1073741824
-; CHECK: lshr i64 {{...}}, 2
+; CHECK: icmp ult i64 {{.*}}, 1073741824
+; CHECK: lshr i64 {{.*}}, 2
 ; CHECK: icmp eq i64
-; CHECK: br i1 {{...}}, label {{...}}, label %loop
+; CHECK: br i1 {{.*}}, label {{.*}}, label %loop
 ; CHECK: phi i32
 ; CHECK: icmp ult i32
-; CHECK: load <4 x i32>, ptr addrspace(1) {{...}}, align 16
+; CHECK: load <4 x i32>, ptr addrspace(1) {{.*}}, align 16
 ; CHECK-NOT: noundef
-; CHECK: load <4 x i32>, ptr addrspace(1) {{...}}, align 16
-; CHECK: select i1 {{...}}, i1 {{...}}, i1 true
+; CHECK: load <4 x i32>, ptr addrspace(1) {{.*}}, align 16
+; CHECK: select i1 {{.*}}, i1 {{.*}}, i1 true
 ; CHECK: br i1
-; CHECK: load <4 x float>, ptr addrspace(1) {{...}}, align 16
-; CHECK: load <4 x float>, ptr addrspace(1) {{...}}, align 16
+; CHECK: load <4 x float>, ptr addrspace(1) {{.*}}, align 16
+; CHECK: load <4 x float>, ptr addrspace(1) {{.*}}, align 16
 ; CHECK: br i1
-; CHECK: load float, ptr addrspace(1) {{...}}, align 4, !noundef
-; CHECK: phi float [ {{...}} ], [ poison, {{...}} ]
+; CHECK: load float, ptr addrspace(1) {{.*}}, align 4, !noundef
+; CHECK: phi float [ {{.*}} ], [ poison, {{.*}} ]
 ; CHECK: fadd float
 ; CHECK: select i1
 ; The order of the sums.

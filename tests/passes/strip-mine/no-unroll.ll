@@ -34,5 +34,5 @@ done:
 ; CHECK: define float @not_unrolled
 ; CHECK-NOT: <4 x i32>
 ; CHECK-NOT: phi i32
-; CHECK: br i1 %more, label %loop, label %done{{...}}!llvm.loop
+; CHECK: br i1 %more, label %loop, label %done{{.*}}!llvm.loop
 ; CHECK: ret float

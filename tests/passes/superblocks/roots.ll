@@ -39,37 +39,3 @@ define i64 @index_of_quotient(ptr addrspace(1) %table, i64 %a, i64 %b) {
 ; CHECK-NEXT: %quotient = udiv
 ; CHECK-NEXT: %at = getelementptr
 ; CHECK-NEXT: %needs = load
-
-define double @memory_changes(ptr addrspace(1) %a, ptr addrspace(1) %b, double %x) {
-  %root = call double @llvm.sqrt.f64(double %x)
-  store double %root, ptr addrspace(1) %a, align 8
-  %stored = load double, ptr addrspace(1) %b, align 8
-  %first = fdiv double %stored, %x
-  %seen = load atomic i64, ptr addrspace(1) %a acquire, align 8
-  %acquired = load double, ptr addrspace(1) %b, align 8
-  %second = fdiv double %acquired, %first
-  %call = call double @other(double %second)
-  %called = load double, ptr addrspace(1) %b, align 8
-  %sum = fadd double %called, %call
-  ret double %sum
-}
-; CHECK-LABEL: @memory_changes
-; CHECK: %root = call
-; CHECK-NEXT: store double %root
-; CHECK-NEXT: %stored = load
-; CHECK-NEXT: %first = fdiv
-; CHECK-NEXT: %seen = load atomic
-; CHECK-NEXT: %acquired = load
-; CHECK-NEXT: %second = fdiv
-; CHECK-NEXT: %call = call
-; CHECK-NEXT: %called = load
-
-define float @short(ptr addrspace(1) %a, i32 %x, i32 %y) {
-  %quotient = udiv i32 %x, %y
-  %half = udiv i64 77, 2
-  %value = load float, ptr addrspace(1) %a, align 4
-  ret float %value
-}
-; CHECK-LABEL: @short
-; CHECK: %quotient = udiv i32
-; CHECK: %value = load

@@ -42,12 +42,12 @@ declare void @llvm.experimental.noalias.scope.decl(metadata)
 ; CHECK-NOT: null
 ; CHECK: br i1 %more, label %choose, label %done
 ; CHECK: choose:
-; CHECK: %is.empty = icmp eq ptr {{...}}, %first.end
+; CHECK: %is.empty = icmp eq ptr {{.*}}, %first.end
 ; CHECK: br i1 %is.empty, label %of.b, label %of.a
 ; CHECK: of.a:
-; CHECK: load float, ptr {{...}}, align 4, !alias.scope
+; CHECK: load float, ptr {{.*}}, align 4, !alias.scope
 ; CHECK: br label %next
 ; CHECK: of.b:
-; CHECK: load float, ptr {{...}}, align 4
+; CHECK: load float, ptr {{.*}}, align 4
 ; CHECK-NOT: icmp eq ptr
-; CHECK: br i1 {{...}}, label %{{...}}, label %done
+; CHECK: br i1 {{.*}}, label %{{.*}}, label %done

@@ -44,7 +44,7 @@ done:
 ; CHECK: start:
 ; CHECK: br label %pieces.next
 ; CHECK: pieces.next:
-; CHECK: br i1 {{...}}, label %begins, label %done
+; CHECK: br i1 {{.*}}, label %begins, label %done
 ; CHECK: begins:
 ; CHECK: br label %zip.next
 ; CHECK: zip.next:

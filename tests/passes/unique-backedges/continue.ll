@@ -25,7 +25,7 @@ exit:
 !1 = !{!"branch_weights", i32 1, i32 9}
 !2 = !{!"llvm.loop.unroll.disable"}
 ; CHECK: loop:
-; CHECK: phi i64 [ 0, %start ], [ {{...}}, %loop.next ]
-; CHECK: phi float [ 0.000000e+00, %start ], [ {{...}}, %loop.next ]
+; CHECK: phi i64 [ 0, %start ], [ {{.*}}, %loop.next ]
+; CHECK: phi float [ 0.000000e+00, %start ], [ {{.*}}, %loop.next ]
 ; CHECK: loop.next:
 ; CHECK: br label %loop, !llvm.loop

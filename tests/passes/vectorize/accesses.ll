@@ -35,7 +35,7 @@ exit:
 !1 = !{!"schism.work_item_loop"}
 ; CHECK: vector.loop:
 ; CHECK: load <16 x float>
-; CHECK: %same{{...}} = load float
+; CHECK: %same{{.*}} = load float
 ; CHECK: load <46 x i8>
 ; CHECK: shufflevector <46 x i8>
 ; CHECK: call <16 x float> @llvm.masked.gather.v16f32.v16p0

@@ -51,7 +51,7 @@ exit:
 !2 = distinct !{!2, !3}
 !3 = !{!"schism.checked"}
 ; CHECK: vector.loop:
-; CHECK: br i1 {{...}}, label %vector.restart
+; CHECK: br i1 {{.*}}, label %vector.restart
 ; CHECK: fmul <16 x float>
 ; CHECK: store <16 x float>
 ; CHECK-NOT: fmul <16 x float>

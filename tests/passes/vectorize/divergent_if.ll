@@ -29,11 +29,11 @@ exit:
 !1 = !{!"schism.work_item_loop"}
 ; CHECK: vector.loop:
 ; CHECK: load <8 x i32>
-; CHECK: %is{{...}} = icmp sgt <8 x i32>
-; CHECK: br i1 {{...}}, label %vector.some, label %vector.skip
+; CHECK: %is{{.*}} = icmp sgt <8 x i32>
+; CHECK: br i1 {{.*}}, label %vector.some, label %vector.skip
 ; CHECK: vector.some:
 ; CHECK-NEXT: = getelementptr i32, ptr %out, i64 %vector.item
-; CHECK-NEXT: = getelementptr i8, ptr {{...}}, i64 -4
+; CHECK-NEXT: = getelementptr i8, ptr {{.*}}, i64 -4
 ; CHECK-NEXT: = mul <8 x i32>
-; CHECK: call void @llvm.masked.store.v8i32.p0(<8 x i32> {{...}}, ptr align 4 {{...}}, <8 x i1> %is
+; CHECK: call void @llvm.masked.store.v8i32.p0(<8 x i32> {{.*}}, ptr align 4 {{.*}}, <8 x i1> %is
 ; CHECK: kernel: vectorised: 8 lanes

@@ -30,16 +30,16 @@ exit:
 !1 = !{!"schism.work_item_loop"}
 ; CHECK: vector.loop:
 ; CHECK: vector.inner:
-; CHECK: %n{{...}} = phi i64 [ 0, %vector.loop ]
+; CHECK: %n{{.*}} = phi i64 [ 0, %vector.loop ]
 ; CHECK: %vector.live = phi <8 x i1> [ splat (i1 true), %vector.loop ]
 ; CHECK: phi <8 x i64> [ poison, %vector.loop ]
 ; CHECK: fmul <8 x float>
 ; CHECK: fcmp olt <8 x float>
 ; CHECK: select <8 x i1> %vector.live
-; CHECK: select <8 x i1> {{...}}, <8 x i64>
-; CHECK: bitcast <8 x i1> {{...}} to i8
+; CHECK: select <8 x i1> {{.*}}, <8 x i64>
+; CHECK: bitcast <8 x i1> {{.*}} to i8
 ; CHECK-NEXT: icmp ne i8
-; CHECK-NEXT: br i1 {{...}}, label %vector.inner, label %vector.after
+; CHECK-NEXT: br i1 {{.*}}, label %vector.inner, label %vector.after
 ; CHECK: store <8 x i64>
-; CHECK: br i1 {{...}}, label %vector.end, label %vector.loop, !llvm.loop
+; CHECK: br i1 {{.*}}, label %vector.end, label %vector.loop, !llvm.loop
 ; CHECK: kernel: vectorised: 8 lanes

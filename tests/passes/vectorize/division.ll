@@ -30,6 +30,6 @@ exit:
 !1 = !{!"schism.work_item_loop"}
 ; CHECK: vector.loop:
 ; CHECK: vector.some:
-; CHECK: select <8 x i1> {{...}}, <8 x i32> {{...}}, <8 x i32> splat (i32 1)
+; CHECK: select <8 x i1> {{.*}}, <8 x i32> {{.*}}, <8 x i32> splat (i32 1)
 ; CHECK: fdiv <8 x double>
-; CHECK: fptoui <8 x double> {{...}} to <8 x i32>
+; CHECK: fptoui <8 x double> {{.*}} to <8 x i32>

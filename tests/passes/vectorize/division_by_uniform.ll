@@ -23,12 +23,12 @@ exit:
 !0 = distinct !{!0, !1}
 !1 = !{!"schism.work_item_loop"}
 ; CHECK: uitofp i32 %by to double
-; CHECK: fdiv double 1.000000e+00, {{...}}
-; CHECK: fmul double {{...}}, 0x3FF0000000000001
-; CHECK: uitofp <8 x i32> {{...}} to <8 x double>
+; CHECK: fdiv double 1.000000e+00, {{.*}}
+; CHECK: fmul double {{.*}}, 0x3FF0000000000001
+; CHECK: uitofp <8 x i32> {{.*}} to <8 x double>
 ; CHECK: fmul <8 x double>
-; CHECK: fptoui <8 x double> {{...}} to <8 x i32>
+; CHECK: fptoui <8 x double> {{.*}} to <8 x i32>
 ; CHECK: sitofp i32 %by to double
-; CHECK: fptosi <8 x double> {{...}} to <8 x i32>
+; CHECK: fptosi <8 x double> {{.*}} to <8 x i32>
 ; CHECK-NOT: fdiv <8 x double>
 ; CHECK: kernel: vectorised: 8 lanes

@@ -35,5 +35,5 @@ exit:
 ; CHECK: call <4 x double> @llvm.sqrt.v4f64
 ; CHECK: select <4 x i1>
 ; CHECK: vector.lane:
-; CHECK: %{{...}} = call double @exp(double
+; CHECK: %{{.*}} = call double @exp(double
 ; CHECK: insertelement <4 x double>

@@ -33,7 +33,7 @@ declare float @llvm.sqrt.f32(float)
 !0 = distinct !{!0, !1}
 !1 = !{!"schism.work_item_loop"}
 ; CHECK: vector.loop:
-; CHECK: br i1 {{...}}, label %vector.some, label %vector.skip
+; CHECK: br i1 {{.*}}, label %vector.some, label %vector.skip
 ; CHECK: vector.some:
 ; CHECK: call <8 x float> @llvm.sqrt
 ; CHECK: select <8 x i1>

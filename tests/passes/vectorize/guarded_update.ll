@@ -47,13 +47,13 @@ declare float @llvm.sqrt.f32(float)
 !0 = distinct !{!0, !1}
 !1 = !{!"schism.work_item_loop"}
 ; CHECK: vector.inner:
-; CHECK-NOT: select <16 x i1> {{...}}, <16 x float>
+; CHECK-NOT: select <16 x i1> {{.*}}, <16 x float>
 ; CHECK: vector.some:
 ; CHECK: call <16 x float> @llvm.sqrt.v16f32
-; CHECK: select <16 x i1> {{...}}, <16 x float>
-; CHECK: select <16 x i1> {{...}}, <16 x float>
+; CHECK: select <16 x i1> {{.*}}, <16 x float>
+; CHECK: select <16 x i1> {{.*}}, <16 x float>
 ; CHECK: vector.skip:
 ; CHECK: phi <16 x float>
 ; CHECK: phi <16 x float>
-; CHECK-NOT: select <16 x i1> {{...}}, <16 x float>
+; CHECK-NOT: select <16 x i1> {{.*}}, <16 x float>
 ; CHECK: vector.after:

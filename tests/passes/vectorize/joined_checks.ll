@@ -33,5 +33,5 @@ exit:
 !0 = distinct !{!0, !1}
 !1 = !{!"schism.work_item_loop"}
 ; CHECK: vector.loop:
-; CHECK: %{{...}} = icmp uge i64
-; CHECK: br i1 {{...}}, label %vector.restart
+; CHECK: %{{.*}} = icmp uge i64
+; CHECK: br i1 {{.*}}, label %vector.restart

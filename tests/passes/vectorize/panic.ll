@@ -31,9 +31,9 @@ exit:
 !0 = distinct !{!0, !1}
 !1 = !{!"schism.work_item_loop"}
 ; CHECK: item:
-; CHECK-NEXT: %x{{...}} = phi i64 {{...}}, [ %vector.item, %vector.restart ]
+; CHECK-NEXT: %x{{.*}} = phi i64 {{.*}}, [ %vector.item, %vector.restart ]
 ; CHECK: vector.loop:
 ; CHECK: icmp ult <8 x i64>
-; CHECK: br i1 {{...}}, label %vector.restart, label %vector.checked
+; CHECK: br i1 {{.*}}, label %vector.restart, label %vector.checked
 ; CHECK: vector.restart:
 ; CHECK-NEXT: br label %item

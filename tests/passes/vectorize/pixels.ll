@@ -23,9 +23,9 @@ exit:
 ; CHECK: vector.loop:
 ; CHECK: load <24 x i8>
 ; CHECK: shufflevector <24 x i8>
-; CHECK: bitcast <32 x i8> {{...}} to <8 x i32>
-; CHECK: trunc <8 x i32> {{...}} to <8 x i24>
+; CHECK: bitcast <32 x i8> {{.*}} to <8 x i32>
+; CHECK: trunc <8 x i32> {{.*}} to <8 x i24>
 ; CHECK: xor <8 x i24>
-; CHECK: zext <8 x i24> {{...}} to <8 x i32>
+; CHECK: zext <8 x i24> {{.*}} to <8 x i32>
 ; CHECK: shufflevector <32 x i8>
 ; CHECK: store <24 x i8>

@@ -34,7 +34,7 @@ exit:
 }
 !0 = distinct !{!0, !1}
 !1 = !{!"schism.work_item_loop"}
-; CHECK: alloca [{{...}} x i8]
+; CHECK: alloca [{{.*}} x i8]
 ; CHECK: getelementptr [32 x i8], ptr %vector.local
 ; CHECK: vector.loop:
 ; CHECK: store <8 x i32>

@@ -34,7 +34,7 @@ exit:
 !2 = !{!"schism.work_item_loop"}
 ; CHECK: vector.loop:
 ; CHECK: fadd <8 x float>
-; CHECK: vector.loop{{...}}:
+; CHECK: vector.loop{{.*}}:
 ; CHECK: load <15 x float>
 ; CHECK: kernel: vectorised: 8 lanes
 ; CHECK: kernel: vectorised: 8 lanes

@@ -25,31 +25,3 @@ define double @exchange(i64 %a, i64 %b) {
 ; CHECK: store double
 ; CHECK: load double, ptr %row, align 4
 ; CHECK-NOT: call void @llvm.memcpy
-; Copies stay: of other memory, of memory that is accessed in two sizes or whose address goes elsewhere, of many elements, and of parts of one.
-define float @stay(ptr %from, ptr %to, i64 %k) {
-  %two = alloca [4 x i32]
-  %gone = alloca [4 x i32]
-  %many = alloca [64 x float]
-  %part = alloca [4 x float]
-  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 16, i1 false)
-  call void @llvm.memcpy.p0.p0.i64(ptr %two, ptr %from, i64 16, i1 false)
-  call void @llvm.memcpy.p0.p0.i64(ptr %gone, ptr %from, i64 16, i1 false)
-  call void @llvm.memcpy.p0.p0.i64(ptr %many, ptr %from, i64 256, i1 false)
-  call void @llvm.memcpy.p0.p0.i64(ptr %part, ptr %from, i64 15, i1 false)
-  %byte.at = getelementptr i8, ptr %two, i64 %k
-  %byte = load i8, ptr %byte.at
-  %word = load i32, ptr %two
-  store ptr %gone, ptr %to
-  %one = load i32, ptr %gone
-  %many.at = getelementptr float, ptr %many, i64 %k
-  %a = load float, ptr %many.at
-  %b = load float, ptr %part
-  %sum = fadd float %a, %b
-  ret float %sum
-}
-; CHECK: @stay
-; CHECK: i64 16, i1 false)
-; CHECK: i64 16, i1 false)
-; CHECK: i64 16, i1 false)
-; CHECK: i64 256, i1 false)
-; CHECK: i64 15, i1 false)

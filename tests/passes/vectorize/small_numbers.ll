@@ -20,4 +20,4 @@ exit:
 !0 = distinct !{!0, !1}
 !1 = !{!"schism.work_item_loop"}
 ; CHECK: vector.loop:
-; CHECK: add <8 x i8> {{...}}, <i8 0, i8 100, i8 -56, i8 44, i8 -112, i8 -12, i8 88, i8 -68>
+; CHECK: add <8 x i8> {{.*}}, <i8 0, i8 100, i8 -56, i8 44, i8 -112, i8 -12, i8 88, i8 -68>

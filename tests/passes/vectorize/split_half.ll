@@ -28,7 +28,7 @@ exit:
 }
 !0 = distinct !{!0, !1}
 !1 = !{!"schism.work_item_loop"}
-; CHECK: %split = add i64 %{{...}}
+; CHECK: %split = add i64 %{{.*}}
 ; CHECK-NOT: masked
 ; CHECK: vector.loop:
 ; CHECK: load <8 x i32>

@@ -37,8 +37,8 @@ exit:
 !0 = distinct !{!0, !1}
 !1 = !{!"schism.work_item_loop"}
 ; CHECK: vector.loop:
-; CHECK: icmp eq <8 x i32> %{{...}}, splat (i32 2)
-; CHECK: icmp eq <8 x i32> %{{...}}, splat (i32 7)
+; CHECK: icmp eq <8 x i32> %{{.*}}, splat (i32 2)
+; CHECK: icmp eq <8 x i32> %{{.*}}, splat (i32 7)
 ; CHECK: or <8 x i1>
-; CHECK: select <8 x i1> {{...}}, <8 x i32>
+; CHECK: select <8 x i1> {{.*}}, <8 x i32>
 ; CHECK: store <8 x i32>

@@ -40,4 +40,4 @@ declare i64 @llvm.umin.i64(i64, i64)
 !0 = distinct !{!0, !1}
 !1 = !{!"schism.work_item_loop"}
 ; CHECK: vector.loop:
-; CHECK: %key{{...}} = phi <8 x i64> [ undef, %vector.loop ]
+; CHECK: %key{{.*}} = phi <8 x i64> [ undef, %vector.loop ]

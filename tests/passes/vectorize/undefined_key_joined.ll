@@ -33,5 +33,5 @@ exit:
 !0 = distinct !{!0, !1}
 !1 = !{!"schism.work_item_loop"}
 ; CHECK: vector.loop:
-; CHECK: phi <8 x i64> [ %{{...}}, %vector.some ], [ poison, %vector.loop ]
+; CHECK: phi <8 x i64> [ %{{.*}}, %vector.some ], [ poison, %vector.loop ]
 ; CHECK: freeze <8 x i64>

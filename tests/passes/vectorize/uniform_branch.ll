@@ -34,6 +34,6 @@ exit:
 ; CHECK: load <8 x float>
 ; CHECK-NOT: select
 ; CHECK: vector.skip:
-; CHECK: phi <8 x float> [ {{...}}, %vector.some ], [ splat (float 1.000000e+00), %vector.loop ]
+; CHECK: phi <8 x float> [ {{.*}}, %vector.some ], [ splat (float 1.000000e+00), %vector.loop ]
 ; CHECK-NOT: masked
 ; CHECK: store <8 x float>

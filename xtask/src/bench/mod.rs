@@ -1,5 +1,6 @@
 //! `cargo schism bench SUITE`: measurements of schism itself.
 
+mod ablation;
 mod algorithms;
 mod builds;
 mod compile;
@@ -37,6 +38,12 @@ struct Suite {
 
 /// All suites; a module for each beside this one.
 const SUITES: &[Suite] = &[
+    Suite {
+        name: "ablation",
+        summary: "kernels with each optional pass and without it: docs/ablation.md",
+        usage: ablation::USAGE,
+        run: ablation::run,
+    },
     Suite {
         name: "algorithms",
         summary: "schism::algorithms beside rayon, and on an NVIDIA GPU beside CUB",

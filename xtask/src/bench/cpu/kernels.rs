@@ -1,22 +1,22 @@
 //! The workloads.
 
 /// A workload.
-pub(super) struct Kernel {
+pub struct Kernel {
     /// Its name; with [`OF_HOST`] at the end it is another one with the host's mathematics.
-    pub(super) name: &'static str,
+    pub name: &'static str,
     /// Bytes that it cannot but load and store, and floating-point operations, if it is known.
-    pub(super) work: Option<(f64, f64)>,
+    pub work: Option<(f64, f64)>,
     /// The greatest relative difference between results, which have other mathematics libraries.
-    pub(super) tolerance: f32,
-    pub(super) kind: Kind,
+    pub tolerance: f32,
+    pub kind: Kind,
 }
 
 /// Ends the names of workloads with `SCHISM_CPU_MATH=host`.
-pub(super) const OF_HOST: &str = "_host_math";
+pub const OF_HOST: &str = "_host_math";
 
 /// What a workload shows.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Kind {
+pub enum Kind {
     Items,
     Barriers,
     /// The same once more, as an option has it: not in the means either.
@@ -48,7 +48,7 @@ const MILLION: f64 = (1 << 20) as f64;
 
 /// All workloads. Work that depends on the data, or is not of floating-point numbers, has bytes
 /// only.
-pub(super) const KERNELS: &[Kernel] = &[
+pub const KERNELS: &[Kernel] = &[
     kernel("saxpy", 12.0 * STREAM, 2.0 * STREAM),
     kernel("triad", 12.0 * STREAM, 2.0 * STREAM),
     kernel("mandelbrot", 4.0 * 786_432.0, 0.0),

@@ -7,8 +7,8 @@
 //! machine's speed drifts. Times are processor times, of all threads. Results are compared with
 //! rayon's.
 
-mod kernels;
-mod peers;
+pub mod kernels;
+pub mod peers;
 mod table;
 
 use std::ffi::OsString;

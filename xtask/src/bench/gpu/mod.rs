@@ -55,6 +55,13 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     }
 }
 
+/// The median time of each kernel by its name and type, as the program prints them.
+pub fn times(output: &str) -> Vec<(String, f64)> {
+    let lines = Line::all(output).into_iter();
+    let times = lines.map(|line| (format!("{}/{}", line.name.0, line.name.1), line.median));
+    times.collect()
+}
+
 /// Compares all results with the host's.
 fn check(programs: &Programs, options: &Options, mut record: Record) -> Result<ExitCode> {
     let mut program = programs.program(options);

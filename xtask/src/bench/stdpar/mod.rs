@@ -37,7 +37,7 @@ usage: cargo schism bench stdpar [PAIRS] [--only NAME,…] [--small] [--seconds 
 SCHISM_STDPAR (default: auto,always)";
 
 /// The name of the package's program.
-const PROGRAM: &str = "stdpar-bench";
+pub const PROGRAM: &str = "stdpar-bench";
 
 /// The two builds, in a pack.
 const BUILDS: [&str; 2] = ["stdpar-bench-plain", "stdpar-bench-schism"];
@@ -235,8 +235,13 @@ impl Bench {
     }
 }
 
+/// The median time of each benchmark, as the program prints them.
+pub fn times(output: &str) -> Vec<(String, f64)> {
+    Line::all(output).into_iter().map(|line| (line.name, line.median)).collect()
+}
+
 /// Builds the package's program.
-fn build(mut cargo: Command, package: &Path, target: &Path, native: bool) -> Result<PathBuf> {
+pub fn build(mut cargo: Command, package: &Path, target: &Path, native: bool) -> Result<PathBuf> {
     if native {
         cargo.env("RUSTFLAGS", "-C target-cpu=native");
     }
