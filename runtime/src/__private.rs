@@ -19,7 +19,7 @@ pub use crate::kernel::spec_const::SpecConst;
 pub use crate::kernel::specialized::Specialized;
 pub use crate::kernel::unroll::independent_iterations;
 pub use crate::launch::desc::{HostThreads, ProgramPool};
-pub use crate::launch::erased::ErasedKernel;
+pub use crate::launch::erased::{ErasedKernel, KernelType};
 pub use crate::launch::failure::Hook;
 pub use crate::util::variables;
 

@@ -1,10 +1,8 @@
 //! Launches that the compiler makes of other parallel code, and the heap of such programs. Users
 //! have no way to them.
 //!
-//! A program has an instance of each generic function here for each of its pipelines, so these do
-//! nothing but forget a kernel's type. Such kernels have no body in the host half.
+//! Kernels come without their types, and have no body in the host half.
 
-use std::any::type_name;
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
@@ -17,7 +15,6 @@ use crate::code::{captured, kernels};
 use crate::data::shared_heap;
 use crate::error::{DeviceError, LaunchError};
 use crate::hal::{DeviceTraits, SharedRange};
-use crate::kernel::abi::Kernel;
 use crate::kernel::group::local;
 use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::nd_range::NdRange;
@@ -148,23 +145,23 @@ pub fn with_host_memory(
     seen.map_err(refused).and(outcome)
 }
 
-/// Runs `kernel` once for each of `items`, and returns when all are done. Its bytes are copied as
-/// they are, with all addresses in them.
+/// Runs `kernel` once for each of `items`, and returns when all are done. The bytes at `data` are copied
+/// as they are, with all addresses in them.
 ///
 /// # Errors
 /// [`LaunchError`].
 ///
 /// # Safety
-/// Work-items may run at the same time, on other threads. What the addresses in the kernel refer to
-/// lives until this returns.
-pub unsafe fn run_unchecked<K: Kernel<1>>(
+/// The data is the kernel's. Work-items may run at the same time, on other threads. The data, and what
+/// the addresses in it refer to, lives until this returns.
+pub unsafe fn run_unchecked(
     queue: &Queue,
-    kernel: &K,
+    kernel: ErasedKernel,
+    data: *const (),
     items: usize,
 ) -> Result<(), LaunchError> {
-    let raw = RawKernel::for_devices::<K, 1>(kernel, type_name::<K>);
-    // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
-    unsafe { run_seen(queue, &raw, items.shape(), 0) }
+    // SAFETY: the caller's promises.
+    unsafe { run_seen(queue, &kernel.with_data(data), items.shape(), 0) }
 }
 
 /// As [`run_unchecked`], on these threads where the device is the host.
@@ -174,27 +171,14 @@ pub unsafe fn run_unchecked<K: Kernel<1>>(
 ///
 /// # Safety
 /// As for [`run_unchecked`], inside a call of [`with_host_memory`] with the same queue.
-pub unsafe fn run_on_threads<K: Kernel<1>>(
+pub unsafe fn run_on_threads(
     queue: &Queue,
-    kernel: &K,
+    kernel: ErasedKernel,
+    data: *const (),
     items: usize,
     threads: HostThreads,
 ) -> Result<(), LaunchError> {
-    let raw = RawKernel::for_devices::<K, 1>(kernel, type_name::<K>);
-    // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
-    unsafe { run_raw_on_threads(queue, &raw, items, threads) }
-}
-
-/// As [`run_on_threads`].
-///
-/// # Safety
-/// As there; the kernel is borrowed for the call.
-unsafe fn run_raw_on_threads(
-    queue: &Queue,
-    raw: &RawKernel,
-    items: usize,
-    threads: HostThreads,
-) -> Result<(), LaunchError> {
+    let raw = &kernel.with_data(data);
     let shape = items.shape()?;
     let run = |threads| {
         with_prefetched(queue, raw, || {
@@ -242,16 +226,16 @@ fn run_in(
 ///
 /// # Safety
 /// As for [`run_unchecked`].
-pub unsafe fn run_in_groups<K: Kernel<1>>(
+pub unsafe fn run_in_groups(
     queue: &Queue,
-    kernel: &K,
+    kernel: ErasedKernel,
+    data: *const (),
     (groups, local): (usize, usize),
     memory: usize,
 ) -> Result<(), LaunchError> {
     let shape = NdRange::from_groups(groups, local).and_then(|range| range.shape());
-    let raw = RawKernel::for_devices::<K, 1>(kernel, type_name::<K>);
-    // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
-    unsafe { run_seen(queue, &raw, shape, memory) }
+    // SAFETY: the caller's promises.
+    unsafe { run_seen(queue, &kernel.with_data(data), shape, memory) }
 }
 
 /// Runs a kernel when the device sees the memory that it may use: the shared heap, if that is all,

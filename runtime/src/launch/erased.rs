@@ -44,18 +44,9 @@ impl RawKernel {
         let native = unsafe {
             std::mem::transmute::<unsafe fn(&K, &CpuChunk), NativeChunk>(native_chunk::<K, D>)
         };
-        Self { native: Some(native), ..Self::for_devices(kernel, name) }
-    }
-
-    /// The same without a body in the host half, for launches that need the code of a device.
-    #[inline(always)]
-    pub(crate) fn for_devices<K: Kernel<D>, const D: usize>(
-        kernel: *const K,
-        name: fn() -> &'static str,
-    ) -> Self {
         Self {
             descriptor: descriptor::<K, D>(),
-            native: None,
+            native: Some(native),
             closure: kernel.cast(),
             layout: Layout::new::<K>(),
             name,
@@ -99,11 +90,42 @@ pub struct ErasedKernel(RawKernel);
 // and there is no closure.
 unsafe impl Send for ErasedKernel {}
 
-impl ErasedKernel {
+/// A kernel's type as a constant, for launches that need the code of a device.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelType {
+    descriptor: fn() -> *const Descriptor,
+    layout: Layout,
+    name: fn() -> &'static str,
+}
+
+impl KernelType {
     /// That of a type.
     #[must_use]
-    pub fn of<K: Kernel<1>>() -> Self {
-        Self(RawKernel::for_devices::<K, 1>(std::ptr::null(), std::any::type_name::<K>))
+    pub const fn of<K: Kernel<1>>() -> Self {
+        let (descriptor, name) = (descriptor::<K, 1>, std::any::type_name::<K>);
+        Self { descriptor, layout: Layout::new::<K>(), name }
+    }
+
+    /// The kernel.
+    #[must_use]
+    pub fn kernel(&self) -> ErasedKernel {
+        let &Self { descriptor, layout, name } = self;
+        let (descriptor, closure) = (descriptor(), std::ptr::null());
+        ErasedKernel(RawKernel { descriptor, native: None, closure, layout, name })
+    }
+}
+
+impl ErasedKernel {
+    /// The address of the descriptor; 0 if the compiler made no kernel of the type.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        self.0.descriptor.addr()
+    }
+
+    /// The layout of the kernel's data.
+    #[must_use]
+    pub const fn layout(&self) -> Layout {
+        self.0.layout
     }
 
     /// The name of the type.

@@ -49,25 +49,25 @@ pub(crate) struct Captures {
 }
 
 impl Captures {
-    /// The copies for a pipeline that is to run on a queue's device.
+    /// The copies for a pipeline that is to run on a queue's device. `roots` are its producer and its
+    /// consumer, and `references` is what [`references`] says of it.
     ///
     /// # Safety
     /// Both point to a value, and what these refer to lives.
-    pub(crate) unsafe fn gather<P, C>(
+    pub(crate) unsafe fn gather(
         queue: &Queue,
-        producer: *const P,
-        consumer: *const C,
+        references: [usize; MOST],
+        roots: [*const u8; FIRST_VALUE],
     ) -> Self {
         // What a launch refers to is found by its words, and stale ones would be found, too.
         let mut this = Self { values: [const { Copy::zeroed() }; MOST] };
-        for (number, code) in references::<P, C>().into_iter().enumerate() {
+        for (number, code) in references.into_iter().enumerate() {
             if code == 0 {
                 break;
             }
             let Reference { parent, offset, size } = Reference::decode(code);
             let value: *const u8 = match parent {
-                PRODUCER => producer.cast(),
-                CONSUMER => consumer.cast(),
+                PRODUCER | CONSUMER => roots[parent],
                 value => this.values[value - FIRST_VALUE].as_ptr().cast(),
             };
             let to = this.values[number].as_mut_ptr().cast();

@@ -122,7 +122,7 @@ pub(crate) struct Run {
 pub(crate) fn choice(
     descriptor: usize,
     len: Option<usize>,
-    prepare: fn(Prepared) -> bool,
+    prepare: &dyn Fn(Prepared) -> bool,
 ) -> Choice {
     if descriptor == 0 {
         return Choice::Rayon;
@@ -256,7 +256,7 @@ impl Site {
         &'static self,
         class: &'static Class,
         len: Option<usize>,
-        prepare: fn(Prepared) -> bool,
+        prepare: &dyn Fn(Prepared) -> bool,
     ) -> Choice {
         // Who would have to wait goes where the last one went.
         let Ok(mut measured) = class.measured().try_lock() else {
@@ -320,7 +320,7 @@ impl Site {
 
     /// Has the kernel made, by the first thread that asks.
     #[cold]
-    fn make(&'static self, prepare: fn(Prepared) -> bool) {
+    fn make(&'static self, prepare: &dyn Fn(Prepared) -> bool) {
         let order = (Ordering::AcqRel, Ordering::Relaxed);
         if self.kernel.compare_exchange(UNASKED, MAKING, order.0, order.1).is_err() {
             return;

@@ -9,12 +9,13 @@
 //! 0. Rayon's types are private, so the word is found by its value; where there is no such word, or
 //! more than one, the result is not what this module knows.
 
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::alloc::Layout;
+use std::mem::MaybeUninit;
 
-use rayon::iter::plumbing::{Consumer, Folder};
+use crate::grid::Steps;
 
 /// Where the room begins, its length, and the number of items that are there, in any order.
-const WORDS: usize = 3;
+type Words = MaybeUninit<[usize; 3]>;
 
 /// How the result of a consumer is made that has got all of its items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,55 +26,48 @@ pub(crate) struct Collected {
 }
 
 impl Collected {
-    /// How that of a consumer for `len` items is made; `None` if it is not known.
+    /// How that of a consumer for `len` items is made, with this layout; `None` if it is not known.
     ///
     /// # Safety
-    /// The consumer is one of rayon's `collect`, perhaps in those that change items.
-    pub(crate) unsafe fn find<C, I>(consumer: C, len: usize) -> Option<Self>
-    where
-        C: Consumer<I>,
-    {
-        let is_known = const { is_known::<C::Result>() };
-        // An empty one owns nothing.
-        let empty = ManuallyDrop::new(consumer.into_folder().complete());
-        if !is_known || len == 0 {
+    /// There is such a consumer, of a pipeline with these steps: one of rayon's `collect`, perhaps in
+    /// those that change items.
+    pub(crate) unsafe fn find(
+        steps: &Steps,
+        result: Layout,
+        consumer: *const u8,
+        len: usize,
+    ) -> Option<Self> {
+        if result != Layout::new::<Words>() || len == 0 {
             return None;
         }
-        // SAFETY: three words, which are an address and two numbers, as the caller says.
-        let words =
-            unsafe { std::ptr::from_ref(&*empty).cast::<[MaybeUninit<usize>; WORDS]>().read() };
-        // SAFETY: as above.
-        let words = words.map(|word| unsafe { word.assume_init() });
+        let mut empty = Words::uninit();
+        // SAFETY: the result has the bytes of three words, which are an address and two numbers, as the
+        // caller says. An empty one owns nothing.
+        let words = unsafe {
+            steps.of_no_item(consumer, empty.as_mut_ptr().cast());
+            empty.assume_init()
+        };
         let places = |value: usize| words.iter().filter(move |&&word| word == value).count();
         let word = words.iter().position(|&word| word == 0)?;
         (places(0) == 1 && places(len) == 1).then_some(Self { word, len })
     }
 
-    /// The result.
+    /// Writes the result.
     ///
     /// # Safety
-    /// This was found for such a consumer, of the same type, and all items are written.
-    pub(crate) unsafe fn result<C, I>(self, consumer: C) -> C::Result
-    where
-        C: Consumer<I>,
-    {
-        let mut result = consumer.into_folder().complete();
-        if const { is_known::<C::Result>() } {
-            // SAFETY: one of the words that the result is made of.
-            unsafe { (&raw mut result).cast::<usize>().add(self.word).write(self.len) };
+    /// This was found for such a consumer, all items are written, and there is a place for the result.
+    pub(crate) unsafe fn write(self, steps: &Steps, consumer: *const u8, result: *mut u8) {
+        // SAFETY: the caller's promises. It is one of the words that the result is made of.
+        unsafe {
+            steps.of_no_item(consumer, result);
+            result.cast::<usize>().add(self.word).write(self.len);
         }
-        result
     }
-}
-
-/// Whether a type may be that of such results.
-const fn is_known<R>() -> bool {
-    size_of::<R>() == WORDS * size_of::<usize>() && align_of::<R>() == align_of::<usize>()
 }
 
 #[cfg(test)]
 mod tests {
-    use rayon::iter::plumbing::{ProducerCallback, UnindexedConsumer};
+    use rayon::iter::plumbing::{Consumer, Folder, Producer, ProducerCallback, UnindexedConsumer};
     use rayon::prelude::*;
 
     use super::*;
@@ -81,6 +75,22 @@ mod tests {
     /// Numbers, each of which a separate consumer gets.
     struct Source {
         len: usize,
+    }
+
+    /// What has such items.
+    struct Numbers;
+
+    impl Producer for Numbers {
+        type Item = u64;
+        type IntoIter = std::vec::IntoIter<u64>;
+
+        fn into_iter(self) -> Self::IntoIter {
+            Vec::new().into_iter()
+        }
+
+        fn split_at(self, _: usize) -> (Self, Self) {
+            (Self, Self)
+        }
     }
 
     impl ParallelIterator for Source {
@@ -106,16 +116,23 @@ mod tests {
         fn drive<C: Consumer<u64>>(self, consumer: C) -> C::Result {
             // SAFETY: bytes of a consumer that drops nothing; copies are used one after the other.
             let copy = || unsafe { std::ptr::from_ref(&consumer).read() };
+            let steps = Steps::of::<Numbers, C>().expect("neither drops anything");
+            let layout = Layout::new::<C::Result>();
+            let place: *const u8 = std::ptr::from_ref(&consumer).cast();
             // SAFETY: the pipelines below end in `collect`.
-            let found = unsafe { Collected::find(copy(), self.len) }.expect("known");
+            let found = unsafe { Collected::find(&steps, layout, place, self.len) }.expect("known");
             let mut rest = copy();
             for item in 0..self.len {
                 let (first, behind, _) = rest.split_at(1);
                 std::mem::forget(first.into_folder().consume(item as u64).complete());
                 rest = behind;
             }
-            // SAFETY: all items are written.
-            unsafe { found.result(consumer) }
+            let mut result = MaybeUninit::<C::Result>::uninit();
+            // SAFETY: all items are written, and so is the result.
+            unsafe {
+                found.write(&steps, place, result.as_mut_ptr().cast());
+                result.assume_init()
+            }
         }
 
         fn with_producer<B: ProducerCallback<u64>>(self, _: B) -> B::Output {

@@ -17,15 +17,16 @@ use std::array;
 use std::mem::{ManuallyDrop, forget, needs_drop};
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer};
-use schism::__private::{HostThreads, Kernel, descriptor, independent_iterations, run_on_threads};
-use schism::{Item, LaunchError, Queue};
+use schism::__private::{Kernel, independent_iterations};
+use schism::Item;
 
-use crate::pieces::{Indexed, LaunchOf, Piece, Pieces};
+use crate::pieces::{Indexed, Piece, Pieces};
 
 /// The sums of a piece.
 const SUMS: usize = 16;
 
 /// The kernel for independent items: a work-item for each piece.
+#[repr(transparent)]
 pub struct Each<W: Piece>(Pieces<W>);
 
 impl<P, C> Kernel<1> for Each<Indexed<P, C>>
@@ -40,6 +41,7 @@ where
 }
 
 /// The kernel for sums: a work-item for each piece.
+#[repr(transparent)]
 pub struct Sums<W: Piece>(Pieces<W>);
 
 impl<P, C> Kernel<1> for Sums<Indexed<P, C>>
@@ -53,80 +55,11 @@ where
     }
 }
 
-/// A kernel of this module.
-pub(crate) struct Found<P, C>
-where
-    P: Producer,
-    C: Consumer<P::Item>,
-{
-    /// The address of its descriptor.
-    pub(crate) descriptor: usize,
-    /// Launches it.
-    pub(crate) launch: LaunchOf<Indexed<P, C>>,
-    pub(crate) form: Form,
-}
-
 /// Which of the kernels of this module one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Each,
     Sums,
-}
-
-/// The kernel of this module that a pipeline has, if it has one.
-#[inline(always)]
-pub(crate) fn find<P, C>() -> Option<Found<P, C>>
-where
-    P: Producer,
-    C: Consumer<P::Item>,
-{
-    let each = descriptor::<Each<Indexed<P, C>>, 1>().addr();
-    if each != 0 {
-        return Some(Found { descriptor: each, launch: launch_each::<P, C>, form: Form::Each });
-    }
-    let sums = descriptor::<Sums<Indexed<P, C>>, 1>().addr();
-    (sums != 0).then_some(Found { descriptor: sums, launch: launch_sums::<P, C>, form: Form::Sums })
-}
-
-/// Launches [`Each`].
-///
-/// # Errors
-/// [`LaunchError`].
-///
-/// # Safety
-/// As for [`pieces::launch`](crate::pieces::launch).
-unsafe fn launch_each<P, C>(
-    queue: &Queue,
-    pieces: Pieces<Indexed<P, C>>,
-    count: usize,
-    threads: HostThreads,
-) -> Result<(), LaunchError>
-where
-    P: Producer,
-    C: Consumer<P::Item>,
-{
-    // SAFETY: the caller's promises.
-    unsafe { run_on_threads(queue, &Each(pieces), count, threads) }
-}
-
-/// Launches [`Sums`].
-///
-/// # Errors
-/// [`LaunchError`].
-///
-/// # Safety
-/// As for [`pieces::launch`](crate::pieces::launch).
-unsafe fn launch_sums<P, C>(
-    queue: &Queue,
-    pieces: Pieces<Indexed<P, C>>,
-    count: usize,
-    threads: HostThreads,
-) -> Result<(), LaunchError>
-where
-    P: Producer,
-    C: Consumer<P::Item>,
-{
-    // SAFETY: the caller's promises.
-    unsafe { run_on_threads(queue, &Sums(pieces), count, threads) }
 }
 
 /// Runs a piece, item by item.

@@ -1,27 +1,30 @@
 //! Pipelines on the host: where they start, and how they get back to rayon.
 //!
-//! The compiler keeps [`pipeline`] out of kernels: it is no part of any device image.
+//! The compiler keeps [`pipeline`] and its like out of kernels: they are no part of any device image.
+//! They forget a pipeline's types at once: what follows, a program has once for all of them.
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::panic::{panic_any, resume_unwind};
 use std::time::Duration;
 
-use rayon::iter::plumbing::{
-    Consumer, Folder, Producer, Reducer, UnindexedConsumer, UnindexedProducer,
-    bridge_producer_consumer, bridge_unindexed,
-};
-use schism::__private::{ErasedKernel, Kernel, descriptor, prepare_unchecked, with_host_memory};
+use rayon::iter::plumbing::{Consumer, Producer, UnindexedConsumer, UnindexedProducer};
+use schism::__private::{ErasedKernel, prepare_unchecked, with_host_memory};
 use schism::{ImageError, LaunchError, Queue};
 
 use crate::budget;
 use crate::choose::{self, Choice, Prepared};
+use crate::cut;
 use crate::device::{self, OwnQueue};
 use crate::each;
 use crate::grid;
-use crate::pieces::{self, Failed, Indexed, Launch, LaunchOf, Piece, Pieces};
+use crate::launch::{Cut, Launch, Outcome};
+use crate::pieces::{self, Indexed};
 use crate::report::{self, Place};
 use crate::setting;
+use crate::share;
 use crate::sort::{self, Sorted};
+use crate::steps::{Held, Limits, Names, Steps};
 use crate::unindexed::{self, Unindexed};
 
 /// Runs a pipeline where it is to run.
@@ -31,21 +34,14 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    let descriptor = descriptor_of::<P, C>();
-    reported(std::any::type_name::<(P, C)>, descriptor, Some(len), || {
-        placed(descriptor, len, producer, consumer)
-    })
-}
-
-/// The address of the descriptor that stands for an indexed pipeline; 0 if it has no kernel.
-#[inline(always)]
-fn descriptor_of<P, C>() -> usize
-where
-    P: Producer,
-    C: Consumer<P::Item>,
-{
-    let general = || descriptor::<Pieces<Indexed<P, C>>, 1>().addr();
-    each::find::<P, C>().map_or_else(general, |found| found.descriptor)
+    let steps = const { &Steps::indexed::<P, C>() };
+    let mut piece = MaybeUninit::new(Indexed { len, producer, consumer });
+    let mut result = MaybeUninit::<C::Result>::uninit();
+    // SAFETY: the piece is there, and not used again; there is a place for the result, which is written.
+    unsafe {
+        run(steps, Some(len), piece.as_mut_ptr().cast(), result.as_mut_ptr().cast());
+        result.assume_init()
+    }
 }
 
 /// Runs an unindexed pipeline where it is to run.
@@ -55,38 +51,59 @@ where
     P: UnindexedProducer,
     C: UnindexedConsumer<P::Item>,
 {
-    let descriptor = descriptor::<Pieces<Unindexed<P, C>>, 1>().addr();
-    reported(std::any::type_name::<(P, C)>, descriptor, None, || {
-        unindexed_placed(descriptor, producer, consumer)
-    })
+    let steps = const { &Steps::unindexed::<P, C>() };
+    let mut piece = MaybeUninit::new(Unindexed { producer, consumer });
+    let mut result = MaybeUninit::<C::Result>::uninit();
+    // SAFETY: as in `pipeline`.
+    unsafe {
+        run(steps, None, piece.as_mut_ptr().cast(), result.as_mut_ptr().cast());
+        result.assume_init()
+    }
 }
 
-/// Sorts where that is to be done.
+/// Sorts where that is to be done, or by `with_rayon`.
 #[inline(never)]
-pub fn sort_slice<T, F>(slice: &mut [T], is_less: F, is_stable: bool)
+pub fn sort_slice<T, F>(slice: &mut [T], is_less: F, with_rayon: fn(&mut [T], &F))
 where
     T: Send,
     F: Fn(&T, &T) -> bool + Sync,
 {
     if const { !sort::may_move::<T>() } || slice.len() < 2 {
-        return sort::with_rayon(slice, &is_less, is_stable);
+        return with_rayon(slice, &is_less);
     }
-    let descriptor = descriptor::<sort::Blocks<T, F>, 1>().addr();
-    reported(std::any::type_name::<(T, F)>, descriptor, Some(slice.len()), || {
-        ((), sort_placed(descriptor, slice, &is_less, is_stable))
+    let steps = const { &sort::Steps::of::<T, F>() };
+    let len = slice.len();
+    let begin = slice.as_mut_ptr();
+    let slice = sort::Slice { begin: begin.cast(), len, is_less: (&raw const is_less).cast() };
+    // SAFETY: the elements that the pointers came from, which are borrowed for the call.
+    let with_rayon = || with_rayon(unsafe { std::slice::from_raw_parts_mut(begin, len) }, &is_less);
+    // SAFETY: the slice is borrowed for the call, and its elements can be moved.
+    unsafe { sort_by(steps, slice, &with_rayon) }
+}
+
+/// Runs a pipeline of so many items, if they are counted, and writes its result.
+///
+/// # Safety
+/// There is a piece of a pipeline with these steps, which is used up, and a place for its result.
+unsafe fn run(steps: &'static Steps, len: Option<usize>, piece: *mut u8, result: *mut u8) {
+    if len.is_some_and(|len| len < 2) {
+        // One item is nothing to share out, and rayon does the same then.
+        // SAFETY: the caller's promises.
+        return unsafe { steps.fold(piece, result) };
+    }
+    // SAFETY: the caller's promises.
+    let piece = unsafe { Held::new(steps.piece, piece) };
+    let pipeline = Pipeline::of(steps);
+    reported(steps.names, pipeline.kernel.address(), len, || {
+        // SAFETY: the caller's promises.
+        unsafe { pipeline.place(len, piece, result) }
     });
 }
 
 /// Runs a pipeline by `run`, which says where, and puts it into the report.
-#[inline(always)]
-fn reported<R>(
-    name: fn() -> &'static str,
-    descriptor: usize,
-    len: Option<usize>,
-    run: impl FnOnce() -> (R, Place),
-) -> R {
-    let reported = report::begin(name, descriptor, len);
-    let (result, place) = run();
+fn reported(names: Names, descriptor: usize, len: Option<usize>, run: impl FnOnce() -> Place) {
+    let reported = report::begin(names.1, descriptor, len);
+    let place = run();
     if let Some(reported) = reported {
         reported.end(match place {
             Place::Chosen if descriptor == 0 => Place::NoKernel,
@@ -94,10 +111,9 @@ fn reported<R>(
             place => place,
         });
     }
-    result
 }
 
-/// What is decided of a pipeline before its types matter.
+/// What is decided of a pipeline.
 enum Decision {
     /// It stays with rayon, and why. Who measures is told of the end.
     Rayon(Place, Option<choose::Run>),
@@ -105,13 +121,24 @@ enum Decision {
     Device(choose::Run, OwnQueue),
 }
 
-/// Decides where a pipeline is to run. A program has one instance of it for all pipelines.
-fn decide(
-    descriptor: usize,
-    len: Option<usize>,
-    names: Names,
-    prepare: fn(Prepared) -> bool,
-) -> Decision {
+/// What a pipeline is made of.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    Pipeline(&'static Steps),
+    Sort(&'static sort::Steps),
+}
+
+impl Kind {
+    const fn names(self) -> Names {
+        match self {
+            Self::Pipeline(steps) => steps.names,
+            Self::Sort(steps) => steps.names,
+        }
+    }
+}
+
+/// Decides where a pipeline is to run.
+fn decide(descriptor: usize, len: Option<usize>, kind: Kind) -> Decision {
     if setting::is_off() {
         return Decision::Rayon(Place::Never, None);
     }
@@ -119,80 +146,151 @@ fn decide(
         // Who asks for one thread gets one.
         return Decision::Rayon(Place::OneThread, None);
     }
-    match choose::choice(descriptor, len, prepare) {
+    match choose::choice(descriptor, len, &|prepared| prepare(kind, prepared)) {
         Choice::Rayon => Decision::Rayon(Place::Chosen, None),
         Choice::Measured(run) => Decision::Rayon(Place::Chosen, Some(run)),
         Choice::Device(run) => match device::queue() {
             Some(queue) => Decision::Device(run, queue),
             None => {
-                refuse(run, names, descriptor, NO_QUEUE);
+                refuse(run, kind.names(), descriptor, NO_QUEUE);
                 Decision::Rayon(Place::Refused, None)
             }
         },
     }
 }
 
-/// Runs a pipeline, and says where. Its descriptor's address is 0 if it has none.
-#[inline(always)]
-fn placed<P, C>(descriptor: usize, len: usize, producer: P, consumer: C) -> (C::Result, Place)
-where
-    P: Producer,
-    C: Consumer<P::Item>,
-{
-    let names: Names = (std::any::type_name::<P>, std::any::type_name::<(P, C)>);
-    let (place, measured) = 'rayon: {
-        let (run, queue) = match decide(descriptor, Some(len), names, prepare_indexed::<P, C>) {
-            Decision::Rayon(place, measured) => break 'rayon (place, measured),
-            Decision::Device(run, queue) => (run, queue),
-        };
-        if let Some(form) = grid_of::<P, C>() {
-            let launch = grid::Launch::new(&queue, form, len, &producer, &consumer);
-            let Some(mut launch) = launch else {
-                refuse(run, names, descriptor, UNKNOWN_RESULT);
-                break 'rayon (Place::Refused, None);
-            };
-            match launch.run(&queue) {
-                Ok(result) => {
-                    run.end_on_device(names.0, launch.pieces(), &queue);
-                    return (result, Place::Kernel);
-                }
-                Err(grid::Failed::NotBegun(error)) => {
-                    not_begun(run, names, descriptor, &error);
-                    break 'rayon (Place::Refused, None);
-                }
-                Err(grid::Failed::Within(error)) => fail(error, &queue),
-            }
-        }
-        let each = each::find::<P, C>();
-        let is_each = each.as_ref().is_some_and(|each| matches!(each.form, each::Form::Each));
-        // A result that is joined, such as a sum, is not to depend on how long something took.
-        let is_joined = size_of::<C::Result>() != 0 && !is_each;
-        let expected = if is_joined { Duration::ZERO } else { run.expected() };
-        let wanted = Launch::<Indexed<P, C>, C::Reducer>::count(len, &producer, expected);
-        let Some(wanted) = wanted else { break 'rayon (Place::Pieces, None) };
-        let unit = if is_each { pieces::unit(len, rayon::current_num_threads()) } else { 1 };
-        let launch = Launch::new(len, wanted, unit, producer, consumer);
-        let with_rayon = |Indexed { len, producer, consumer }: Indexed<P, C>| {
-            with_rayon(len, producer, consumer)
-        };
-        let kernel = each.map_or(pieces::launch as LaunchOf<_>, |each| each.launch);
-        return on_device(launch, kernel, run, names, descriptor, &queue, with_rayon);
-    };
-    let result = with_rayon(len, producer, consumer);
-    if let Some(run) = measured {
-        run.end();
-    }
-    (result, place)
+/// A pipeline without its types.
+struct Pipeline {
+    steps: &'static Steps,
+    /// The kernel that runs pieces, and its form. Its descriptor stands for the pipeline, and is null if
+    /// it has no kernel.
+    kernel: ErasedKernel,
+    form: Option<each::Form>,
 }
 
-/// The form of a pipeline whose work-items cut their own pieces out.
-fn grid_of<P, C>() -> Option<grid::Form>
-where
-    P: Producer,
-    C: Consumer<P::Item>,
-{
-    let may_copy = const { grid::may_copy::<P, C>() };
-    if may_copy && device::is_wide() { grid::Form::find::<P, C>() } else { None }
+impl Pipeline {
+    fn of(steps: &'static Steps) -> Self {
+        let (kernel, form) = steps.kernel();
+        Self { steps, kernel, form }
+    }
+
+    /// Runs it, writes its result, and says where it ran.
+    ///
+    /// # Safety
+    /// The piece is the pipeline's, and there is a place for its result.
+    unsafe fn place(&self, len: Option<usize>, piece: Held<'_>, result: *mut u8) -> Place {
+        let &Self { steps, kernel, .. } = self;
+        let names = steps.names;
+        let descriptor = kernel.address();
+        let (place, measured) = 'rayon: {
+            let (run, queue) = match decide(descriptor, len, Kind::Pipeline(steps)) {
+                Decision::Rayon(place, measured) => break 'rayon (place, measured),
+                Decision::Device(run, queue) => (run, queue),
+            };
+            if let Some((grid, kernel)) = grid_of(steps) {
+                // SAFETY: the caller's promises; such pipelines drop nothing.
+                let outcome =
+                    unsafe { cut::run(&queue, (steps, grid), kernel, piece.place(), result) };
+                match outcome {
+                    cut::Outcome::Done(pieces) => {
+                        run.end_on_device(names.0, pieces, &queue);
+                        return Place::Kernel;
+                    }
+                    cut::Outcome::Unknown => {
+                        refuse(run, names, descriptor, UNKNOWN_RESULT);
+                        break 'rayon (Place::Refused, None);
+                    }
+                    cut::Outcome::NotBegun(error) => {
+                        not_begun(run, names, descriptor, &error);
+                        break 'rayon (Place::Refused, None);
+                    }
+                    cut::Outcome::Within(error) => fail(error, &queue),
+                }
+            }
+            let Some((wanted, cut)) = self.division(len, &piece, &run) else {
+                break 'rayon (Place::Pieces, None);
+            };
+            // SAFETY: the piece is the pipeline's, and has so many items.
+            let launch = unsafe { Launch::new(steps, piece, wanted, cut) };
+            // SAFETY: there is a place for the result.
+            return unsafe { self.on_device(len, launch, run, &queue, result) };
+        };
+        // SAFETY: the caller's promises.
+        unsafe { share::run(steps, piece, result) };
+        if let Some(run) = measured {
+            run.end();
+        }
+        place
+    }
+
+    /// Into how many pieces it is to be cut, and how; `None` if these are too many.
+    fn division(
+        &self,
+        len: Option<usize>,
+        piece: &Held<'_>,
+        run: &choose::Run,
+    ) -> Option<(usize, Cut)> {
+        let Some(len) = len else {
+            return Some((unindexed::count(device::is_wide()), Cut::UNINDEXED));
+        };
+        // SAFETY: the piece is there.
+        let Limits { least, most, .. } = unsafe { self.steps.limits(piece.place()) };
+        let is_each = self.form == Some(each::Form::Each);
+        // A result that is joined, such as a sum, is not to depend on how long something took.
+        let is_joined = self.steps.result.layout.size() != 0 && !is_each;
+        let expected = if is_joined { Duration::ZERO } else { run.expected() };
+        let wanted = pieces::count(len, most, expected)?;
+        let is_cut_anywhere = !is_each || most < len;
+        let unit =
+            if is_cut_anywhere { 1 } else { pieces::unit(len, rayon::current_num_threads()) };
+        Some((wanted.min(len.div_ceil(unit)), Cut { len, least, unit }))
+    }
+
+    /// Runs pieces as a kernel; if that cannot begin, with rayon.
+    ///
+    /// # Safety
+    /// The launch is one of this pipeline, and there is a place for its result.
+    unsafe fn on_device(
+        &self,
+        len: Option<usize>,
+        launch: Launch,
+        run: choose::Run,
+        queue: &Queue,
+        result: *mut u8,
+    ) -> Place {
+        let (steps, pieces) = (self.steps, launch.pieces());
+        if len.is_none() && pieces < 2 {
+            // It cannot be split, and rayon does the same then.
+            let one = |numbers: Range<usize>, run: &(dyn Fn(usize) + Sync)| numbers.for_each(run);
+            // SAFETY: pieces of these steps, and the caller's promise.
+            unsafe { launch.run_by(one, &|piece, result| steps.fold(piece, result), result) };
+            return Place::Whole;
+        }
+        // SAFETY: the kernel is the pipeline's; the caller's promise.
+        match unsafe { launch.run(queue, self.kernel, result) } {
+            Outcome::Done => {
+                run.end_on_device(steps.names.0, pieces, queue);
+                Place::Kernel
+            }
+            Outcome::NotBegun(launch, error) => {
+                not_begun(run, steps.names, self.kernel.address(), &error);
+                // SAFETY: each is one of these steps, and is used up.
+                let with_rayon = |piece, result| unsafe {
+                    share::run(steps, Held::new(steps.piece, piece), result);
+                };
+                // SAFETY: the caller's promise.
+                unsafe { launch.run_by(each_with_rayon, &with_rayon, result) };
+                Place::Refused
+            }
+            Outcome::Within(error) => fail(error, queue),
+        }
+    }
+}
+
+/// The kernel of a pipeline whose work-items cut their own pieces out, on devices where they do.
+fn grid_of(steps: &Steps) -> Option<(&grid::Steps, (grid::Form, ErasedKernel))> {
+    let grid = steps.grid.as_ref().filter(|_| device::is_wide())?;
+    Some((grid, grid.kernel()?))
 }
 
 /// Why a pipeline that collects stays with rayon.
@@ -213,55 +311,36 @@ fn why(error: &LaunchError) -> String {
     }
 }
 
-/// Runs an unindexed pipeline, and says where.
-#[inline(always)]
-fn unindexed_placed<P, C>(descriptor: usize, producer: P, consumer: C) -> (C::Result, Place)
-where
-    P: UnindexedProducer,
-    C: UnindexedConsumer<P::Item>,
-{
-    let names: Names = (std::any::type_name::<P>, std::any::type_name::<(P, C)>);
-    match decide(descriptor, None, names, prepare::<Pieces<Unindexed<P, C>>>) {
-        Decision::Rayon(place, measured) => {
-            let result = unindexed_with_rayon(producer, consumer);
-            if let Some(run) = measured {
-                run.end();
-            }
-            (result, place)
-        }
-        Decision::Device(run, queue) => {
-            let wanted = unindexed::count(device::is_wide());
-            let launch = Launch::split_off(wanted, producer, consumer);
-            if launch.pieces() < 2 {
-                // It cannot be split, and rayon does the same then.
-                let one =
-                    |numbers: Range<usize>, run: &(dyn Fn(usize) + Sync)| numbers.for_each(run);
-                return (launch.run_by(one, Piece::run), Place::Whole);
-            }
-            let with_rayon = |Unindexed { producer, consumer }: Unindexed<P, C>| {
-                unindexed_with_rayon(producer, consumer)
-            };
-            let kernel = pieces::launch::<Unindexed<P, C>>;
-            on_device(launch, kernel, run, names, descriptor, &queue, with_rayon)
-        }
-    }
+/// Sorts where that is to be done.
+///
+/// # Safety
+/// The slice is borrowed for the call, and has elements of these steps.
+unsafe fn sort_by(steps: &'static sort::Steps, slice: sort::Slice, with_rayon: &dyn Fn()) {
+    let descriptor = steps.blocks.kernel().address();
+    reported(steps.names, descriptor, Some(slice.len), || {
+        // SAFETY: the caller's promises.
+        unsafe { sort_placed(steps, descriptor, slice, with_rayon) }
+    });
 }
 
 /// Sorts, and says where.
-#[inline(always)]
-fn sort_placed<T, F>(descriptor: usize, slice: &mut [T], is_less: &F, is_stable: bool) -> Place
-where
-    T: Send,
-    F: Fn(&T, &T) -> bool + Sync,
-{
-    let with_rayon = |slice: &mut [T], place| {
-        sort::with_rayon(slice, is_less, is_stable);
+///
+/// # Safety
+/// As for [`sort_by`].
+unsafe fn sort_placed(
+    steps: &'static sort::Steps,
+    descriptor: usize,
+    slice: sort::Slice,
+    with_rayon: &dyn Fn(),
+) -> Place {
+    let with_rayon = |place| {
+        with_rayon();
         place
     };
-    let names: Names = (std::any::type_name::<T>, std::any::type_name::<(T, F)>);
-    let (run, queue) = match decide(descriptor, Some(slice.len()), names, prepare_sort::<T, F>) {
+    let names = steps.names;
+    let (run, queue) = match decide(descriptor, Some(slice.len), Kind::Sort(steps)) {
         Decision::Rayon(place, measured) => {
-            let place = with_rayon(slice, place);
+            let place = with_rayon(place);
             if let Some(run) = measured {
                 run.end();
             }
@@ -270,22 +349,20 @@ where
         Decision::Device(run, queue) => (run, queue),
     };
     let sizes = if device::is_wide() { sort::FOR_WIDE } else { sort::FOR_THREADS };
-    match sort::sort(&queue, slice, is_less, sizes) {
+    // SAFETY: the caller's promises.
+    match unsafe { sort::sort(&queue, steps, slice, sizes) } {
         Sorted::Done => {
-            run.end_on_device(names.0, sizes.blocks(slice.len()), &queue);
+            run.end_on_device(names.0, sizes.blocks(slice.len), &queue);
             Place::Kernel
         }
-        Sorted::Unsorted => with_rayon(slice, Place::Chosen),
+        Sorted::Unsorted => with_rayon(Place::Chosen),
         Sorted::Refused(error) => {
             not_begun(run, names, descriptor, &error);
-            with_rayon(slice, Place::Refused)
+            with_rayon(Place::Refused)
         }
         Sorted::Panicked(error) => fail(error, &queue),
     }
 }
-
-/// The names of a pipeline's producer, and of all of its types.
-type Names = (fn() -> &'static str, fn() -> &'static str);
 
 /// Notes that a pipeline has no kernel that can be launched.
 fn refuse(run: choose::Run, names: Names, descriptor: usize, why: &str) {
@@ -306,37 +383,6 @@ fn not_begun(run: choose::Run, names: Names, descriptor: usize, error: &LaunchEr
     }
 }
 
-/// Runs pieces as a kernel; if that cannot begin, with rayon, each by `with_rayon`.
-fn on_device<W, R>(
-    launch: Launch<W, R>,
-    kernel: LaunchOf<W>,
-    run: choose::Run,
-    names: Names,
-    descriptor: usize,
-    queue: &Queue,
-    with_rayon: impl Fn(W) -> W::Result + Sync,
-) -> (W::Result, Place)
-where
-    W: Piece<Result: Send> + Send,
-    R: Reducer<W::Result>,
-{
-    let pieces = launch.pieces();
-    let failed = match launch.run(queue, kernel) {
-        Ok(result) => {
-            run.end_on_device(names.0, pieces, queue);
-            return (result, Place::Kernel);
-        }
-        Err(failed) => *failed,
-    };
-    match failed {
-        Failed::NotBegun(launch, error) => {
-            not_begun(run, names, descriptor, &error);
-            (launch.run_by(each_with_rayon, with_rayon), Place::Refused)
-        }
-        Failed::Within(error) => fail(error, queue),
-    }
-}
-
 /// Panics as a launch has.
 fn fail(error: LaunchError, queue: &Queue) -> ! {
     match error {
@@ -350,10 +396,24 @@ fn fail(error: LaunchError, queue: &Queue) -> ! {
     }
 }
 
-/// Has a kernel made in the background. Returns whether its maker will tell.
-fn prepare<K: Kernel<1>>(pipeline: Prepared) -> bool {
-    let kernel = ErasedKernel::of::<K>();
-    prepare_kernel(pipeline, kernel, false, kernel.type_name())
+/// Has the kernels of a pipeline made in the background. Returns whether their maker will tell.
+fn prepare(kind: Kind, prepared: Prepared) -> bool {
+    match kind {
+        Kind::Pipeline(steps) => {
+            let (kernel, in_groups) = match grid_of(steps) {
+                None => (steps.kernel().0, false),
+                Some((_, (form, kernel))) => {
+                    (kernel, form.is_in_groups(steps.result.layout.size()))
+                }
+            };
+            prepare_kernel(prepared, kernel, in_groups, steps.names.0)
+        }
+        Kind::Sort(steps) => {
+            let kernels =
+                [&steps.blocks, &steps.begins, &steps.merge].map(|kernel| kernel.kernel());
+            prepare_all(prepared, kernels, 0)
+        }
+    }
 }
 
 /// Has a kernel made in the background, for groups or without. Returns whether its maker will tell.
@@ -374,31 +434,6 @@ fn prepare_kernel(
     prepare_unchecked(&queue, kernel, in_groups, told)
 }
 
-/// Has the kernels of an indexed pipeline made in the background. Returns whether their maker will
-/// tell.
-fn prepare_indexed<P, C>(pipeline: Prepared) -> bool
-where
-    P: Producer,
-    C: Consumer<P::Item>,
-{
-    let (kernel, in_groups) = match grid_of::<P, C>() {
-        None => {
-            let kernel = match each::find::<P, C>().map(|found| found.form) {
-                None => ErasedKernel::of::<Pieces<Indexed<P, C>>>(),
-                Some(each::Form::Each) => ErasedKernel::of::<each::Each<Indexed<P, C>>>(),
-                Some(each::Form::Sums) => ErasedKernel::of::<each::Sums<Indexed<P, C>>>(),
-            };
-            (kernel, false)
-        }
-        Some(grid::Form::Sums) => (ErasedKernel::of::<grid::Sums<P, C>>(), true),
-        Some(grid::Form::Collect) => (ErasedKernel::of::<grid::Collect<P, C>>(), false),
-        Some(grid::Form::Fold) => {
-            (ErasedKernel::of::<grid::Fold<P, C>>(), const { grid::has_results::<P, C>() })
-        }
-    };
-    prepare_kernel(pipeline, kernel, in_groups, std::any::type_name::<P>)
-}
-
 /// Takes note of what a kernel took to make, and has all of the program's memory made visible to a
 /// device before the kernel is announced, so that its first launch finds most of that done.
 fn seen(
@@ -414,17 +449,6 @@ fn seen(
         }
         told(outcome);
     })
-}
-
-/// Has the kernels of a sort made in the background, one after the other.
-fn prepare_sort<T, F>(sort: Prepared) -> bool
-where
-    T: Send,
-    F: Fn(&T, &T) -> bool + Sync,
-{
-    let blocks = ErasedKernel::of::<sort::Blocks<T, F>>();
-    let begins = ErasedKernel::of::<sort::Begins<T, F>>();
-    prepare_all(sort, [blocks, begins, ErasedKernel::of::<sort::Merge<T, F>>()], 0)
 }
 
 /// Has kernels made, one after the other. What is left is made by the first launch, if the background
@@ -446,26 +470,6 @@ fn prepare_all(sort: Prepared, kernels: [ErasedKernel; 3], next: usize) -> bool 
     prepare_unchecked(&queue, kernel, false, seen(&queue, told))
 }
 
-/// Runs a pipeline as rayon does.
-fn with_rayon<P, C>(len: usize, producer: P, consumer: C) -> C::Result
-where
-    P: Producer,
-    C: Consumer<P::Item>,
-{
-    // The compiler lets this call be, because of the producer's type.
-    bridge_producer_consumer(len, HostProducer(producer), consumer)
-}
-
-/// Runs an unindexed pipeline as rayon does.
-fn unindexed_with_rayon<P, C>(producer: P, consumer: C) -> C::Result
-where
-    P: UnindexedProducer,
-    C: UnindexedConsumer<P::Item>,
-{
-    // As above.
-    bridge_unindexed(HostProducer(producer), consumer)
-}
-
 /// Calls `run` with each of some numbers, as rayon divides such a range. A program has one instance of
 /// it for all pipelines.
 fn each_with_rayon(numbers: Range<usize>, run: &(dyn Fn(usize) + Sync)) {
@@ -479,51 +483,5 @@ fn each_with_rayon(numbers: Range<usize>, run: &(dyn Fn(usize) + Sync)) {
     );
 }
 
-/// A producer whose pipeline stays with rayon: the same producer, under another type. The compiler
-/// knows it by its name.
+/// A producer whose pipeline stays with rayon.
 pub struct HostProducer<P>(P);
-
-impl<P: Producer> Producer for HostProducer<P> {
-    type Item = P::Item;
-    type IntoIter = P::IntoIter;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
-    }
-
-    fn min_len(&self) -> usize {
-        self.0.min_len()
-    }
-
-    fn max_len(&self) -> usize {
-        self.0.max_len()
-    }
-
-    fn split_at(self, index: usize) -> (Self, Self) {
-        let (left, right) = self.0.split_at(index);
-        (Self(left), Self(right))
-    }
-
-    fn fold_with<F>(self, folder: F) -> F
-    where
-        F: Folder<Self::Item>,
-    {
-        self.0.fold_with(folder)
-    }
-}
-
-impl<P: UnindexedProducer> UnindexedProducer for HostProducer<P> {
-    type Item = P::Item;
-
-    fn split(self) -> (Self, Option<Self>) {
-        let (left, right) = self.0.split();
-        (Self(left), right.map(Self))
-    }
-
-    fn fold_with<F>(self, folder: F) -> F
-    where
-        F: Folder<Self::Item>,
-    {
-        self.0.fold_with(folder)
-    }
-}

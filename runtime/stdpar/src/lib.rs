@@ -7,33 +7,41 @@
 //! producer, which can be split and gives items, and a consumer, which can be split, takes items and
 //! gives a result.
 //!
+//! [`host`] forgets the types of both at once (`steps.rs`), so that a program has most of this crate
+//! once, and not for each pipeline.
+//!
 //! A launch splits both on the host, with rayon's own methods, into pieces (`pieces.rs`,
-//! `unindexed.rs`). A work-item of the kernel takes one piece and folds it, and the host joins the
+//! `unindexed.rs`, `launch.rs`). A work-item of the kernel takes one piece and folds it, and the host joins the
 //! results with rayon's own reducers, in rayon's order. Where items have nothing to do with each
 //! other, a work-item computes several of them at once ([`each`]). So each producer, consumer, item
 //! and result is moved as often as in rayon, and dropped once. On a GPU, work-items cut pieces out
-//! themselves, and groups join results ([`grid`], `group.rs`, `results.rs`, `collected.rs`); the launch has
-//! copies of small values that closures capture ([`captures`]).
+//! themselves, and groups join results ([`grid`], `cut.rs`, `group.rs`, `results.rs`, `collected.rs`); the
+//! launch has copies of small values that closures capture ([`captures`]).
 //!
-//! `choose.rs` decides where a pipeline runs, by `policy.rs`, and `budget.rs` when a kernel is made; where it is not a kernel, [`host`]
-//! gives it back to rayon. `report.rs` tells what became of them.
+//! `choose.rs` decides where a pipeline runs, by `policy.rs`, and `budget.rs` when a kernel is made; where it is not a kernel, rayon's
+//! threads share it (`share.rs`). `report.rs` tells what became of them.
 
 mod budget;
 pub mod captures;
 mod choose;
 mod collected;
+mod cut;
 mod device;
 pub mod each;
 pub mod grid;
 mod group;
 pub mod host;
+mod launch;
+mod memory;
 mod pieces;
 mod policy;
 mod report;
 mod results;
 mod setting;
+mod share;
 pub mod sort;
 pub mod sorts;
+mod steps;
 mod unindexed;
 
 use rayon::iter::plumbing::{Consumer, Producer, UnindexedConsumer, UnindexedProducer};
@@ -58,7 +66,7 @@ where
     C: Consumer<P::Item>,
 {
     // One item is nothing to share out, and rayon does the same then.
-    if len < 2 || is_loop() {
+    if is_loop() || (schism::is_device() && len < 2) {
         return pieces::fold(producer, consumer);
     }
     host::pipeline(len, producer, consumer)

@@ -6,8 +6,6 @@
 
 use std::alloc::{GlobalAlloc, Layout, System, handle_alloc_error};
 use std::cell::Cell;
-use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 /// The alignment of all rooms: a line of the cache.
@@ -17,42 +15,38 @@ const ALIGN: usize = 128;
 const LEAST: usize = 32 << 10;
 
 /// Room for some results.
-pub(crate) struct Results<R> {
+pub(crate) struct Results {
     /// There until this is dropped.
     block: Option<Block>,
     start: NonNull<u8>,
-    count: usize,
-    results: PhantomData<R>,
+    /// The bytes of one.
+    size: usize,
 }
 
-impl<R> Results<R> {
-    /// Room for so many. It is not initialised.
-    pub(crate) fn new(count: usize) -> Self {
-        const { assert!(align_of::<R>() <= ALIGN) };
-        let bytes = count.saturating_mul(size_of::<R>());
+impl Results {
+    /// Room for so many results. It is not initialised.
+    pub(crate) fn new(result: Layout, count: usize) -> Self {
+        assert!(result.align() <= ALIGN, "groups have results of lower alignment only");
+        let size = result.size();
+        let bytes = count.saturating_mul(size);
         let kept = KEPT.try_with(Cell::take).ok().flatten();
         let large = kept.filter(|kept| kept.layout.size() >= bytes);
         let block = large.unwrap_or_else(|| Block::new(bytes));
-        Self { start: block.start, block: Some(block), count, results: PhantomData }
+        Self { start: block.start, block: Some(block), size }
     }
 
     /// The first one's place.
-    pub(crate) const fn as_mut_ptr(&mut self) -> *mut MaybeUninit<R> {
-        self.start.as_ptr().cast()
+    pub(crate) const fn begin(&mut self) -> *mut u8 {
+        self.start.as_ptr()
     }
 
-    /// Takes all results.
-    ///
-    /// # Safety
-    /// All are there, and none was taken.
-    pub(crate) unsafe fn take(&mut self) -> impl Iterator<Item = R> {
-        let results = self.as_mut_ptr();
-        // SAFETY: the room has as many, and the caller says that they are there; each is read once.
-        (0..self.count).map(move |index| unsafe { results.add(index).read().assume_init() })
+    /// The place of a result.
+    pub(crate) const fn at(&self, index: usize) -> *mut u8 {
+        self.start.as_ptr().wrapping_add(index * self.size)
     }
 }
 
-impl<R> Drop for Results<R> {
+impl Drop for Results {
     fn drop(&mut self) {
         let block = self.block.take();
         // One that was put there meanwhile is freed, and so is this one at the thread's end.
@@ -96,22 +90,18 @@ mod tests {
 
     #[test]
     fn a_room_is_kept_and_is_not_shared() {
-        let mut first = Results::<u64>::new(10);
-        let at = first.as_mut_ptr();
-        for index in 0..10 {
-            // SAFETY: there is room.
-            unsafe { at.add(index).write(MaybeUninit::new(index as u64)) };
-        }
-        let mut second = Results::<u64>::new(10);
-        assert_ne!(at.addr(), second.as_mut_ptr().addr());
-        // SAFETY: all are there.
-        assert_eq!(unsafe { first.take() }.sum::<u64>(), 45);
+        let [words, shorts] = [Layout::new::<u64>(), Layout::new::<u32>()];
+        let mut first = Results::new(words, 10);
+        let at = first.begin();
+        assert_eq!(first.at(3).addr(), at.addr() + 24);
+        let mut second = Results::new(words, 10);
+        assert_ne!(at.addr(), second.begin().addr());
         drop(second);
         drop(first);
-        assert_eq!(Results::<u32>::new(1 << 12).as_mut_ptr().addr(), at.addr());
-        let mut larger = Results::<u32>::new(1 << 16);
+        assert_eq!(Results::new(shorts, 1 << 12).begin().addr(), at.addr());
+        let larger = Results::new(shorts, 1 << 16);
         // SAFETY: the last place.
-        unsafe { larger.as_mut_ptr().add((1 << 16) - 1).write(MaybeUninit::new(1)) };
+        unsafe { larger.at((1 << 16) - 1).cast::<u32>().write(1) };
         assert!(larger.block.as_ref().is_some_and(|block| block.layout.size() >= 4 << 16));
     }
 }

@@ -12,15 +12,19 @@
 //! are written once, and checked before anything is moved: a comparison that is no order can make
 //! the result unsorted, and nothing else.
 
+use std::alloc::Layout;
+use std::any::type_name;
 use std::cmp::Ordering;
-use std::mem::{MaybeUninit, needs_drop, size_of};
+use std::mem::{needs_drop, size_of};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rayon::slice::ParallelSliceMut;
-use schism::__private::{HostThreads, Kernel, run_on_threads, with_host_memory};
+use schism::__private::{HostThreads, Kernel, KernelType, run_on_threads, with_host_memory};
 use schism::{Item, LaunchError, Queue};
 
 use crate::device;
+use crate::memory::Memory;
+use crate::steps::Names;
 
 /// Whether elements can be sorted by kernels. They are moved as bytes, and those that are left when
 /// something fails are forgotten.
@@ -66,7 +70,9 @@ const IN_SLICE: u8 = 0;
 /// They are in the other buffer.
 const IN_SPARE: u8 = 1;
 
-/// The kernel that sorts blocks: a work-item for each. The compiler knows this module's kernels.
+/// The kernel that sorts blocks: a work-item for each. The compiler knows this module's kernels. The host
+/// writes what they need without knowing the types: these are the same for all.
+#[repr(C)]
 pub struct Blocks<T, F> {
     slice: *mut T,
     spare: *mut T,
@@ -198,6 +204,7 @@ unsafe fn merge<T, F: Fn(&T, &T) -> bool>(
 }
 
 /// Pairs of neighbouring runs that a pass merges.
+#[repr(C)]
 struct Pass<T, F> {
     from: *const T,
     is_less: *const F,
@@ -258,6 +265,7 @@ impl<T, F: Fn(&T, &T) -> bool> Pass<T, F> {
 }
 
 /// The kernel that finds where the parts of merged runs begin.
+#[repr(transparent)]
 pub struct Begins<T, F>(Pass<T, F>);
 
 impl<T, F> Kernel<1> for Begins<T, F>
@@ -274,6 +282,7 @@ where
 }
 
 /// The kernel that merges: a work-item for each part.
+#[repr(C)]
 pub struct Merge<T, F> {
     pass: Pass<T, F>,
     to: *mut T,
@@ -336,33 +345,62 @@ impl Sorted {
     }
 }
 
+/// A sort without its types.
+pub(crate) struct Steps {
+    element: Layout,
+    pub(crate) names: Names,
+    pub(crate) blocks: KernelType,
+    pub(crate) begins: KernelType,
+    pub(crate) merge: KernelType,
+}
+
+impl Steps {
+    pub(crate) const fn of<T, F>() -> Self
+    where
+        T: Send,
+        F: Fn(&T, &T) -> bool + Sync,
+    {
+        Self {
+            element: Layout::new::<T>(),
+            names: (type_name::<T>, type_name::<(T, F)>),
+            blocks: KernelType::of::<Blocks<T, F>>(),
+            begins: KernelType::of::<Begins<T, F>>(),
+            merge: KernelType::of::<Merge<T, F>>(),
+        }
+    }
+}
+
+/// A slice that is to be sorted by a comparison.
+#[derive(Clone, Copy)]
+pub(crate) struct Slice {
+    pub(crate) begin: *mut u8,
+    pub(crate) len: usize,
+    pub(crate) is_less: *const u8,
+}
+
 /// Sorts a slice by kernels.
-pub(crate) fn sort<T, F>(queue: &Queue, slice: &mut [T], is_less: &F, sizes: Sizes) -> Sorted
-where
-    T: Send,
-    F: Fn(&T, &T) -> bool + Sync,
-{
-    let len = slice.len();
+///
+/// # Safety
+/// The elements are those of these steps, which can be moved, and borrowed for the call, as is the
+/// comparison.
+pub(crate) unsafe fn sort(queue: &Queue, steps: &Steps, slice: Slice, sizes: Sizes) -> Sorted {
+    let len = slice.len;
     let sizes = sizes.ending_in_slice(len);
     let parts = sizes.blocks(len);
-    let mut spare: Vec<MaybeUninit<T>> = Vec::new();
     let (mut states, mut begins): (Vec<u8>, Vec<usize>) = (Vec::new(), Vec::new());
-    if spare.try_reserve_exact(len).is_err()
-        || states.try_reserve_exact(parts).is_err()
-        || begins.try_reserve_exact(parts).is_err()
-    {
+    let Some(spare) = Memory::for_some(steps.element, len) else { return Sorted::Unsorted };
+    if states.try_reserve_exact(parts).is_err() || begins.try_reserve_exact(parts).is_err() {
         return Sorted::Unsorted;
     }
     states.resize(parts, IN_SLICE);
     begins.resize(parts, 0);
     let is_bad = AtomicBool::new(false);
-    let own = slice.as_mut_ptr();
-    let other = spare.as_mut_ptr().cast::<T>();
     let launch = Sort {
-        own,
-        other,
+        steps,
+        own: slice.begin,
+        other: spare.begin(),
         begins: begins.as_mut_ptr(),
-        is_less,
+        is_less: slice.is_less,
         len,
         parts,
         sizes,
@@ -379,37 +417,38 @@ where
 }
 
 /// A sort in progress.
-struct Sort<'a, T, F> {
+struct Sort<'a> {
+    steps: &'a Steps,
     /// The slice, and memory for as many elements.
-    own: *mut T,
-    other: *mut T,
+    own: *mut u8,
+    other: *mut u8,
     /// A number for each part.
     begins: *mut usize,
-    is_less: &'a F,
+    is_less: *const u8,
     len: usize,
     parts: usize,
     sizes: Sizes,
     is_bad: &'a AtomicBool,
 }
 
-impl<T, F> Sort<'_, T, F>
-where
-    T: Send,
-    F: Fn(&T, &T) -> bool + Sync,
-{
+impl Sort<'_> {
     fn run(&self, queue: &Queue, states: &mut [u8], threads: HostThreads) -> Sorted {
         let &Self { own, other, len, parts, sizes, .. } = self;
-        let blocks = Blocks {
+        let size = self.steps.element.size();
+        let blocks = Blocks::<u8, u8> {
             slice: own,
             spare: other,
             states: states.as_mut_ptr(),
-            is_less: std::ptr::from_ref(self.is_less),
+            is_less: self.is_less,
             len,
             sizes,
         };
         // SAFETY: the kernel and what it points to live until the launch is over; elements are
         // `Send`, the comparison is `Sync`, and work-items have separate blocks.
-        let outcome = unsafe { run_on_threads(queue, &blocks, parts, threads) };
+        let outcome = unsafe {
+            let kernel = self.steps.blocks.kernel();
+            run_on_threads(queue, kernel, (&raw const blocks).cast(), parts, threads)
+        };
         // All blocks go where the first one is, which most are: the last one may be shorter, and have
         // needed fewer steps. After a failure they go back.
         let mut is_in_slice = outcome.is_err() || states.first() == Some(&IN_SLICE);
@@ -420,7 +459,10 @@ where
                 let length = sizes.block.min(len - begin);
                 // SAFETY: the block's elements are at `from`, by its state, and its part of the
                 // other buffer is memory for them.
-                unsafe { to.add(begin).copy_from_nonoverlapping(from.add(begin), length) };
+                unsafe {
+                    let (from, to) = (from.add(begin * size), to.add(begin * size));
+                    to.copy_from_nonoverlapping(from, length * size);
+                }
             }
         }
         if let Err(error) = outcome {
@@ -447,7 +489,7 @@ where
         // A pass has not merged all, or the only block is a short one.
         if !is_in_slice {
             // SAFETY: all elements are there.
-            unsafe { own.copy_from_nonoverlapping(other, len) };
+            unsafe { own.copy_from_nonoverlapping(other, len * size) };
         }
         sorted
     }
@@ -457,20 +499,22 @@ where
     fn pass(
         &self,
         queue: &Queue,
-        from: *const T,
-        to: *mut T,
+        from: *const u8,
+        to: *mut u8,
         run: usize,
         threads: HostThreads,
     ) -> Result<bool, LaunchError> {
-        let is_less = std::ptr::from_ref(self.is_less);
-        let Self { begins, len, .. } = *self;
+        let Self { begins, len, is_less, .. } = *self;
         let part = self.sizes.block;
-        let pass = || Pass { from, is_less, begins, len, run, part };
-        let merge = Merge { pass: pass(), to, is_bad: self.is_bad };
+        let pass = || Pass::<u8, u8> { from, is_less, begins, len, run, part };
+        let (find, merge) = (Begins(pass()), Merge { pass: pass(), to, is_bad: self.is_bad });
+        let kernels = [
+            (&self.steps.begins, (&raw const find).cast::<()>()),
+            (&self.steps.merge, (&raw const merge).cast()),
+        ];
         // SAFETY: as in `run`; work-items have separate parts, and nothing else uses `begins`.
-        unsafe {
-            run_on_threads(queue, &Begins(pass()), self.parts, threads)?;
-            run_on_threads(queue, &merge, self.parts, threads)?;
+        for (kernel, data) in kernels {
+            unsafe { run_on_threads(queue, kernel.kernel(), data, self.parts, threads)? };
         }
         Ok(!self.is_bad.load(Relaxed))
     }
@@ -485,19 +529,28 @@ impl<T: Send> ParallelSliceMut<T> for HostSlice<'_, T> {
     }
 }
 
-/// Sorts as rayon does.
-pub(crate) fn with_rayon<T, F>(slice: &mut [T], is_less: &F, is_stable: bool)
+/// Sorts as rayon does. Equal elements keep their order.
+pub(crate) fn with_rayon<T, F>(slice: &mut [T], is_less: &F)
 where
     T: Send,
     F: Fn(&T, &T) -> bool + Sync,
 {
-    // rayon asks for nothing but less or not.
-    let order = |a: &T, b: &T| if is_less(a, b) { Ordering::Less } else { Ordering::Greater };
-    if is_stable {
-        HostSlice(slice).par_sort_by(order);
-    } else {
-        HostSlice(slice).par_sort_unstable_by(order);
-    }
+    HostSlice(slice).par_sort_by(|a, b| order(is_less, a, b));
+}
+
+/// Sorts as rayon does.
+pub(crate) fn unstable_with_rayon<T, F>(slice: &mut [T], is_less: &F)
+where
+    T: Send,
+    F: Fn(&T, &T) -> bool + Sync,
+{
+    HostSlice(slice).par_sort_unstable_by(|a, b| order(is_less, a, b));
+}
+
+/// What rayon asks for: less, or not.
+#[inline(always)]
+fn order<T>(is_less: &impl Fn(&T, &T) -> bool, a: &T, b: &T) -> Ordering {
+    if is_less(a, b) { Ordering::Less } else { Ordering::Greater }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use rayon::slice::ParallelSliceMut;
 
 use crate::host;
+use crate::sort::{unstable_with_rayon, with_rayon};
 
 /// Sorts; equal elements keep their order.
 pub fn par_sort<S, T>(slice: &mut S)
@@ -15,7 +16,7 @@ where
     S: ParallelSliceMut<T> + ?Sized,
     T: Ord + Send,
 {
-    host::sort_slice(slice.as_parallel_slice_mut(), T::lt, true);
+    host::sort_slice(slice.as_parallel_slice_mut(), T::lt, with_rayon);
 }
 
 /// Sorts by a comparison; equal elements keep their order.
@@ -25,7 +26,11 @@ where
     T: Send,
     F: Fn(&T, &T) -> Ordering + Sync,
 {
-    host::sort_slice(slice.as_parallel_slice_mut(), |a, b| compare(a, b) == Ordering::Less, true);
+    host::sort_slice(
+        slice.as_parallel_slice_mut(),
+        |a, b| compare(a, b) == Ordering::Less,
+        with_rayon,
+    );
 }
 
 /// Sorts by keys; elements of equal keys keep their order.
@@ -36,7 +41,7 @@ where
     K: Ord,
     F: Fn(&T) -> K + Sync,
 {
-    host::sort_slice(slice.as_parallel_slice_mut(), |a, b| key(a).lt(&key(b)), true);
+    host::sort_slice(slice.as_parallel_slice_mut(), |a, b| key(a).lt(&key(b)), with_rayon);
 }
 
 /// Sorts.
@@ -45,7 +50,7 @@ where
     S: ParallelSliceMut<T> + ?Sized,
     T: Ord + Send,
 {
-    host::sort_slice(slice.as_parallel_slice_mut(), T::lt, false);
+    host::sort_slice(slice.as_parallel_slice_mut(), T::lt, unstable_with_rayon);
 }
 
 /// Sorts by a comparison.
@@ -55,7 +60,11 @@ where
     T: Send,
     F: Fn(&T, &T) -> Ordering + Sync,
 {
-    host::sort_slice(slice.as_parallel_slice_mut(), |a, b| compare(a, b) == Ordering::Less, false);
+    host::sort_slice(
+        slice.as_parallel_slice_mut(),
+        |a, b| compare(a, b) == Ordering::Less,
+        unstable_with_rayon,
+    );
 }
 
 /// Sorts by keys.
@@ -66,5 +75,5 @@ where
     K: Ord,
     F: Fn(&T) -> K + Sync,
 {
-    host::sort_slice(slice.as_parallel_slice_mut(), |a, b| key(a).lt(&key(b)), false);
+    host::sort_slice(slice.as_parallel_slice_mut(), |a, b| key(a).lt(&key(b)), unstable_with_rayon);
 }

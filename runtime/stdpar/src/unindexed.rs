@@ -4,9 +4,9 @@
 //! The host splits them into pieces as rayon does, each into two and these again, until there are
 //! enough or a part cannot be split. From there on they run as other pipelines do.
 
-use rayon::iter::plumbing::{Folder, UnindexedConsumer, UnindexedProducer};
+use rayon::iter::plumbing::{Folder, Reducer, UnindexedConsumer, UnindexedProducer};
 
-use crate::pieces::{Launch, PIECES_PER_THREAD, Piece};
+use crate::pieces::{PIECES_PER_THREAD, Piece};
 
 /// Pieces on devices with many work-items. The host has to make each of them.
 const PIECES_OF_WIDE: usize = 1 << 12;
@@ -23,6 +23,7 @@ where
     C: UnindexedConsumer<P::Item>,
 {
     type Result = C::Result;
+    type Reducer = C::Reducer;
 
     const IS_ENDLESS: bool = true;
 
@@ -35,6 +36,38 @@ where
             producer.fold_with(consumer.into_folder()).complete()
         }
     }
+
+    #[inline(always)]
+    unsafe fn split(
+        piece: *mut Self,
+        _middle: usize,
+        right: *mut Self,
+        reducer: *mut C::Reducer,
+    ) -> bool {
+        // SAFETY: the caller's promises. Where the piece cannot be split, it goes back.
+        unsafe {
+            let Self { producer, consumer } = piece.read();
+            if consumer.full() {
+                piece.write(Self { producer, consumer });
+                return false;
+            }
+            let (left_producer, right_producer) = producer.split();
+            let Some(right_producer) = right_producer else {
+                piece.write(Self { producer: left_producer, consumer });
+                return false;
+            };
+            let (own_reducer, left_consumer) = (consumer.to_reducer(), consumer.split_off_left());
+            piece.write(Self { producer: left_producer, consumer: left_consumer });
+            right.write(Self { producer: right_producer, consumer });
+            reducer.write(own_reducer);
+            true
+        }
+    }
+
+    #[inline(always)]
+    fn reduce(reducer: C::Reducer, left: C::Result, right: C::Result) -> C::Result {
+        reducer.reduce(left, right)
+    }
 }
 
 /// Into how many pieces a pipeline is to be split.
@@ -43,54 +76,37 @@ pub(crate) fn count(is_wide: bool) -> usize {
     if is_wide { for_threads.max(PIECES_OF_WIDE) } else { for_threads }
 }
 
-impl<P, C> Launch<Unindexed<P, C>, C::Reducer>
-where
-    P: UnindexedProducer,
-    C: UnindexedConsumer<P::Item>,
-{
-    /// Splits a pipeline into pieces, at most twice as many as are wanted.
-    pub(crate) fn split_off(wanted: usize, producer: P, consumer: C) -> Self {
-        let mut this = Self::with_room_for(0);
-        this.split_in_two(Unindexed { producer, consumer }, wanted);
-        this
-    }
-
-    fn split_in_two(&mut self, piece: Unindexed<P, C>, wanted: usize) {
-        let Unindexed { producer, consumer } = piece;
-        if wanted < 2 || consumer.full() {
-            return self.push(Unindexed { producer, consumer });
-        }
-        let (left, right) = match producer.split() {
-            (left, Some(right)) => (left, right),
-            (producer, None) => return self.push(Unindexed { producer, consumer }),
-        };
-        let (reducer, left_consumer) = (consumer.to_reducer(), consumer.split_off_left());
-        let left = Unindexed { producer: left, consumer: left_consumer };
-        let right = Unindexed { producer: right, consumer };
-        self.split_in_two(left, wanted.div_ceil(2));
-        self.split_in_two(right, wanted.div_ceil(2));
-        self.push_reducer(reducer);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use rayon::iter::plumbing::{Consumer, Reducer};
+    use std::mem::MaybeUninit;
+
+    use rayon::iter::plumbing::Consumer;
 
     use super::*;
+    use crate::launch::{Cut, Launch};
+    use crate::share;
+    use crate::steps::{Held, Steps};
 
-    /// Splits in two until `depth` is 0.
-    struct Tree {
+    /// Splits in two until `depth` is 0. The padding makes it as large as a test needs it.
+    struct Tree<const N: usize> {
         depth: u32,
         name: String,
+        padding: [u64; N],
     }
 
-    impl UnindexedProducer for Tree {
+    impl<const N: usize> Tree<N> {
+        const fn new(depth: u32) -> Self {
+            Self { depth, name: String::new(), padding: [0; N] }
+        }
+    }
+
+    impl<const N: usize> UnindexedProducer for Tree<N> {
         type Item = String;
 
         fn split(self) -> (Self, Option<Self>) {
             let Some(depth) = self.depth.checked_sub(1) else { return (self, None) };
-            let half = |side: char| Self { depth, name: format!("{}{side}", self.name) };
+            let padding = self.padding;
+            let half = |side: char| Self { depth, name: format!("{}{side}", self.name), padding };
             (half('l'), Some(half('r')))
         }
 
@@ -155,16 +171,54 @@ mod tests {
     #[test]
     fn pieces_come_in_order_and_are_as_many_as_wanted() {
         let split = |wanted, depth| {
-            let tree = Tree { depth, name: String::new() };
-            let launch = Launch::split_off(wanted, tree, Names(String::new()));
-            let pieces = launch.pieces();
-            let joined = launch.run_by(|numbers, run| numbers.for_each(run), Piece::run);
-            (pieces, joined)
+            let steps = const { &Steps::unindexed::<Tree<0>, Names>() };
+            let producer = Tree::<0>::new(depth);
+            let mut whole =
+                MaybeUninit::new(Unindexed { producer, consumer: Names(String::new()) });
+            let mut joined = MaybeUninit::<String>::uninit();
+            // SAFETY: the piece is there, and there is a place for the result, which is written.
+            unsafe {
+                let whole = Held::new(steps.piece, whole.as_mut_ptr().cast());
+                let launch = Launch::new(steps, whole, wanted, Cut::UNINDEXED);
+                let pieces = launch.pieces();
+                let run = |piece, result| steps.fold(piece, result);
+                launch.run_by(
+                    |numbers, run| numbers.for_each(run),
+                    &run,
+                    joined.as_mut_ptr().cast(),
+                );
+                (pieces, joined.assume_init())
+            }
         };
         assert_eq!(split(4, 0), (1, String::new()));
         assert_eq!(split(1, 5), (1, String::new()));
         assert_eq!(split(4, 1), (2, "(l r)".to_owned()));
         assert_eq!(split(4, 9), (4, "((ll lr) (rl rr))".to_owned()));
         assert_eq!(split(3, 9).0, 4);
+    }
+
+    #[test]
+    fn rayon_has_each_part_in_order() {
+        fn shared<const N: usize>(depth: u32) -> String {
+            let steps = const { &Steps::unindexed::<Tree<N>, Names>() };
+            let producer = Tree::<N>::new(depth);
+            let mut whole =
+                MaybeUninit::new(Unindexed { producer, consumer: Names(String::new()) });
+            let mut joined = MaybeUninit::<String>::uninit();
+            // SAFETY: the piece is there, and there is a place for the result, which is written.
+            unsafe {
+                let whole = Held::new(steps.piece, whole.as_mut_ptr().cast());
+                share::run(steps, whole, joined.as_mut_ptr().cast());
+                joined.assume_init()
+            }
+        }
+        // Into how many parts it is divided depends on threads, the order of the parts on nothing.
+        for text in [shared::<0>(10), shared::<200>(10)] {
+            let parts: Vec<&str> =
+                text.split(['(', ')', ' ']).filter(|part| !part.is_empty()).collect();
+            assert!(parts.is_sorted() && parts.iter().all(|part| part.len() <= 10), "{text}");
+            let leaves: usize = parts.iter().map(|part| 1 << (10 - part.len())).sum();
+            assert_eq!(leaves, 1 << 10, "{text}");
+        }
     }
 }
