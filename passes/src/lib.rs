@@ -55,7 +55,7 @@
 //! | `inline-refused` | [`frontend::inline_refused`]: inlines modules that the device check would refuse, to show what is dead |
 //! | `lower-allocation` | [`frontend::lower_allocation`]: lets kernels that work in the program's own memory use the program's allocator |
 //! | `device-check` | [`check::device_check`]: refuses what no device has, with every use of it |
-//! | `lower-copy-markers` | [`frontend::lower_copy_markers`]: lets kernels use copies of small values that they refer to, where nobody can tell |
+//! | `lower-copy-markers` | [`frontend::lower_copy_markers`]: lets kernels use copies of small values that they refer to, where that is not observable |
 //! | `capabilities` | [`check::capabilities`]: records what each kernel requires of a device and of the runtime |
 //! | `performance-lints` | [`check::performance_lints`]: finds code that works and makes kernels slow, for warnings |
 //! | `strip-debug` | [`frontend::line_tables`]: removes debug information, unless source lines are asked for |
@@ -88,7 +88,7 @@
 //! | `superblocks` | [`gpu::superblocks`]: speculates the fast paths of several rare-case operations in one straight-line block |
 //! | `narrow-integers` | [`bounds::narrow_integers`]: computes in 32 bits what fits: comparisons of indices with lengths below 2^31, clamps, divisions of trip counts (GPUs) |
 //! | `infer-alignment` | [`gpu::infer_alignment`]: raises the alignment of accesses at addresses that advance by constant steps |
-//! | `no-return-atomics` | [`nvptx::no_return_atomics`]: makes no-return atomics of updates of global memory whose previous value nobody uses |
+//! | `no-return-atomics` | [`nvptx::no_return_atomics`]: makes no-return atomics of updates of global memory whose previous value is not used |
 //! | `hoist-loads` | [`nvptx::hoist_loads`]: requests global memory before the roots and quotients of a block |
 //! | `separate-bytes` | [`nvptx::separate_bytes`]: keeps loads of bytes apart whose values a loop uses |
 //! | `vectorize-relaxed` | [`nvptx::vectorize_relaxed`]: makes one access of relaxed atomic ones to neighbours in local memory |

@@ -3,7 +3,7 @@
 //! A pipeline is a list of [`Step`]s: our own passes by name, LLVM's passes, and what a target of
 //! stage 2 does itself because it needs the launch. Stage 1 ([`stage1`](crate::stage1)), stage 2
 //! and `schism-opt` run the same lists by the same runner. It verifies the module after each step,
-//! measures each step, and prints the module after the passes that somebody asks for ([`options`]).
+//! measures each step, and prints the module after the passes that the options name ([`options`]).
 //!
 //! ```
 //! use schism_passes::pipeline::{self, STAGE1, Step};
@@ -324,7 +324,7 @@ pub static AMDGCN: &[Step] = &[
     Step::Target("narrow-atomics"),
     Step::Pass("demote-private-atomics"),
     Step::Pass("lower-local-memory"),
-    // LLVM knows which of its own registers differ between work-items.
+    // LLVM knows which of its registers differ between work-items.
     Step::Target("lower-registers"),
     THREAD_JUMPS,
     Step::Target("compare-addresses"),

@@ -76,7 +76,7 @@ pub static PASSES: &[Pass] = &[
     pass("cleanup", "finds kernels whose unwinding the program would notice", |module, cx| Ok(cleanup::run(module, cx.spec, &mut cx.kernels))),
     pass("exports", "refuses exported functions that use what only a kernel has", |module, cx| Ok(cx.refuse(exports::run(module, cx.spec)))),
     pass("device-check", "refuses what no device has, with every use of it", |module, cx| { cx.refuse(device_check::run(module, &cx.spec.imports)); Ok(freeze_initialisers::release(module)?) }),
-    pass("lower-copy-markers", "lets kernels use copies of small values that they refer to, where nobody can tell", |module, cx| Ok(lower_copy_markers::run(module, &cx.kernels)?)),
+    pass("lower-copy-markers", "lets kernels use copies of small values that they refer to, where that is not observable", |module, cx| Ok(lower_copy_markers::run(module, &cx.kernels)?)),
     pass("capabilities", "records what each kernel requires of a device and of the runtime", |module, cx| Ok(capabilities::run(module, cx.spec, &mut cx.kernels))),
     pass("performance-lints", "finds code that works and makes kernels slow, for warnings", |module, cx| Ok(cx.lints = performance_lints::run(module, cx.spec, &cx.sites)?)),
     pass("recursion", "refuses functions that call themselves, for targets without a stack", |module, cx| Ok(cx.refuse(recursion::run(module)))),
@@ -120,7 +120,7 @@ pub static PASSES: &[Pass] = &[
     optional("separate-bytes", "keeps loads of bytes apart whose values a loop uses", |module, _| Ok(separate_bytes::run(module))),
     optional("vectorize-relaxed", "makes one access of relaxed atomic ones to neighbours in local memory", |module, _| Ok(vectorize_relaxed::run(module)?)),
     optional("launch-bounds", "gives kernels with many loads in a loop more registers", |module, _| Ok(launch_bounds::run(module))),
-    optional("no-return-atomics", "makes no-return atomics of updates of global memory whose previous value nobody uses", |module, _| Ok(no_return_atomics::run(module))),
+    optional("no-return-atomics", "makes no-return atomics of updates of global memory whose previous value is not used", |module, _| Ok(no_return_atomics::run(module))),
     pass("circular-statics", "declares statics that refer to each other in a cycle before their definitions", |module, _| Ok(circular_statics::run(module))),
     // analysis
     pass("call-sites", "numbers every instruction, so that reports tell where each comes from", |module, cx| { cx.sites = call_sites::number(module); Ok(()) }),

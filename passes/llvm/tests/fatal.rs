@@ -35,11 +35,11 @@ fn a_thread_that_is_not_wanted_learns_it() {
         while !is_abandoned() {
             std::thread::yield_now();
         }
-        learns.send(()).expect("somebody listens");
+        learns.send(()).expect("the receiver is there");
     })
     .expect("a thread");
     running.give_way();
-    assert!(running.wait_for(Duration::from_millis(50)).is_none(), "somebody may want it");
+    assert!(running.wait_for(Duration::from_millis(50)).is_none(), "it may still be wanted");
     running.abandon();
     learnt.recv().expect("it learns it");
     assert!(!is_abandoned());

@@ -19,8 +19,8 @@
 //! }
 //! ```
 //!
-//! A module that the check takes as it is stays as it is: stage 2 does best with code that nobody
-//! has shaped before ([`simplify`]).
+//! A module that the check takes as it is stays as it is: stage 2 does best with code that was
+//! not optimised before ([`simplify`]).
 
 use inkwell::module::Module;
 
