@@ -4,8 +4,8 @@ use std::sync::Once;
 
 use schism::{Device, DeviceKind, LaunchError, Queue};
 
-/// All devices. If there is no GPU, the first call in a process says so and why: where tests print
-/// to nobody, on standard error itself, since a test that ran on fewer devices passes all the same.
+/// All devices. If there is no GPU, the first call in a process says so and why: where output of tests
+/// is captured, on standard error itself, since a test that ran on fewer devices passes all the same.
 #[must_use]
 pub fn listed() -> Vec<Device> {
     static SAID: Once = Once::new();

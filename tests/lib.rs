@@ -27,7 +27,7 @@
 //! | `tests/bodies.rs` | bodies of the standard library's functions without MIR |
 //! | `tests/split.rs` | the two halves of a crate, on their IR and their bytes |
 //! | `tests/cuda.rs`, `tests/hip.rs` | GPUs over drivers that are none |
-//! | `tests/trust.rs` | files of the compiler that somebody else could have changed |
+//! | `tests/trust.rs` | files of the compiler that other users could have changed |
 //! | `tests/emit.rs` | `cargo schism emit`, and statics that refer to each other in circles |
 //! | `tests/imports.rs` | kernels that call functions which other crates of the program define |
 //! | `tests/instrumentation.rs` | coverage, profiles, sanitizers and the like: not on a device, and on the host as plain rustc has them |

@@ -157,7 +157,7 @@ pub fn generate(seed: u64) -> Generated {
         writeln!(text, "  %{name} = load i64, ptr %{name}.at").expect("text");
     }
     let mut values = vec!["%x".to_owned(), "%nx".to_owned()];
-    // A closure may have captures that nobody reads.
+    // A closure may have captures that are not read.
     values.extend(["%n", "%v"].into_iter().filter(|_| random.below(3) > 0).map(str::to_owned));
     let mut body = Body::new(&mut random, count, values);
     body.statements(10);

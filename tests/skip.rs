@@ -38,7 +38,7 @@ pub fn say(reason: &str) {
     let test = std::thread::current();
     let line = format!("skipped: {}: {reason}", test.name().unwrap_or("a test"));
     if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(line.clone()) {
-        // Nobody need read it.
+        // It is lost if standard error is closed.
         let _ = writeln!(std::io::stderr(), "{line}");
     }
 }

@@ -29,7 +29,7 @@ pub enum Either {
 #[repr(transparent)]
 pub struct Address(*const u32);
 
-// SAFETY: it is the address of a buffer's elements, which nobody writes to.
+// SAFETY: it is the address of a buffer's elements, which is not written.
 unsafe impl Send for Address {}
 // SAFETY: as above.
 unsafe impl Sync for Address {}

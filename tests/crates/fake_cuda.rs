@@ -71,7 +71,7 @@ struct State {
     functions: HashMap<Handle, CString>,
     /// What was loaded last.
     code: CString,
-    /// What of each loaded module is in memory of its own, and names in it: name, address, bytes.
+    /// What of each loaded module has its own memory, and names in it: name, address, bytes.
     variables: BTreeMap<Handle, Vec<Variable>>,
     symbols: BTreeMap<Handle, Vec<Variable>>,
     calls: HashMap<&'static str, u64>,

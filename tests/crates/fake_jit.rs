@@ -3,7 +3,7 @@
 
 use std::env;
 
-/// In the place of the table. Nobody may look at more of it than whether it is there.
+/// In the place of the table. Only whether it is there may be asked.
 static TABLE: u32 = 0;
 
 #[unsafe(no_mangle)]

@@ -27,7 +27,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 type Code = i32;
-/// A handle, of which nobody asks more than whether it is null.
+/// A handle, which is only compared with null.
 type Handle = *mut c_void;
 
 const SUCCESS: Code = 0;
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn clGetDeviceInfo(
             let text = match what {
                 0x102B if device == handle(32) => "Paper One",
                 0x102B => "Paper Two",
-                0x102C => "Nobody Inc.",
+                0x102C => "Acme Inc.",
                 0x105B if is_set("no-spirv") => "",
                 0x105B => "SPIR-V_1.2",
                 0x1030 => {
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn clGetDeviceInfo(
 
 unsafe fn allocate(bytes: usize, align: u32) -> *mut c_void {
     match Layout::from_size_align(bytes, align as usize) {
-        // SAFETY: nobody asks for 0 bytes. What is freed stays allocated.
+        // SAFETY: there are more than 0 bytes. What is freed stays allocated.
         Ok(layout) if !is_set("allocation") => unsafe { alloc_zeroed(layout).cast() },
         _ => null_mut(),
     }

@@ -94,7 +94,7 @@ fn main() {
     });
     assert!(results.iter().all(|other| *other == results[0]), "{results:?}");
     println!("{}", results[0].join("\n"));
-    // Nobody opens LLVM but to compile.
+    // LLVM is opened only to compile.
     let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux has it");
     println!("{}", if maps.contains("libLLVM") { "compiled" } else { "found" });
 }

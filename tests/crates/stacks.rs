@@ -81,7 +81,7 @@ fn touched<const WORDS: usize>(seed: u32) -> u32 {
 #[inline(never)]
 fn untouched<const WORDS: usize>(seed: u32) -> u32 {
     let mut array = [const { MaybeUninit::<u32>::uninit() }; WORDS];
-    // The first, which nobody knows before.
+    // The first, which is not known before.
     let place = (seed >> 24) as usize % WORDS;
     // SAFETY: an element of the array, which is written before it is read.
     unsafe {

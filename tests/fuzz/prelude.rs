@@ -492,7 +492,7 @@ impl Harness {
                     let what = format!("expected one of {:?}, found {found:?} in {:?}", &expected[..expected.len().min(4)], panic.work_item);
                     return self.difference(device, &what);
                 }
-                // What other work-items have stored then is nobody's business.
+                // What other work-items have stored then is not compared.
                 let left = item.and_then(|i| Some((i, self.left.get(i)?, outputs.get(i)?)));
                 if let Some((i, expected, found)) = left.filter(|(_, expected, found)| !expected.is_empty() && expected != found) {
                     let what = format!("item {i} leaves when it panics: expected {expected:02x?}, found {found:02x?}");

@@ -1,5 +1,5 @@
 //! Pipelines whose closures allocate, and free what others have allocated. It prints what comes
-//! out, and then whether each block was freed once, as far as the allocator can tell.
+//! out, and then whether each block was freed once, by what the allocator counts.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
 //! Items that own something, in an ordinary program with rayon: each is dropped once, also those that
-//! nobody takes.
+//! are not taken.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -108,7 +108,7 @@ fn main() {
     let later = std::env::args().nth(2).and_then(|later| later.parse().ok()).unwrap_or(0);
     std::thread::sleep(Duration::from_millis(later));
     println!("{}", if launching || !is_compiling() { "launching" } else { "compiling" });
-    std::io::stdout().flush().expect("somebody reads it");
+    std::io::stdout().flush().expect("standard output is open");
     match &*way {
         "return" => {}
         "exit" => process::exit(3),

@@ -42,7 +42,7 @@ fn collected(length: usize) {
     let stepped: Vec<u8> =
         numbers.par_iter().zip(&steps).step_by(3).map(|(a, b)| (a ^ b) as u8).collect();
     show("zip, step_by", length, &stepped);
-    // The longer one has items that nobody takes.
+    // The longer one has items that are not taken.
     let shorter: Vec<u64> =
         numbers.par_iter().zip(3..3 + length / 2).map(|(a, b)| u64::from(*a) * b as u64).collect();
     show("zip with a shorter one", length, &shorter);

@@ -22,7 +22,7 @@ impl Drop for Guard {
     }
 }
 
-/// Not generic: whoever calls it has no code of its pipeline.
+/// Not generic: its callers have no code of its pipeline.
 fn sum(numbers: &[u64]) -> u64 {
     numbers.par_iter().map(|number| number.wrapping_mul(3)).reduce(|| 0, u64::wrapping_add)
 }

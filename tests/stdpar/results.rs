@@ -80,7 +80,7 @@ fn results(length: usize) {
         .collect();
     show("nested", length, &nested);
 
-    // What a kernel refers to of its own is the program's from then on.
+    // What a kernel refers to in its image is the program's from then on.
     let words: Vec<&'static str> =
         numbers.par_iter().map(|x| if x % 2 == 0 { "even" } else { "odd" }).collect();
     show("words", length, &words);

@@ -1,4 +1,4 @@
-//! Pipelines whose items nobody has counted, in an ordinary program with rayon.
+//! Pipelines with an unknown number of items, in an ordinary program with rayon.
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -88,7 +88,7 @@ fn slices(length: usize) {
     show("bridge", length, numbers.iter().par_bridge().map(|x| u64::from(*x)).sum::<u64>());
 }
 
-/// A producer of somebody else's, whose items count how often they are dropped.
+/// A producer that is not rayon's, whose items count how often they are dropped.
 struct Countdown<'a> {
     from: u64,
     to: u64,

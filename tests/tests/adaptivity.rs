@@ -186,7 +186,7 @@ fn kernels_that_are_launched_often_know_what_stays_the_same() {
         assert_eq!(out.to_vec(), [stays.wrapping_mul(3) ^ changes; 10]);
         told(&run)
     };
-    // Not for a few launches, and not if nobody asks for it.
+    // Not for a few launches, and not unless it is asked for.
     let basic = queue.with_adaptivity(Adaptivity::Basic);
     for changes in 0..200 {
         launch(&basic, 8, changes);

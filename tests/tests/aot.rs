@@ -79,7 +79,7 @@ fn the_device_cpu_needs_no_compiler() {
     assert_eq!(made[..made.len() - 1], host[..host.len() - 1]);
     assert_eq!(made.last().map(String::as_str), Some("not compiled"));
     assert!(said.contains("cpu: made ahead of time, on x86-64"), "{said}");
-    // Without a choice it is the device, too, and nobody is warned.
+    // Without a choice it is the device, too, and there is no warning.
     let (unasked, said) = lines(&mut without_stage2(aot));
     assert!(unasked == made && said.starts_with("cpu: ") && !said.contains("native"), "{said}");
     // With a compiler, it compiles what the code does not fit: values of constants and relaxed

@@ -17,7 +17,7 @@ fn program(lab: &Lab, name: &str) -> PathBuf {
     static DONE: OnceLock<std::sync::Mutex<Vec<String>>> = OnceLock::new();
     let _turn = LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let folder = format!("bad-input-{name}");
-    let mut done = DONE.get_or_init(Default::default).lock().expect("nobody panics with it");
+    let mut done = DONE.get_or_init(Default::default).lock().expect("no test panics with it");
     if done.iter().any(|known| known == name) {
         return Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder).join(name);
     }
@@ -241,7 +241,7 @@ fn stage_2_of_another_version_is_named() {
         let ended = run(command(&[("SCHISM_DEVICE", "native")]).arg("devices"));
         assert_eq!((ended.lines.len(), ended.errors.as_str()), (4, ""), "{}", ended.report);
     }
-    // What is no stage 2 at all is left out as loudly; where there is none, nobody is surprised.
+    // What is no stage 2 at all is left out as loudly; where there is none, nothing is said.
     let text = variant(&program, "no-library-either.so", b"this is no shared library");
     let ended = run(clean_command(&program).env("SCHISM_JIT", &text).arg("devices"));
     assert_eq!(

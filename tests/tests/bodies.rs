@@ -120,6 +120,6 @@ fn main() {
     };
     assert!(image("parses.rs", PARSES).contains("from_utf8"));
     let plain = image("plain.rs", plain);
-    // The kernel, the runtime's adaptor and the closure, as far as they are functions of their own.
+    // The kernel, the runtime's adaptor and the closure, those of them that are not inlined.
     assert!(plain.matches("\ndefine ").count() < 6, "{plain}");
 }

@@ -127,7 +127,7 @@ fn many_threads_and_processes_compile_once() {
     let Some(lab) = lab() else { return };
     let [program, _] = programs(lab);
     let folder = lab.folder("kept-many").join("cache");
-    // So that stage 2 is known, and nobody opens it but to compile.
+    // So that stage 2 is known, and is opened only to compile.
     let (warm, ..) = ended(&mut keeping(program, &folder, &["1", "other"]));
     assert!(warm[0].starts_with("other "));
     let children: Vec<_> = (0..8)

@@ -69,7 +69,7 @@ fn a_check_refuses_a_kernel_that_a_dependency_launches() {
 #[test]
 fn a_check_takes_what_a_build_takes() {
     let Some(lab) = lab() else { return };
-    // What nobody can call is no code, and so no kernel: as in a build.
+    // What cannot be called is no code, and so no kernel: as in a build.
     let library = "use schism::prelude::*;\npub fn run(queue: &Queue) {\n    \
          helper::launch(queue, |i| assert!(helper::is_small(i)));\n}\n\
          #[allow(dead_code)]\nfn unused(queue: &Queue) {\n    helper::launch(queue, |i| println!(\"{i}\"));\n}\n";

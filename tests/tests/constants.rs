@@ -160,7 +160,7 @@ fn constants_with_names() {
     });
 }
 
-/// One place for two constants: nobody can tell whose the value is, so the launch is refused.
+/// One place for two constants: the value could be either's, so the launch is refused.
 #[test]
 fn constants_that_cannot_be_told_apart() {
     macro_rules! two {
@@ -445,7 +445,7 @@ fn sums_in_any_order() {
     });
 }
 
-/// What is no number is some number to a kernel of which somebody has said that there is none: its
+/// A NaN is some number to a kernel whose mathematics is `finite`: its
 /// branches go one way or the other, and its indices are checked.
 #[test]
 fn a_nan_in_finite_mathematics_is_no_undefined_behaviour() {

@@ -449,7 +449,7 @@ fn arrays_do_not_overlap() {
                 check((0..7).all(|i| floats.get(i) == i as f64 + seed as f64));
                 check((0..5).all(|i| words.get(i) == (i as u64 * scale) ^ (seed << 32)));
                 check((0..33).all(|i| ints.get(i) == -(i as i32) - seed as i32));
-                // SAFETY: nobody writes any more.
+                // SAFETY: there are no more writes.
                 check(
                     (0..2).all(
                         |i| unsafe { (*aligned.as_mut_ptr().add(i)).0 } == [i as u8 + 100; 64],

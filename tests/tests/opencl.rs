@@ -81,14 +81,14 @@ fn panics_and_prints_arrive_from_a_driver() {
 
 #[test]
 fn devices_have_numbers_and_names() {
-    for name in ["opencl", "opencl:0", "opencl:paper one", "opencl:Nobody", "opencl:fakes"] {
+    for name in ["opencl", "opencl:0", "opencl:paper one", "opencl:Acme", "opencl:fakes"] {
         expect(&["device"], "", name, "opencl:0");
     }
     expect(&["device"], "", "opencl:1", "opencl:1");
     expect(&["device"], "", "opencl:two", "opencl:1");
     let all = "the drivers have only opencl:0 (Paper One of Fakes, 1.0 1.0), opencl:1 (Paper Two";
     expect(&["device"], "", "opencl:2", all);
-    expect(&["device"], "", "opencl:Somebody", all);
+    expect(&["device"], "", "opencl:Unknown", all);
     expect(&["device"], "", "opencl:", all);
     expect(&["device"], "", "openclx", "no device `openclx`");
     expect(&["names"], "", "cpu", r#"["opencl:0", "opencl:1"]"#);

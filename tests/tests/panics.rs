@@ -310,7 +310,7 @@ fn every_option() {
     });
 }
 
-/// A type with code of its own to format it, which no device runs.
+/// A type with handwritten code to format it, which no device runs.
 struct Own;
 
 impl std::fmt::Display for Own {
@@ -382,8 +382,8 @@ fn a_long_message_is_cut() {
     }
 }
 
-/// From the second level of optimisation on LLVM knows of a kernel's `&mut` that nobody else sees
-/// its memory. Some code is made ahead of time.
+/// From the second level of optimisation on LLVM knows of a kernel's `&mut` that nothing else
+/// accesses its memory. Some code is made ahead of time.
 #[test]
 fn stores_before_a_panic_are_there_afterwards() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };

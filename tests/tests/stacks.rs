@@ -201,7 +201,7 @@ fn private_arrays_with_barriers() {
     }
 }
 
-/// Where nobody knows how deep a kernel calls, there is as much as a thread of Rust's has.
+/// Where it is not known how deep a kernel calls, there is as much as a thread of Rust's has.
 #[test]
 fn recursion_and_pointers() {
     let Some(lab) = lab() else { return };
@@ -231,7 +231,7 @@ fn an_overflow_names_the_kernel() {
     }
 }
 
-/// Of the host half nobody knows what it takes. The first thread has as much stack as the system
+/// What the host half takes is not known. The first thread has as much stack as the system
 /// gives it, all others have what is said.
 #[test]
 fn large_arrays_of_the_host_half_overflow() {

@@ -77,7 +77,7 @@ fn an_index_that_others_can_write_to_is_not_believed() {
     // It was: with the rights that it should have.
     let (_, said) = run(&home);
     assert!(!said.contains("trusted"), "{said}");
-    // Nothing is kept where it would not be believed, or where nobody knows where that is.
+    // Nothing is kept where it would not be believed, or where that is not known.
     mode(&bodies, 0o777);
     let (_, said) = run(&home);
     assert!(said.contains("can be written to by all users"), "{said}");

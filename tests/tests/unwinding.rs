@@ -28,7 +28,7 @@ fn same<R: PartialEq + std::fmt::Debug>(case: impl Fn(&Queue) -> R) -> R {
     expected
 }
 
-/// A lock in a buffer: 1 while somebody has it.
+/// A lock in a buffer: 1 while it is held.
 struct Locked<'a>(&'a AtomicU32);
 
 impl<'a> Locked<'a> {
@@ -307,7 +307,7 @@ fn in_groups() {
     }
 }
 
-/// A destructor that runs because of a panic waits for nobody.
+/// A destructor that runs because of a panic does not wait.
 #[test]
 fn barriers_of_destructors() {
     struct Waits<'a, 'b>(&'a NdItem<'b, 1>, &'a AtomicU32);

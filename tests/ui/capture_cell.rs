@@ -8,7 +8,7 @@ use schism::prelude::*;
 
 struct Shared(UnsafeCell<u32>);
 
-// SAFETY: nobody writes to it.
+// SAFETY: it is not written.
 unsafe impl Sync for Shared {}
 
 struct Statistics {

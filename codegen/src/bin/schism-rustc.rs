@@ -31,7 +31,7 @@ fn main() {
         fail(&format!("{}\nhelp: run `cargo schism setup`", error.about(&plugin)));
     }
     // SAFETY: the plugin's initialisers are those of Rust's standard library and of LLVM, which
-    // may run at any time. Only somebody who is trusted can have put another file there.
+    // may run at any time. Only a trusted user can have put another file there.
     let library = unsafe { libloading::Library::new(&plugin) };
     let library = library.unwrap_or_else(|error| {
         fail(&format!(

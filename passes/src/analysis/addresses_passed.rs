@@ -88,7 +88,7 @@ impl<'m> Search<'m> {
                 }
             } else {
                 match address.opcode() {
-                    // None at all, which nobody may use.
+                    // A null address, through which there is no access.
                     None if address.is_constant() && !address.is_function() => {}
                     Some(Opcode::Alloca) => {}
                     Some(

@@ -6,7 +6,7 @@
 //! cleanup:
 //!   %pad = landingpad { ptr, i32 } cleanup
 //!   store i64 0, ptr %parameter                        ; whose memory that is, the caller knows
-//!   store i64 0, ptr %local                            ; nobody looks at it any more
+//!   store i64 0, ptr %local                            ; not read any more
 //!   resume { ptr, i32 } %pad
 //! ```
 

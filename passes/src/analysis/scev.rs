@@ -2,8 +2,8 @@
 //! bits as the value has.
 //!
 //! In iteration `j`, counted from 0, the add-recurrence `base`, `Up(step)` has the value `base + j
-//! * step`, modulo 2^bits; `Down(step)` has `base - j * step`. Wrapping is not excluded: whoever
-//! compares the values of all iterations must rule it out. Expressions consist of loop-invariant
+//! * step`, modulo 2^bits; `Down(step)` has `base - j * step`. Wrapping is not excluded: a caller
+//! that compares the values of all iterations must rule it out. Expressions consist of loop-invariant
 //! values; [`Emit`] turns them into instructions.
 
 use std::collections::HashMap;
@@ -445,7 +445,7 @@ pub(crate) struct Emit<'m> {
     builder: Builder<'m>,
     context: ContextRef<'m>,
     module: ModuleRef<'m>,
-    /// Unknowns, made definite: what nobody would have asked for may be poison.
+    /// Unknowns, frozen: the program may not use them where these expressions do, so they may be poison.
     unknowns: HashMap<Value<'m>, Value<'m>>,
 }
 

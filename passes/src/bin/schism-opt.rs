@@ -108,8 +108,8 @@ fn run(passes: &str, input: &Path, options: &Options) -> Result<(), String> {
     let failed = |what: &str, path: &Path, error: std::io::Error| {
         format!("cannot {what} {}: {error}", path.display())
     };
-    // Before anything is read: a wrong name is told first, and nobody types a module into a
-    // terminal for it.
+    // Before anything is read: a wrong name is told first, even if the module is read from a
+    // terminal.
     pipeline::resolve(passes).map_err(|error| OptError::from(error).to_string())?;
     let contents = if input == Path::new("-") {
         let mut contents = Vec::new();

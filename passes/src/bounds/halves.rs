@@ -213,7 +213,7 @@ impl<'m> Halves<'m> {
         made
     }
 
-    /// The lower 32 bits of a number of 64, computed in 32 bits as far as that can be.
+    /// The lower 32 bits of a number of 64, computed in 32 bits where possible.
     fn low_of_all(&mut self, value: Value<'m>) -> Value<'m> {
         if let Some(&made) = self.made.get(&value) {
             return made;

@@ -291,8 +291,8 @@ mod tests {
     use super::run;
     use crate::ir::cfg::MADE;
 
-    /// A function of so many loops one after the other, each with a check of its index, and a panic
-    /// of its own.
+    /// A function of so many loops one after the other, each with a check of its index, and its own
+    /// panic.
     fn many(loops: usize) -> String {
         let mut text = "declare void @panic() cold noreturn
             define i64 @many(ptr %p, i64 %len, i64 %n) {

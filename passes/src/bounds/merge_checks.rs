@@ -199,7 +199,7 @@ fn may_stay_away(instruction: Value<'_>) -> bool {
         && !instruction.callee().is_some_and(|callee| callee.name().starts_with("llvm."))
 }
 
-/// Whether an instruction computes something that nobody notices, and the same whenever it does:
+/// Whether an instruction has no side effects, and the same result whenever it is executed:
 /// `freeze` may not.
 pub(super) fn is_arithmetic(instruction: Value<'_>) -> bool {
     let is_clamp = || {

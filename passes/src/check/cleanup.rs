@@ -1,7 +1,7 @@
 //! Finds kernels whose unwinding the program would notice.
 //!
 //! Changes nothing. Where kernels do not unwind, a panic leaves undone what destructors and guards
-//! would do. Nobody notices if that is about memory of the work-item's own, which ends with it:
+//! would do. That has no effect if it concerns the work-item's private memory, which ends with it:
 //! ```llvm
 //!   invoke void @closure(ptr %item) to label %next unwind label %cleanup
 //! cleanup:

@@ -10,7 +10,7 @@
 //! An exported function is compiled with its own crate and linked to kernels of others. What the
 //! container says of those (whether they need work-groups, how much local memory they have, which
 //! specialization constants they read, whether they are told where the launch begins) is found out
-//! when their crate is compiled, and cannot depend on a body that nobody has at that time.
+//! when their crate is compiled, and cannot depend on a body that is not known at that time.
 
 use inkwell::module::Module;
 use schism_llvm::{IntoValue, Value};

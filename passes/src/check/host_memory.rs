@@ -46,7 +46,7 @@ pub(crate) fn constants_escape(functions: &[Value<'_>]) -> bool {
 }
 
 /// Whether the address of a static may be compared with another one, or get into memory. A device has
-/// statics of its own. `functions` are all that a kernel reaches.
+/// its own statics. `functions` are all that a kernel reaches.
 pub(crate) fn statics_are_compared(functions: &[Value<'_>]) -> bool {
     let mut walk = Walk::over(functions, true);
     for instruction in functions.iter().flat_map(|function| function.instructions()) {

@@ -55,7 +55,7 @@ pub enum LocalMemoryError {
     TooLarge {
         /// The kernel.
         kernel: String,
-        /// Bytes of them, as far as they were added up.
+        /// Bytes of those that were added up until it was too much.
         bytes: u64,
     },
 }
@@ -216,7 +216,7 @@ fn place(arrays: &mut [Placed<'_>], kernels: &[&str]) -> Result<(), LocalMemoryE
     Ok(())
 }
 
-/// The calls of a function, in the order of the source, as far as the IR shows it: that of a
+/// The calls of a function, in the order of the source, or what the IR shows of it: that of a
 /// depth-first walk from the kernels, which enters a function where it is first mentioned. The
 /// order of the module's functions is that of their symbols, which hashes are part of, and that of
 /// LLVM's list of uses depends on what ran before.

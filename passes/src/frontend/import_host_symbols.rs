@@ -23,7 +23,7 @@
 //! the same value. The value of a constant one is still there to be folded. What a kernel has no
 //! body of is the host's anyway, such as the standard library's panics and locks, and foreign
 //! functions. [`imports`] lists all of it; the host half has a table of these addresses. Code that is
-//! generated at run time has no thread-local storage of its own, so the table has a function that
+//! generated at run time has no thread-local storage, so the table has a function that
 //! returns the address of the running thread's variable.
 //!
 //! Constants without a name, vtables and functions that are generic or have a body stay the image's:

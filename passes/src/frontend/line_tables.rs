@@ -1,4 +1,4 @@
-//! Lines of the source for profilers and debuggers of GPUs, where somebody asks for them.
+//! Lines of the source for profilers and debuggers of GPUs, where they are asked for.
 //!
 //! Before, as the compiler describes what it makes:
 //! ```llvm

@@ -178,7 +178,7 @@ fn link(module: &Module<'_>, source: &ModuleRef, index: &Index) -> Result<(), Im
     Ok(())
 }
 
-/// Lets the linker leave out what nobody needs.
+/// Lets the linker leave out what is not used.
 fn make_optional(source: schism_llvm::ModuleRef<'_>) {
     let mut lists = Vec::new();
     for global in source.globals() {

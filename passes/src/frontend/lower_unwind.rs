@@ -46,7 +46,7 @@
 //! ```
 //! So after this pass ([`infer`]) the functions that may reach a panic, and the calls of them, are
 //! not `nounwind`, and all others are. It stays so until a target has optimised; what a panic does
-//! there, nobody needs to know before.
+//! there is not needed before.
 
 use std::collections::HashSet;
 

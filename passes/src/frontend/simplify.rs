@@ -21,7 +21,7 @@
 //! Promotes locals to registers and removes what is dead, so that what is left is what a device
 //! would run ([`run`]). Nothing here shapes code: functions stay functions, loops stay as rustc
 //! wrote them, and no pass looks for a better form of an expression. Stage 2 runs a full pipeline
-//! that knows its target, and it does best on code that nobody has bent before: with inlining at
+//! that knows its target, and it does best on code that was not optimised before: with inlining at
 //! this point already, the blur of the example `image_filter` became 1.5 times slower on the CPU.
 //!
 //! Some code is only seen to be dead once it has been inlined.

@@ -118,7 +118,7 @@ fn move_pointers_in_aggregates(kernel: Value<'_>, spaces: &AddressSpaces) {
     }
 }
 
-/// All loads of an aggregate that is only read: nobody writes to it or keeps its address.
+/// All loads of an aggregate that is only read: it is not written, and its address is not kept.
 fn loads_if_only_read(aggregate: Value<'_>) -> Option<Vec<Value<'_>>> {
     let (mut loads, mut addresses) = (Vec::new(), vec![aggregate]);
     while let Some(address) = addresses.pop() {

@@ -22,7 +22,7 @@
 //!   %now = load i32, ptr %flag
 //! ```
 //!
-//! Nobody else sees that memory, and GPUs have no atomic instructions for it. Only what is known to
+//! Other work-items do not see that memory, and GPUs have no atomic instructions for it. Only what is known to
 //! be a local is changed: an address that comes out of memory, or into a function, stays as it is.
 
 use std::collections::HashSet;

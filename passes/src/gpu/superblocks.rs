@@ -475,7 +475,7 @@ fn replace_outside<'m>(value: Value<'m>, new: Value<'m>, blocks: &HashSet<Block<
     }
 }
 
-/// Removes what a block computes for nobody.
+/// Removes the dead instructions of a block.
 fn remove_unused(block: Block<'_>) {
     for instruction in block.instructions().into_iter().rev() {
         if is_harmless(instruction) && instruction.users().is_empty() {

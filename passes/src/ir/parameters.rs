@@ -12,8 +12,8 @@ use schism_llvm::{
     Builder, FUNCTION_INDEX, ModuleRef, Opcode, RETURN_INDEX, TailCallKind, Type, Value,
 };
 
-/// A function that is used other than by calls with its own parameters: nobody knows who calls it,
-/// or with what.
+/// A function that is used other than by calls with its own parameters: its callers are not known,
+/// nor their arguments.
 #[derive(Debug)]
 pub(crate) struct ByAddress<'m>(pub Value<'m>);
 
@@ -64,8 +64,8 @@ pub(crate) struct Copies<'m> {
 
 impl<'m> Copies<'m> {
     /// Makes the copies, without bodies: each is called like its original with `suffix`, and takes
-    /// parameters of these names and types after the original's own. They are external; whoever
-    /// calls this decides which stay so.
+    /// parameters of these names and types after the original's own. They are external; the
+    /// caller decides which stay so.
     pub(crate) fn declare(
         module: ModuleRef<'m>,
         functions: &[Value<'m>],

@@ -16,7 +16,7 @@
 //! In PTX a variable stands behind those that its initialiser refers to, which LLVM cannot bring
 //! about here: it ends the process. But a variable that other modules see may be declared first, by
 //! `.extern`. So in each circle one static is declared under another name, which everything else
-//! uses instead of its own. Whoever has the text of the module makes one name of both, see
+//! uses instead. The writer of PTX makes one name of both, see
 //! [`joined`].
 
 use std::collections::hash_map::Entry;

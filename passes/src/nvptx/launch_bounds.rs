@@ -20,7 +20,7 @@
 //! all of them and their addresses, 90 and more. There the bounds are a limit: fewer threads have
 //! less in flight, however many loads each has.
 //!
-//! A loop that keeps most of these registers for values of its own, such as an array, gets no bounds: the
+//! A loop that keeps most of these registers for its values, such as an array, gets no bounds: the
 //! assembler would store and load some of them in each iteration.
 //!
 //! The attribute `schism.block` says how large the blocks of each launch are, where that is known.

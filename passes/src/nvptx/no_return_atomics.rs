@@ -1,4 +1,4 @@
-//! Makes no-return atomics of updates of global memory whose previous value nobody uses. Runs in
+//! Makes no-return atomics of updates of global memory whose previous value is not used. Runs in
 //! stage 2, for NVIDIA's GPUs, right before PTX is written.
 //!
 //! Before:

@@ -111,7 +111,7 @@ fn is_used_in_another_loop(
     })
 }
 
-/// Whether an address is in memory that nobody writes while the kernel runs.
+/// Whether an address is in memory that is not written while the kernel runs.
 fn is_constant_memory(address: Value<'_>) -> bool {
     let mut at = address;
     while at.opcode() == Some(Opcode::GetElementPtr) {

@@ -42,7 +42,7 @@ pub struct DeviceSpec {
     pub target: String,
     /// How kernels are divided into images.
     pub split: SplitMode,
-    /// Places in the source stay in the image, as far as the module has them.
+    /// Places in the source that the module has stay in the image.
     pub lines: bool,
     /// Which costs to look for.
     pub warnings: Warnings,

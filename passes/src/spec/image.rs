@@ -45,7 +45,7 @@ impl KernelImage {
 }
 
 impl fmt::Display for KernelImage {
-    /// One line: the name, then what is found out, as far as anything is.
+    /// One line: the name, then what is found out, if anything is.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "kernel {}:", self.name)?;
         if self.can_panic {

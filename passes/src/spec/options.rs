@@ -95,7 +95,7 @@ impl FastMath {
             | fast_math::APPROXIMATE,
     );
 
-    /// For code of which somebody says that no value in it is infinite or a NaN: the same as
+    /// For code that promises that no value in it is infinite or a NaN: the same as
     /// [`RELAXED`](Self::RELAXED), for the reason that [`fast_math`](crate::specialize::fast_math)
     /// gives.
     pub const RELAXED_AND_FINITE: Self = Self::RELAXED;

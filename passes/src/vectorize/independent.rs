@@ -1,4 +1,4 @@
-//! Finds loops of a work-item whose iterations are independent, though nobody has marked them.
+//! Finds loops of a work-item whose iterations are independent, though they are not marked.
 //!
 //! A work-item that has a row of an image goes through its pixels:
 //! ```llvm
@@ -14,7 +14,7 @@
 //!   %is.last = icmp eq ptr %to.next, %row.end
 //!   br i1 %is.last, label %after, label %loop
 //! ```
-//! Each iteration stores to memory of its own, and nothing goes from one to the next but what
+//! Each iteration stores to its own memory, and nothing goes from one to the next but what
 //! counts. What is not known is whether the picture's description lies in the row. So the loop is
 //! cloned, and a comparison of addresses before it decides which one runs:
 //! ```llvm
@@ -280,7 +280,7 @@ fn field(address: Value<'_>) -> (Value<'_>, u64) {
     field.unwrap_or((address, 0))
 }
 
-/// Whether an instruction is one that may run where nobody needs it, and gives the same for the same
+/// Whether an instruction is one that may be executed speculatively, and gives the same for the same
 /// operands.
 fn is_computed(one: Value<'_>) -> bool {
     use Opcode::*;

@@ -53,7 +53,7 @@
 //! only the first work-items of a group do needs no masks. `expand_copies` makes copies of parts of private
 //! arrays element by element. `single_item` takes the one out of a loop of
 //! which a part of a condition asks whether it is that one, as at the borders of an image. `split_clamps` is a
-//! pass of its own, before checks are taken out of loops. `tables` fills before a loop what all work-items
+//! separate pass, before checks are taken out of loops. `tables` fills before a loop what all work-items
 //! would fill with the same.
 //!
 //! **What it relies on.** Work-items do not race, so the order of their accesses does not count.
@@ -205,7 +205,7 @@ fn vectorise(
     Ok((remarks, vectorised))
 }
 
-/// Vectorises loops inside of work-items that nobody has marked, where work-items stay one after
+/// Vectorises loops inside of work-items that are not marked, where work-items stay one after
 /// the other.
 fn inside(function: Value<'_>, lanes: &Lanes) -> Result<Vec<String>, String> {
     if !independent::run(function) {

@@ -227,7 +227,7 @@ impl<'m> Plan<'m> {
     }
 
     /// Whether no work-item of the region reads memory of the group. What it writes there before a lane panics
-    /// the scalar loop writes again then, and nobody sees what later lanes have written: the group ends.
+    /// the scalar loop writes again then, and what later lanes have written is not read: the group ends.
     fn group_memory_is_only_written(&self) -> bool {
         let reads_other = |one: Value<'m>| match one.opcode() {
             Some(Opcode::Load) => {
@@ -337,7 +337,7 @@ impl<'m> Plan<'m> {
             return if is_element(ty) { Ok(false) } else { refuse("a call of an unusual type") };
         }
         if intrinsics::is_confined(one, callee) {
-            // Each lane calls it with memory of its own.
+            // Each lane calls it with its own memory.
             let is_own = |arg: Value<'m>| match arg.ty().kind() {
                 TypeKind::Pointer => self.privates.is_apart(arg),
                 _ => is_scalar(arg.ty()),
@@ -365,8 +365,8 @@ impl<'m> Plan<'m> {
     }
 }
 
-/// The locals that are taken to be the same for all lanes and are not: a lane alone stores there,
-/// or something of its own.
+/// The locals that are taken to be the same for all lanes and are not: one lane stores there,
+/// or each its own value.
 fn different_locals<'m>(
     region: &Region<'m>,
     shapes: &Shapes<'m>,

@@ -10,7 +10,7 @@
 //! add:
 //!   …
 //! ```
-//! The loop runs as far as the condition holds, and needs neither a branch nor a mask there. A clone
+//! The loop runs while the condition holds, and needs neither a branch nor a mask there. A clone
 //! of it continues from there; it has the other side only, and is removed if nothing is left in it:
 //! ```llvm
 //! start:

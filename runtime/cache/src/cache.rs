@@ -1,4 +1,4 @@
-//! One compilation for each key, whoever asks.
+//! One compilation for each key, however many ask.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -136,7 +136,7 @@ impl Cache {
         if let Some(value) = folder.read(key).unwrap_or_default() {
             return Ok(from(value, Source::Disk));
         }
-        // While this is held nobody else creates the entry; it may have appeared in the meantime.
+        // While this is held no other process creates the entry; it may have appeared in the meantime.
         let lock = self.lock(folder, key);
         let value = folder.read(key).unwrap_or_else(|problem| {
             (self.report)(&problem);
@@ -224,7 +224,7 @@ impl Memory {
                 self.bytes = self.bytes - kept.bytes + bytes;
                 kept.bytes = bytes;
             }
-            // Nobody else waits for it: the table has one, and this is the other.
+            // No other thread waits for it: the table has one, and this is the other.
             (Some(_), None) if Arc::strong_count(&slot) == 2 => {
                 self.slots.remove(key);
             }

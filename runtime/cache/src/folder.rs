@@ -254,7 +254,7 @@ impl Folder {
         let before = self.usage()?;
         let after = self.clear_out(0)?;
         total.set(after)?;
-        // While the total is locked nobody writes, so unfinished files belong to dead processes.
+        // While the total is locked no process writes, so unfinished files belong to dead processes.
         for file in fs::read_dir(&self.path)? {
             let file = file?;
             if file.file_name().to_str().is_some_and(|name| name.starts_with(WRITING)) {
@@ -288,7 +288,7 @@ impl Folder {
     }
 }
 
-/// The bytes of an entry's file, if it exists and only somebody trusted can have written it.
+/// The bytes of an entry's file, if it exists and only a trusted user can have written it.
 fn contents(path: &Path) -> Result<Option<(File, Vec<u8>)>, Problem> {
     let not_read = |source| Problem::NotRead { path: path.to_owned(), source };
     let untrusted = |why: Why| Problem::Foreign { path: path.to_owned(), reason: why.to_string() };

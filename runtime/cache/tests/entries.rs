@@ -126,7 +126,7 @@ fn a_folder_that_is_not_the_users_own_is_not_used() {
 fn a_folder_that_cannot_be_written_is_told_once_and_read() {
     let folder = scratch("read-only");
     next_process(&folder);
-    // Root may write anywhere; but nobody can write to a folder as to a file.
+    // Root may write anywhere; but a folder cannot be written as a file.
     fs::remove_file(folder.join("lock")).unwrap();
     fs::create_dir(folder.join("lock")).unwrap();
     let (cache, said) = open(&folder, PLENTY);

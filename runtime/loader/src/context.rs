@@ -5,7 +5,7 @@
 //! the box runs.
 //!
 //! A barrier or a sub-group operation lets other work-items of the group run on this thread, each
-//! with its own context. Whoever runs and resumes the work-items sets the thread-local to that of
+//! with its own context. The scheduler of the work-items sets the thread-local to that of
 //! the one that continues ([`swap`]).
 
 use std::cell::Cell;

@@ -49,7 +49,7 @@ pub(crate) unsafe extern "C" fn abort(text: *const u8, len: usize) -> ! {
     std::process::abort()
 }
 
-/// Writes lines to standard error, as far as that is possible.
+/// Writes lines to standard error, if it can be written.
 fn say(text: std::fmt::Arguments<'_>) {
     let _ = catch_unwind(|| _ = writeln!(std::io::stderr(), "\n{text}"));
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
-use crate::data::host_copies::PresentCopy;
 use crate::data::operand::{Read, Readable, Writable, Write};
+use crate::data::present::PresentCopy;
 use crate::data::view::{View, ViewMut};
 use crate::error::{Error, LaunchError};
 use crate::kernel::element::Element;
@@ -59,8 +59,10 @@ impl<'a, E: Read + ?Sized> Keep for &'a E {
             Readable::Copied(buffer) => {
                 let buffer = Arc::new(buffer);
                 let device = queue.device().name();
-                let present =
-                    self.host_elements().map(|host| PresentCopy::new(host, &buffer, device));
+                let copy = buffer.view().raw().as_ptr();
+                let present = self.host_elements().map(|host| {
+                    PresentCopy::new(host, copy, Arc::<Buffer<_>>::clone(&buffer), device)
+                });
                 Shared::Copied(buffer, present)
             }
         })

@@ -6,17 +6,17 @@
 //! standard library.
 //!
 //! # The rule
-//! **Whoever could change the file must be trusted.** Root, the user of the process, and the owner
+//! **Every user who could change the file must be trusted.** Root, the user of the process, and the owner
 //! of the program are trusted: they decide what the process does in any case. The rule checks the
 //! file, and each folder and link on the path to it:
 //!
 //! | what | is trusted if |
 //! |---|---|
 //! | the file | a trusted user owns it, and no other user can write to it |
-//! | a folder on the path | the same; others may write to it if it is sticky, such as `/tmp`, where nobody can replace another's files |
+//! | a folder on the path | the same; others may write to it if it is sticky, such as `/tmp`, where users cannot replace each other's files |
 //! | a link on the path | a trusted user owns it |
-//! | a folder that contains the program, too | always: whoever can change it could replace the program |
-//! | a group that can write | it is private: it has its owner's name, nobody else is in it, and there is no access control list |
+//! | a folder that contains the program, too | always: a user who can change it could replace the program |
+//! | a group that can write | it is private: it has its owner's name and no other member, and there is no access control list |
 //!
 //! **Paths are absolute.** A relative path means another file in every folder in which a program is
 //! started, so it is refused ([`Why::Relative`]).
@@ -29,16 +29,16 @@
 //! # What is protected
 //! The path is walked from the root with descriptors, one name after the other, and each is checked
 //! after it was opened. [`open`] returns the descriptor that was checked. A path that passed means
-//! the same file later on, as long as no *trusted* user changes it: nobody else can replace
-//! anything on it. So a library may be given to the system's loader by its path.
+//! the same file later on, as long as no *trusted* user changes it: other users can replace
+//! nothing on it. So a library may be given to the system's loader by its path.
 //!
 //! # What is not protected
 //! - Trusted users may do anything at any time.
 //! - The system's loader finds the dependencies of a library by its own rules, and so it does a
 //!   library that is named without a folder.
-//! - Other hosts that mount the same network file system, and whoever can write to the disk itself.
+//! - Other hosts that mount the same network file system, and users who can write to the disk itself.
 //! - In a user namespace that does not map all users, owners that are not mapped count as root:
-//!   whoever set up the namespace chose what is mounted in it.
+//!   the creator of the namespace chose what is mounted in it.
 
 mod error;
 mod home;
@@ -57,7 +57,7 @@ pub use home::Home;
 use crate::process::Process;
 
 /// Whether the process has rights that its user lacks: the program is setuid or setgid, or has
-/// capabilities of its own. The kernel reports it (`AT_SECURE`), by the same rule by which the
+/// capabilities. The kernel reports it (`AT_SECURE`), by the same rule by which the
 /// system's loader ignores `LD_LIBRARY_PATH`.
 #[must_use]
 pub fn is_privileged() -> bool {
@@ -81,7 +81,7 @@ fn set(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Opens a file for reading that nobody untrusted can have changed.
+/// Opens a file for reading that only trusted users can have changed.
 ///
 /// # Errors
 /// [`Untrusted`]: it is untrusted, not a regular file, or cannot be opened.
@@ -106,7 +106,7 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, Untrusted> {
     Ok(contents)
 }
 
-/// Checks a folder in which files are stored: nobody untrusted can change its contents or add to
+/// Checks a folder in which files are stored: only trusted users can change its contents or add to
 /// it.
 ///
 /// # Errors

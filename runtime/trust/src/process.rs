@@ -127,7 +127,7 @@ fn has_access_list(path: &Path) -> bool {
     }
 }
 
-/// Whether a group is its user's own: it has the user's name, and nobody else is in it. Many
+/// Whether a group is its user's own: it has the user's name, and no other member. Many
 /// systems create such a group for each user, and then let groups write by default.
 fn is_private(group: u32, user: u32) -> bool {
     let Some(user) = with_entry(|buffer, len| {

@@ -46,7 +46,7 @@ fn open_at(folder: &File, name: &OsStr, flags: i32) -> io::Result<File> {
         // SAFETY: the folder is open, and the name ends with a NUL.
         let descriptor = unsafe { libc::openat(folder.as_raw_fd(), name.as_ptr(), flags) };
         if descriptor >= 0 {
-            // SAFETY: it was opened just now, and is nobody else's.
+            // SAFETY: it was opened just now, and has no other owner.
             return Ok(unsafe { File::from_raw_fd(descriptor) });
         }
         let error = io::Error::last_os_error();

@@ -56,15 +56,15 @@ fn modes_of_files_and_folders() {
     assert!(matches!(why(&path, &process()), Why::Others));
     mode(&path, 0o644);
     let inner = folder.join("in");
-    // Of a sticky folder, too, the file's own mode counts; and a folder that files are kept in is
-    // nobody else's to add to.
+    // Of a sticky folder, too, the file's own mode counts; and no other user may add to a folder
+    // that files are kept in.
     for (bits, on_path, kept) in [(0o700, true, true), (0o1777, true, false), (0o777, false, false)]
     {
         mode(&inner, bits);
         assert_eq!(file(&path, &process()).is_ok(), on_path, "{bits:o}");
         assert_eq!(super::folder(&inner, &process()).is_ok(), kept, "{bits:o}");
     }
-    // A program with rights of its own does not ask whose group it is.
+    // A program with more rights than its user does not ask whose group it is.
     mode(&inner, 0o775);
     let privileged = Process { privileged: true, ..process() };
     assert!(file(&path, &privileged).is_err());
@@ -92,7 +92,7 @@ fn owners_of_files_folders_and_links() {
         assert!(file(&link, &Process { privileged: true, ..theirs }).is_err());
         std::os::unix::fs::lchown(given, Some(0), None).unwrap();
     }
-    // A folder of the program's is as trusted as the program, unless that has rights of its own.
+    // A folder of the program's is as trusted as the program, unless that has more rights than its user.
     chown(&folder, Some(OTHER), None).unwrap();
     assert!(file(&path, &process()).is_err());
     fs::remove_dir_all(folder).unwrap();

@@ -119,7 +119,7 @@ pub fn refused_launch() {
     assert_eq!(take_seen().len(), 0);
     queue.parallel_for(1, |_| ()).expect("the next one is not");
     assert_eq!(take_seen().len(), 1);
-    // A code that nobody knows.
+    // An unknown code.
     let error = queue.parallel_for(1, |_| ()).expect_err("it is refused");
     assert!(error.to_string().contains("error 12345"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Processes that are forked: a GPU is its parent's, or the child's own if nobody asked for it
+//! Processes that are forked: a GPU is its parent's, or the child's own if it was not used
 //! before.
 
 use std::ffi::c_int;
@@ -107,7 +107,7 @@ pub fn forked() {
     });
 }
 
-/// Nobody has asked for GPUs before the fork.
+/// GPUs are not used before the fork.
 pub fn forked_before() {
     in_child(|| {
         on_launch(add_one);

@@ -171,7 +171,7 @@ pub fn order() {
     assert_eq!(take_seen().len(), 2);
 }
 
-/// A launch is one call of the driver, whoever changes the thread's context meanwhile.
+/// A launch is one call of the driver, even if the thread's context changes meanwhile.
 pub fn driver_calls() {
     const LAUNCHES: usize = 5000;
     const FUNCTIONS: [&str; 5] = [

@@ -101,7 +101,7 @@ pub fn host_copies() {
     assert_eq!(&*buffer.view(), [9, 8, 7, 6]);
     let message = panic_of(|| {
         let view = buffer.view_mut();
-        // SAFETY: the element is there, and nobody else uses it.
+        // SAFETY: the element is there, and is not used elsewhere.
         unsafe { view.set_unchecked(0, 1) }
     });
     assert!(message.contains("out of the host's reach"), "{message}");

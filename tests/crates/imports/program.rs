@@ -92,7 +92,7 @@ fn run(queue: &Queue, kind: DeviceKind) -> Result<(), schism::Error> {
         said("twice", outcome.map(|()| floats.to_vec() == expected));
     }
 
-    // A kernel that imports nothing is nobody else's business.
+    // A kernel that imports nothing depends on no other crate.
     let outcome = queue.for_each((0.., &mut long), |(i, out)| *out = i as u64 * 3);
     said("own", outcome.map(|()| long.to_vec().iter().zip(0..).all(|(found, i)| *found == i * 3)));
 

@@ -73,7 +73,7 @@ pub fn concrete(queue: &Queue, n: usize) {
     );
 }
 
-/// A generic kernel, instantiated by whoever calls it.
+/// A generic kernel, instantiated by its callers.
 pub fn generic<T: Number>(queue: &Queue, n: usize, addend: T) {
     compare::<T>(
         queue,

@@ -1,4 +1,4 @@
-//! Launches kernels of both libraries and of its own; each compares itself with the host's loop.
+//! Launches kernels of both libraries and its own; each compares itself with the host's loop.
 
 use library::{Clamp, Filter, Number, Scale};
 use schism::prelude::*;

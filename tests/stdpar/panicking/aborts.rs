@@ -103,7 +103,7 @@ const ENDS: &[End] = &[
         &[],
     ),
     (
-        "nobody catches it",
+        "it is not caught",
         || {
             let numbers: Vec<u64> = (0..100).collect();
             numbers.par_iter().for_each(|number| assert!(*number != 77, "number {number} is bad"));
@@ -112,7 +112,7 @@ const ENDS: &[End] = &[
         &[("panicked at src/aborts.rs:", 1), ("number 77 is bad", 1), ("RUST_BACKTRACE=1", 1)],
     ),
     (
-        "nobody catches what has no text",
+        "it has no text and is not caught",
         || {
             (0..100).into_par_iter().for_each(|key| {
                 if key == 77 {

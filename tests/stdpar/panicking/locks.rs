@@ -99,7 +99,7 @@ fn fragile(case: &'static Case) -> Vec<Fragile> {
     case.items().into_iter().map(Fragile).collect()
 }
 
-/// Whether nobody holds a lock; and whether it is poisoned.
+/// Whether a lock is free; and whether it is poisoned.
 fn state<T>(lock: Result<T, TryLockError<T>>) -> (bool, bool) {
     match lock {
         Ok(_) => (true, false),
@@ -113,7 +113,7 @@ pub const FORMS: &[Form] = &[
         let items: Vec<Mutex<Item>> = case.items().into_iter().map(Mutex::new).collect();
         case.run(case.bad_items(), || {
             items.par_iter().enumerate().for_each(|(key, lock)| {
-                let mut item = lock.lock().expect("nobody else had it");
+                let mut item = lock.lock().expect("it is not poisoned");
                 item.text.push('!');
                 case.trip(key);
                 item.text.pop();
@@ -153,10 +153,10 @@ pub const FORMS: &[Form] = &[
         case.run(case.bad_items(), || {
             locks.par_iter().enumerate().for_each(|(key, lock)| {
                 if key % 2 == 0 {
-                    let item = lock.read().expect("nobody wrote");
+                    let item = lock.read().expect("it is not poisoned");
                     case.trip(item.key);
                 } else {
-                    let item = lock.write().expect("nobody else had it");
+                    let item = lock.write().expect("it is not poisoned");
                     case.trip(item.key);
                 }
             });
@@ -294,7 +294,7 @@ pub const FORMS: &[Form] = &[
         case.run(case.bad_items(), || {
             case.items().into_par_iter().for_each_with(sender, |sender, item| {
                 case.trip(item.key);
-                sender.send(item).expect("somebody receives");
+                sender.send(item).expect("the receiver is there");
             });
         });
         // It ends, since all senders are gone.

@@ -49,7 +49,7 @@ fn on_every_device(mut case: impl FnMut(&Queue)) {
 #[test]
 fn forms_for_groups_on_the_cpu() {
     if std::env::var_os(FORM).is_some() {
-        // This is the process that the test has started, or somebody has chosen a form.
+        // This is the process that the test has started, or the user has chosen a form.
         return;
     }
     let this = std::env::current_exe().expect("a path");

@@ -109,7 +109,7 @@ fn pipelines_in_others_are_kernels_too() {
     }
 }
 
-/// Items are computed several at once, in as many lanes as somebody says or in none, with the same
+/// Items are computed several at once, in a given number of lanes or in none, with the same
 /// results.
 #[test]
 fn items_are_computed_several_at_once() {

@@ -346,8 +346,8 @@ fn saturated(choice: Value<'_>) -> Option<(Value<'_>, Value<'_>, Value<'_>)> {
     })
 }
 
-/// Joins two steps of an address, the first of which is a product, where nobody else needs the
-/// place between.
+/// Joins two steps of an address, the first of which is a product, where nothing else uses the
+/// address between.
 fn join_steps<'m>(block: Block<'m>, builder: &Builder<'m>) {
     for address in block.instructions() {
         let Some((between, second, size)) = address.element() else { continue };

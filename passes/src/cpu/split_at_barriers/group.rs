@@ -40,8 +40,8 @@ pub(super) fn begin_at_first<'m>(body: &Body<'m>, group: Value<'m>) {
 }
 
 /// Takes the group's local memory by a function whose result aliases nothing else. While the group
-/// runs, nobody but its work-items has that memory, and only by this address; and what they leave
-/// there nobody reads any more.
+/// runs, only its work-items access that memory, and only by this address; what they leave there is
+/// not read any more.
 pub(super) fn own_local_memory<'m>(body: &Body<'m>, group: Value<'m>) {
     let Some(at) = offset(body.function, GROUP_LOCAL_MEMORY) else { return };
     let loads = loads_of_field(body, group, at);

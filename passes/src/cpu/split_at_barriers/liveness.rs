@@ -18,7 +18,7 @@ pub(super) struct Kept<'m> {
     /// The values that live across each barrier, by the number of its block, without those that
     /// are computed again.
     across: Vec<HashSet<Value<'m>>>,
-    /// The values that live at the beginning of each block, as far as barriers need to know.
+    /// The values that live at the beginning of each block, those that barriers need to know.
     at_begin: Vec<HashSet<Value<'m>>>,
 }
 

@@ -59,14 +59,14 @@
 //!
 //! **Loops over a grid's strides** are cut after each step, as at a barrier (`strides`).
 //!
-//! **What all share.** Blocks in which no work-item does anything of its own, such as the head of a
+//! **What all share.** Blocks in which all work-items do the same, such as the head of a
 //! loop around barriers, run once for the group, and so do values that are the same for all
-//! (`uniformity`). Where they go on after a region is then known to be the same.
+//! (`uniformity`). Which block follows a region is then known to be the same for all.
 //!
 //! **Where they do not agree.** If it is not known, each work-item notes the barrier at which it
 //! waits, or its end. The function `__schism_cpu_agree` of the process that loads the code compares
 //! the notes after the region. If they differ it records that, and the loop function returns a
-//! status of its own.
+//! status for it.
 //!
 //! **Private memory** whose contents live across a barrier becomes an array with an element for each
 //! work-item (`private`).

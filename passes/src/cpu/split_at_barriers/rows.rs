@@ -26,7 +26,7 @@ use super::emit::Analyses;
 use super::nest::ROWS;
 use super::uniformity::{is_pure, is_skipped};
 
-/// The numbers of rows that are tried. Each has sums in registers of its own.
+/// The numbers of rows that are tried. Each has its own sums in registers.
 const NUMBERS: [u64; 2] = [4, 2];
 
 /// The fewest loads that rows must have in common.

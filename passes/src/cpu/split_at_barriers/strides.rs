@@ -39,8 +39,8 @@
 //!
 //! **Why it is sound.** Between two barriers the order of the work-items is not specified, and each
 //! keeps its own. What would show the order is refused: calls, panics, and atomic operations but for
-//! updates whose previous value nobody uses. A check of `%place` against a length is decided for
-//! all by `%limit` (`%is.limited`), and a place that does not wrap needs no check for that. All work-items must come to the loop, and nothing but `%place`
+//! updates whose previous value is not used. A check of `%place` against a length is decided for
+//! all by `%limit` (`%is.limited`), and a place that does not wrap needs no check for that. All work-items must reach the loop, and nothing but `%place`
 //! goes from one step to the next.
 
 use std::collections::HashSet;
@@ -338,7 +338,7 @@ fn step<'m>(after: Value<'m>, value: Value<'m>) -> Option<Value<'m>> {
     }
 }
 
-/// Whether nobody sees in which order work-items execute an instruction. In a loop inside, a
+/// Whether the order in which work-items execute an instruction is not observable. In a loop inside, a
 /// work-item may wait for what it loads.
 fn has_no_order(one: Value<'_>, is_innermost: bool) -> bool {
     match one.opcode() {

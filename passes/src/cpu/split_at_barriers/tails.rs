@@ -8,7 +8,7 @@
 //!   %more = icmp ne i64 %distance.next, 0
 //!   br i1 %more, label %barrier.1, label %barrier.2
 //! ```
-//! All work-items come to `%exchanged`, and from there on none does anything of its own until it is clear whether
+//! All work-items reach `%exchanged`, and from there on all do the same until it is clear whether
 //! there is a next step. So there is another barrier:
 //! ```llvm
 //! exchanged:

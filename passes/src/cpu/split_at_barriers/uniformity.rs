@@ -130,7 +130,7 @@ fn chooses(body: &Body<'_>, phi: Value<'_>, branch: usize, influenced: &HashSet<
     values.len() > 1
 }
 
-/// Whether a load reads what nobody writes while the kernel runs.
+/// Whether a load reads what is not written while the kernel runs.
 fn is_constant_memory(load: Value<'_>) -> bool {
     let address = base(load.operand(0));
     let has = |name| address.is_argument() && address.parameter_attribute(name).is_some();

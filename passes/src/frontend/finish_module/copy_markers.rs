@@ -1,4 +1,4 @@
-//! Lets kernels use copies of small values that they refer to, where nobody can tell.
+//! Lets kernels use copies of small values that they refer to, where that is not observable.
 //!
 //! Before:
 //! ```llvm

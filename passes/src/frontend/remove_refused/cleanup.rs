@@ -65,7 +65,7 @@ pub(super) fn remove(
     kernel_reachability::run(module, roots)
 }
 
-/// The instructions by which the cleanup of `unwinding` reaches others: of its own the cleanup alone.
+/// The instructions by which the cleanup of `unwinding` reaches others: in that function itself, those of its cleanup alone.
 fn reaching<'m>(function: Value<'m>, unwinding: Value<'m>) -> Vec<Value<'m>> {
     let mut all = function.instructions();
     if function == unwinding {

@@ -12,7 +12,7 @@
 //!
 //! The functions behind the new names are the process's that loads the kernel, so host and kernel
 //! may free each other's blocks. Nothing else is changed: attributes say what such functions do,
-//! whatever their names. A device with memory of its own has no such functions
+//! whatever their names. A device with separate memory has no such functions
 //! ([`capabilities`](crate::check::capabilities)).
 //!
 //! This happens only where all kernels that reach the allocator may use it. It is tried twice. Where it

@@ -198,7 +198,7 @@ impl<'m> Message<'m> {
     fn fill(&mut self, module: ModuleRef<'m>, call: Value<'m>, index: usize) -> Option<()> {
         let Local { alloca, size, .. } = self.locals[index];
         let uses = uses(module, alloca)?;
-        // Nobody gets the address, but what only reads.
+        // Only what reads gets the address.
         let mut holders = uses.holders;
         let mut seen = Vec::new();
         while let Some(holder) = holders.pop() {

@@ -44,7 +44,7 @@
 //!
 //! An iterator's `next` finds out each time where the iterator stands. `sum` and `for_each` of
 //! `flat_map` are nested loops in the standard library; but `zip`, `for` and others call `next`,
-//! and then the two loops are one whose trip count nobody knows. LLVM's `jump-threading` leaves
+//! and then the two loops are one whose trip count is not known. LLVM's `jump-threading` leaves
 //! loop headers alone, as it may make loops of two entries.
 //!
 //! **Where.** In each nest of loops, all edges to headers are followed whose branches are decided
