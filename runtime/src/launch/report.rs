@@ -12,7 +12,8 @@ pub struct LaunchReport {
     pub device: String,
     /// Why that device: how the queue's was chosen, or why that did not run the kernel.
     pub why: String,
-    /// Bytes that were copied to the queue's device for this launch, after another device ran it.
+    /// Bytes that were copied to the queue's device for this launch, after another device ran it: all
+    /// buffers that the kernel may have written to.
     pub bytes_to: u64,
     /// Bytes that were copied from the queue's device for this launch, before another device ran it.
     pub bytes_from: u64,
