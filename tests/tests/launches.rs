@@ -118,6 +118,17 @@ fn every_launch_is_traced_to_the_device() {
         let at = at.unwrap_or_else(|| panic!("no `{step}` in this place: {trace}"));
         rest = &rest[at + step.len()..];
     }
+    // Without a choice, it says which device there is, and why no other.
+    for variable in ["SCHISM_CUDA", "SCHISM_HIP", "SCHISM_OPENCL"] {
+        traced.env(variable, "");
+    }
+    let ended = output(traced.env_remove("SCHISM_DEVICE"));
+    let trace = String::from_utf8_lossy(&ended.stderr);
+    let line = trace.lines().find(|line| line.contains("chose the device"));
+    let line = line.unwrap_or_else(|| panic!("no choice: {trace}"));
+    for part in ["cpu", "cuda: SCHISM_CUDA is empty; hip: SCHISM_HIP is empty; opencl: "] {
+        assert!(line.contains(part), "`{part}` is not in: {line}");
+    }
 }
 
 #[test]
