@@ -1,7 +1,13 @@
 //! Programs with rayon that know nothing of schism, built by plain rustc and with `--stdpar`.
+//!
+//! Programs of `tests/stdpar` are built together, [`Programs`]: cargo compiles them side by side,
+//! and no two tests wait for each other's builds. A small program of one test is a project alone,
+//! [`project`].
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::lab::{self, Compiler, Lab, clean_command, output, text};
 
@@ -37,30 +43,6 @@ pub fn project_of(lab: &Lab, name: &str, files: &[(&str, &str)], manifest: &str)
     folder
 }
 
-/// The same, with files of a folder in `tests/stdpar`, and more lines of dependencies.
-///
-/// # Panics
-/// If a file cannot be read.
-pub fn project_of_files(
-    lab: &Lab,
-    name: &str,
-    folder: &str,
-    files: &[&str],
-    more: &str,
-) -> PathBuf {
-    let read = |file: &&str| {
-        let path = lab::source("stdpar").join(folder).join(file);
-        std::fs::read_to_string(path).expect("a file of the tests")
-    };
-    let place = |file: &str| {
-        if file.contains('/') { file.to_owned() } else { format!("src/{file}") }
-    };
-    let files: Vec<(String, String)> = files.iter().map(|file| (place(file), read(file))).collect();
-    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (&**name, &**text)).collect();
-    let manifest = MANIFEST.replace("rayon = \"1\"\n", &format!("rayon = \"1\"\n{more}\n"));
-    project_of(lab, name, &files, &manifest)
-}
-
 /// A manifest of the program of a folder.
 pub fn named(folder: &Path, manifest: &str) -> String {
     manifest.replace("ordinary", name_of(folder))
@@ -80,17 +62,16 @@ pub fn target(lab: &Lab, kind: &str) -> PathBuf {
     lab.target().with_file_name("stdpar-target").join(kind)
 }
 
-/// Builds a project by plain rustc; its program.
-pub fn build_by_rustc(lab: &Lab, folder: &Path) -> PathBuf {
-    let target = target(lab, "plain");
+/// Builds a project by plain rustc.
+fn build_by_rustc(lab: &Lab, folder: &Path, arguments: &[&str]) {
     let mut cargo = lab.cargo(Compiler::Stock, folder);
-    text(cargo.args(["build", "--offline", "--release"]).env("CARGO_TARGET_DIR", &target));
-    target.join("release").join(name_of(folder))
+    cargo.env("CARGO_TARGET_DIR", target(lab, "plain"));
+    text(cargo.args(["build", "--offline"]).args(arguments));
 }
 
 /// Builds a project by plain rustc; what its program prints.
 pub fn by_rustc(lab: &Lab, folder: &Path) -> String {
-    build_by_rustc(lab, folder);
+    build_by_rustc(lab, folder, &["--release"]);
     text(&mut run_in(&target(lab, "plain"), name_of(folder), "release", &[]))
 }
 
@@ -154,35 +135,248 @@ pub fn traced(program: &mut Command) -> (String, usize) {
     (String::from_utf8_lossy(&ran.stdout).into_owned(), kernels)
 }
 
-/// Builds a project by plain rustc and with `--stdpar`, debug and release, and compares what the
-/// program prints with arguments: for each setting, and with as many threads as are given. The
-/// program by plain rustc says with one number of threads what is right. Returns how many launches
-/// `always` makes.
-///
-/// # Panics
-/// If a program fails, or prints something else.
-pub fn compare(lab: &Lab, folder: &Path, arguments: &[&str], threads: &[&str]) -> usize {
-    let plain = build_by_rustc(lab, folder);
-    let expected = text(clean_command(plain).args(arguments));
-    let target = target(lab, "schism");
-    let program = |profile: &str, variables: &[(&str, &str)]| {
-        let mut program = run_in(&target, name_of(folder), profile, variables);
-        program.args(arguments);
-        program
-    };
-    for (options, profile) in
-        [(&["--stdpar", "--release"][..], "release"), (&["--stdpar"], "debug")]
-    {
-        let said = build(lab, folder, options);
-        assert!(!said.contains("warning"), "{said}");
-        for setting in ["never", "always", "auto"] {
-            for count in threads {
+/// A program that was built by plain rustc and with `--stdpar`.
+#[derive(Clone, Debug)]
+pub struct Program {
+    name: String,
+    plain: PathBuf,
+    schism: PathBuf,
+    /// Whether the compiler has warned of something in it.
+    warned: bool,
+}
+
+impl Program {
+    /// The program by plain rustc, optimised.
+    #[must_use]
+    pub fn by_rustc(&self) -> Command {
+        run_in(&self.plain, &self.name, "release", &[])
+    }
+
+    /// Expects that the compiler has not warned.
+    ///
+    /// # Panics
+    /// If it has.
+    pub fn expect_no_warning(&self) {
+        assert!(!self.warned, "`cargo schism` warns of {}", self.name);
+    }
+
+    /// The program with `--stdpar`, on the device `cpu`.
+    #[must_use]
+    pub fn run(&self, profile: &str, variables: &[(&str, &str)]) -> Command {
+        run_in(&self.schism, &self.name, profile, variables)
+    }
+
+    /// Compares what the program prints with arguments: by plain rustc, and with `--stdpar` for each
+    /// setting, debug and release, and with as many threads as are given. Every setting meets every
+    /// number of threads, and every profile each of both; with `SCHISM_TEST_FULL=1` all meet. The
+    /// program by plain rustc says with one number of threads what is right. Returns the largest
+    /// number of launches in a run with `always`.
+    ///
+    /// # Panics
+    /// If a program fails, or prints something else, or the compiler has warned of something in it.
+    pub fn compare(&self, arguments: &[&str], threads: &[&str]) -> usize {
+        self.expect_no_warning();
+        let expected = text(self.by_rustc().args(arguments));
+        let mut launches = 0;
+        for (number, setting) in ["never", "always", "auto"].into_iter().enumerate() {
+            for (index, count) in threads.iter().enumerate() {
                 let variables = [("SCHISM_STDPAR", setting), ("RAYON_NUM_THREADS", count)];
-                let found = text(&mut program(profile, &variables));
-                assert_eq!(found, expected, "{profile}, {setting}, {count} threads");
+                let mut profiles = ["release", "debug"];
+                profiles.rotate_left((number + index) % 2);
+                for profile in &profiles[..if lab::full() { 2 } else { 1 }] {
+                    let mut program = self.run(profile, &variables);
+                    program.args(arguments);
+                    let (found, kernels) = match setting {
+                        "always" => traced(&mut program),
+                        _ => (text(&mut program), 0),
+                    };
+                    assert_eq!(found, expected, "{profile}, {setting}, {count} threads");
+                    launches = launches.max(kernels);
+                }
             }
         }
+        launches
     }
-    // A pool of one thread has no kernels.
-    kernels(&mut program("release", &[("SCHISM_STDPAR", "always"), ("RAYON_NUM_THREADS", "2")]))
+}
+
+/// A way in which [`Programs`] are built, and which of them.
+struct Build {
+    compiler: Compiler,
+    options: &'static [&'static str],
+    names: &'static [&'static str],
+    /// Those that are there already, and whether the compiler has warned.
+    done: Mutex<BTreeMap<&'static str, bool>>,
+}
+
+/// Programs of `tests/stdpar` with one version of rayon, in one project. What is built, is built for
+/// all tests of the test program that asks first; if it runs with the name of a test, for that one.
+pub struct Programs {
+    lab: &'static Lab,
+    folder: PathBuf,
+    /// After the names of programs, since projects have one target folder.
+    suffix: &'static str,
+    builds: Vec<Build>,
+}
+
+/// Files of `tests/stdpar` that are programs, and folders with a `main.rs`.
+const PROGRAMS: &[&str] = &[
+    "allocating",
+    "alone",
+    "captured",
+    "demos",
+    "dropped",
+    "ending",
+    "identity",
+    "joined",
+    "lanes",
+    "least",
+    "left_over",
+    "memory",
+    "natural",
+    "nested",
+    "owners",
+    "panicking",
+    "results",
+    "sentinels",
+    "sorts",
+    "spin",
+    "unindexed",
+    "unshared",
+];
+
+/// Those that are built without optimisation, too.
+const IN_DEBUG: &[&str] = &[
+    "identity",
+    "least",
+    "left_over",
+    "natural",
+    "owners",
+    "panicking",
+    "results",
+    "sentinels",
+    "spin",
+];
+
+/// Those that are built with the oldest rayon, too.
+const WITH_OLDEST: &[&str] = &["results", "sorts", "unindexed"];
+
+impl Programs {
+    /// With the newest rayon.
+    pub fn newest(lab: &'static Lab) -> &'static Self {
+        static MADE: OnceLock<Programs> = OnceLock::new();
+        MADE.get_or_init(|| Self::new(lab, "", "1", [PROGRAMS, PROGRAMS, IN_DEBUG]))
+    }
+
+    /// With the oldest rayon that is known; `None` if cargo cannot fetch it.
+    pub fn oldest(lab: &'static Lab) -> Option<&'static Self> {
+        static MADE: OnceLock<Option<Programs>> = OnceLock::new();
+        let make = || {
+            let names = [WITH_OLDEST, WITH_OLDEST, &[]];
+            let made = Self::new(lab, "-oldest", "=1.5.3", names);
+            let fetched = output(lab.cargo(Compiler::Stock, &made.folder).arg("fetch"));
+            fetched.status.success().then_some(made)
+        };
+        let made = MADE.get_or_init(make).as_ref();
+        if made.is_none() {
+            crate::skip::say("cargo cannot fetch rayon 1.5.3");
+        }
+        made
+    }
+
+    /// `names` are of those by plain rustc, and with `--stdpar`, optimised and not.
+    fn new(
+        lab: &'static Lab,
+        suffix: &'static str,
+        rayon: &str,
+        names: [&'static [&'static str]; 3],
+    ) -> Self {
+        let folder = lab.folder(&format!("stdpar-programs{suffix}"));
+        let dependencies = format!("rayon = \"{rayon}\"\ndep = {{ path = \"dep\" }}");
+        let manifest = named(&folder, &MANIFEST.replace("rayon = \"1\"", &dependencies));
+        lab.project(&folder, &[("Cargo.toml", &manifest)]);
+        let source = lab::source("stdpar");
+        copy(&source.join("identity/dep"), &folder.join("dep"));
+        for name in names[0] {
+            let from = source.join(name);
+            let to = folder.join("src/bin").join(format!("{name}{suffix}"));
+            if from.is_dir() {
+                copy(&from, &to);
+            } else {
+                copy(&from.with_extension("rs"), &to.with_extension("rs"));
+            }
+        }
+        let options: [(_, &[&str]); 3] = [
+            (Compiler::Stock, &["--release"]),
+            (Compiler::Schism, &["--stdpar", "--release"]),
+            (Compiler::Schism, &["--stdpar"]),
+        ];
+        let builds = options.into_iter().zip(names).map(|((compiler, options), names)| Build {
+            compiler,
+            options,
+            names,
+            done: Mutex::default(),
+        });
+        Self { lab, folder, suffix, builds: builds.collect() }
+    }
+
+    /// A program, built in each way.
+    ///
+    /// # Panics
+    /// If it cannot be built, or `cargo schism` warns of something else than a program.
+    pub fn program(&self, name: &str) -> Program {
+        let is_chosen = std::env::args().nth(1).is_some_and(|word| !word.starts_with('-'));
+        let mut warned = false;
+        for build in self.builds.iter().filter(|build| build.names.contains(&name)) {
+            let mut done = build.done.lock().unwrap_or_else(PoisonError::into_inner);
+            if !done.contains_key(name) {
+                let is_wanted = |own: &&str| !is_chosen || *own == name;
+                done.extend(self.make(build, build.names.iter().copied().filter(is_wanted)));
+            }
+            warned |= done[name];
+        }
+        let [plain, schism] = ["plain", "schism"].map(|kind| target(self.lab, kind));
+        Program { name: self.name(name), plain, schism, warned }
+    }
+
+    /// Builds programs; of each, whether the compiler warns.
+    fn make(
+        &self,
+        build: &Build,
+        names: impl Iterator<Item = &'static str>,
+    ) -> Vec<(&'static str, bool)> {
+        let names: Vec<&str> = names.collect();
+        let selected: Vec<String> =
+            names.iter().map(|name| format!("--bin={}", self.name(name))).collect();
+        let selected = selected.iter().map(String::as_str);
+        let options: Vec<&str> = build.options.iter().copied().chain(selected).collect();
+        if build.compiler == Compiler::Stock {
+            build_by_rustc(self.lab, &self.folder, &options);
+            return names.into_iter().map(|name| (name, false)).collect();
+        }
+        let said = build_in(&target(self.lab, "schism"), self.lab, &self.folder, &options);
+        // Cargo says so of each.
+        let warned =
+            |name: &str| said.contains(&format!("(bin \"{}\") generated", self.name(name)));
+        let built: Vec<(&str, bool)> = names.into_iter().map(|name| (name, warned(name))).collect();
+        let is_of_them = built.iter().any(|(_, warned)| *warned);
+        assert!(is_of_them || !said.contains("warning"), "{said}");
+        built
+    }
+
+    fn name(&self, name: &str) -> String {
+        format!("{name}{}", self.suffix)
+    }
+}
+
+/// Copies a file, or a folder and what is in it.
+fn copy(from: &Path, to: &Path) {
+    if from.is_dir() {
+        for entry in std::fs::read_dir(from).expect("a folder of the tests") {
+            let entry = entry.expect("a folder of the tests");
+            copy(&entry.path(), &to.join(entry.file_name()));
+        }
+    } else {
+        let text = std::fs::read_to_string(from).expect("a file of the tests");
+        lab::write_files(to.parent().expect("a file is in a folder"), &[(name_of(to), &text)]);
+    }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use schism_tests::lab::{self, Lab, output, text};
 use schism_tests::rayon_programs::{
-    MANIFEST, build, build_in, by_rustc, compare, kernels, name_of, project, project_of, run_in,
+    MANIFEST, Programs, build, build_in, by_rustc, kernels, name_of, project, project_of, run_in,
     target,
 };
 
@@ -24,7 +24,7 @@ fn what_a_process_can_do_is_no_reason() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
     let program = std::fs::read_to_string(lab::source("stdpar/natural.rs"));
     let folder = project(lab, "stdpar-natural", &program.expect("a file of the tests"));
-    compare(lab, &folder, &[], &["1", "2", "7", "64"]);
+    Programs::newest(lab).program("natural").compare(&[], &["1", "2", "7", "64"]);
     let said = explain(lab, &folder, &["--release"]);
     let became = |line: &&str| line.starts_with("this parallel iterator becomes a kernel");
     // Features and instructions of the processor, calls of itself, and sorts of rows.
@@ -134,8 +134,11 @@ fn closures_of_dependencies_have_places() {
     let files =
         [("src/main.rs", program), ("dep/Cargo.toml", manifest), ("dep/src/lib.rs", dependency)];
     let folder = project_of(lab, "stdpar-closures", &files, WITH_DEPENDENCY);
-    compare(lab, &folder, &[], &["2"]);
+    let expected = by_rustc(lab, &folder);
     let said = explain(lab, &folder, &[]);
+    let always = [("SCHISM_STDPAR", "always"), ("RAYON_NUM_THREADS", "2")];
+    let mut program = run_in(&folder.join("target"), name_of(&folder), "debug", &always);
+    assert_eq!(text(&mut program), expected);
     let notes = notes(&said);
     for line in [3, 6, 9] {
         let place = format!("dep/src/lib.rs:{line}:");
