@@ -483,5 +483,6 @@ fn each_with_rayon(numbers: Range<usize>, run: &(dyn Fn(usize) + Sync)) {
     );
 }
 
-/// A producer whose pipeline stays with rayon.
+/// A producer whose pipelines the compiler leaves with rayon. It knows it by its name, and nothing here
+/// has one.
 pub struct HostProducer<P>(P);
