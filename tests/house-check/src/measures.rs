@@ -24,7 +24,7 @@ pub const MEASURES: &[Measure] = &[
     Measure {
         name: "lines",
         what: "lines of code that users get, without tests, comments and blank lines",
-        limit: 90_772,
+        limit: 90_150,
         goal: 80_000,
         list: code_lines,
     },
@@ -42,7 +42,7 @@ pub const MEASURES: &[Measure] = &[
         goal: 0,
         list: all_circles,
     },
-    Measure { name: "passes", what: "passes in the registry", limit: 68, goal: 55, list: passes },
+    Measure { name: "passes", what: "passes in the registry", limit: 53, goal: 55, list: passes },
     Measure {
         name: "llvm-pipelines",
         what: "files besides pipeline.rs that run passes of LLVM by their names",
@@ -74,7 +74,7 @@ pub const MEASURES: &[Measure] = &[
     Measure {
         name: "words",
         what: "lines with a word that is not to be used",
-        limit: 334,
+        limit: 327,
         goal: 0,
         list: words::list,
     },
