@@ -13,6 +13,8 @@
 //! # Ok::<(), registry::UnknownPass>(())
 //! ```
 
+use inkwell::module::Module;
+use schism_llvm::{AsModule, Value};
 use thiserror::Error;
 
 use crate::analysis::call_sites;
@@ -25,13 +27,14 @@ use crate::frontend::{
     lower_scoped_atomics, lower_unwind, outline_kernels, prepare_module, remove_refused, simplify,
     split_images,
 };
+use crate::gpu::merge_panic_exits::{Fences, Joins};
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
     infer_alignment, lower_local_memory, merge_panic_exits, panic_sites, select_elements,
     superblocks, thread_headers, unroll_hints, unroll_policy,
 };
 use crate::nvptx::{circular_statics, nvptx_prepare};
-use crate::pass::{Pass, PassContext, optional, pass};
+use crate::pass::{Failure, Pass, PassContext, optional, pass};
 use crate::spec::target;
 use crate::specialize::dead_arguments::Kept;
 use crate::specialize::{
@@ -68,44 +71,63 @@ pub static PASSES: &[Pass] = &[
     pass("performance-lints", "finds code that works and makes kernels slow, for warnings", |module, cx| Ok(cx.lints = performance_lints::run(module, cx.spec, &cx.sites)?)),
     pass("recursion", "refuses functions that call themselves, for targets without a stack", |module, cx| Ok(cx.refuse(recursion::run(module)))),
     // specialize
-    pass("spec-constants", "gives specialization constants their values and folds what reads them", |module, cx| Ok(spec_constants::run_on(module, &cx.spec.constant_values)?)),
-    pass("fast-math", "relaxes floating-point operations", |module, cx| Ok(fast_math::run_on(module, cx.spec.fast_math))),
-    pass("device-library", "replaces mathematics that the target does not compute by calls of the device library", |module, cx| Ok(device_library::run_on(module, &target::library_of(&cx.spec.target)))),
-    pass("promote-locals", "promotes locals to registers, each lifetime by itself", |module, _| Ok(promote_locals::run(module)?)),
+    pass("spec-constants", "gives specialization constants their values and folds what reads them", |module, cx| Ok(spec_constants::run(module.handle(), &cx.spec.constant_values)?)),
+    pass("fast-math", "relaxes floating-point operations", |module, cx| Ok(fast_math::run(module.handle(), cx.spec.fast_math))),
+    pass("device-library", "replaces mathematics that the target does not compute by calls of the device library", |module, cx| Ok(device_library::run(module.handle(), &target::library_of(&cx.spec.target)))),
+    pass("promote-locals", "promotes locals to registers, each lifetime by itself", |module, _| try_each(module, promote_locals::run)),
     pass("dead-arguments", "removes the parameters that a kernel does not use", |module, cx| { let kept = dead_arguments::run(module, &cx.kernels()); note_passed(cx, kept); Ok(()) }),
     // bounds
-    optional("loop-versioning", "clones loops without their checks, and decides before the loop which one runs", |module, _| Ok(loop_versioning::run(module)?)),
-    optional("merge-checks", "merges successive range checks into one branch", |module, _| Ok(merge_checks::run(module))),
-    optional("strip-mine", "strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices)", |module, _| Ok(strip_mine::run(module)?)),
-    optional("clamped-checks", "decides checks of clamped indices by the sizes that they are clamped to (GPUs)", |module, _| Ok(clamped_checks::run(module))),
+    optional("loop-versioning", "clones loops without their checks, and decides before the loop which one runs", |module, _| try_each(module, loop_versioning::run)),
+    optional("merge-checks", "merges successive range checks into one branch", |module, _| each(module, merge_checks::run)),
+    optional("strip-mine", "strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices)", |module, _| try_each(module, strip_mine::run)),
+    optional("clamped-checks", "decides checks of clamped indices by the sizes that they are clamped to (GPUs)", |module, _| each(module, clamped_checks::run)),
     optional("narrow-integers", "computes in 32 bits what fits: comparisons of indices with lengths below 2^31, clamps, divisions of trip counts (GPUs)", |module, _| Ok(narrow_integers::run(module))),
     // cpu
     optional("split-at-barriers", "cuts kernels at barriers into loops over a group's work-items", |module, _| split_at_barriers::run(module)),
-    optional("unique-backedges", "gives each loop one edge back to its header (CPU)", |module, _| { unique_backedges::run(module); Ok(()) }),
-    optional("forward-group-memory", "keeps in registers what work-items of a group of known size leave in its memory for each other, and makes updates of it plain accesses (CPU)", |module, _| Ok(forward_group_memory::run(module)?)),
+    optional("unique-backedges", "gives each loop one edge back to its header (CPU)", |module, _| each(module, unique_backedges::run)),
+    optional("forward-group-memory", "keeps in registers what work-items of a group of known size leave in its memory for each other, and makes updates of it plain accesses (CPU)", |module, _| try_each(module, forward_group_memory::run)),
     // vectorize
     optional("split-clamps", "divides loops over work-items where clamps of indices begin and cease to matter (CPU)", |module, _| Ok(split_clamps::run(module)?)),
     optional("vectorize", "computes several work-items at once, in the lanes of vectors (CPU)", |module, cx| Ok(cx.remarks.extend(vectorize::run(module, cx.spec.lanes.as_ref())?))),
     // gpu
-    pass("lower-local-memory", "places the local memory of a work-group in one symbol, with offsets for pointers (CUDA)", |module, cx| { Ok(lower_local_memory::run(module, &cx.kernels(), cx.local_align())?) }),
-    pass("panic-sites", "turns panics that show plain values into static descriptors and scalars", |module, _| Ok(panic_sites::run(module))),
-    pass("merge-panic-exits", "lets all panics of a function leave by one block", |module, _| Ok(merge_panic_exits::run(module))),
-    optional("thread-headers", "threads jumps across loop headers, where the state of an iterator is known", |module, _| Ok(thread_headers::run(module)?)),
-    optional("superblocks", "requests global memory before roots and quotients, and speculates the fast paths of several rare-case operations in one straight-line block", |module, _| Ok(superblocks::run(module))),
-    optional("infer-alignment", "raises the alignment of accesses at addresses that advance by constant steps", |module, _| Ok(infer_alignment::run(module)?)),
-    optional("select-elements", "keeps private arrays in registers whose indices are one of a few constants (GPUs)", |module, _| Ok(select_elements::run(module)?)),
-    optional("expand-mem-intrinsics", "expands large memset and memcpy intrinsics into loops of words", |module, _| Ok(expand_mem_intrinsics::run(module))),
-    pass("demote-private-atomics", "turns atomic accesses of private memory into plain ones", |module, _| Ok(demote_private_atomics::run_on(module))),
-    optional("demote-shared-loads", "turns relaxed atomic loads of work-group memory into plain loads where no store is possible in the same barrier interval", |module, _| Ok(demote_shared_loads::run(module))),
-    optional("unroll-hints", "adds unroll counts to small counted loops", |module, _| Ok(unroll_hints::run(module))),
-    optional("unroll-policy", "unrolls loops over private arrays completely, and for OpenCL keeps loops around loops with barriers", |module, cx| Ok(unroll_policy::run(module, &cx.spec.target)?)),
-    pass("address-spaces", "moves pointers into the target's address spaces", |module, cx| Ok(address_spaces::run(module, &cx.spec.target, &cx.kernels())?)),
+    pass("lower-local-memory", "places the local memory of a work-group in one symbol, with offsets for pointers (CUDA)", |module, cx| { Ok(lower_local_memory::run(module.handle(), &cx.kernels(), cx.local_align())?) }),
+    pass("panic-sites", "turns panics that show plain values into static descriptors and scalars", |module, _| Ok(panic_sites::run(module.handle()))),
+    pass("merge-panic-exits", "lets all panics of a function leave by one block", |module, _| Ok(merge_panic_exits::run(module.handle(), Fences::Yes, Joins::All))),
+    optional("thread-headers", "threads jumps across loop headers, where the state of an iterator is known", |module, _| try_each(module, thread_headers::run)),
+    optional("superblocks", "requests global memory before roots and quotients, and speculates the fast paths of several rare-case operations in one straight-line block", |module, _| each(module, superblocks::run)),
+    optional("infer-alignment", "raises the alignment of accesses at addresses that advance by constant steps", |module, _| try_each(module, infer_alignment::run)),
+    optional("select-elements", "keeps private arrays in registers whose indices are one of a few constants (GPUs)", |module, _| try_each(module, select_elements::run)),
+    optional("expand-mem-intrinsics", "expands large memset and memcpy intrinsics into loops of words", |module, _| each(module, expand_mem_intrinsics::run)),
+    pass("demote-private-atomics", "turns atomic accesses of private memory into plain ones", |module, _| each(module, demote_private_atomics::run)),
+    optional("demote-shared-loads", "turns relaxed atomic loads of work-group memory into plain loads where no store is possible in the same barrier interval", |module, _| each(module, demote_shared_loads::run)),
+    optional("unroll-hints", "adds unroll counts to small counted loops", |module, _| each(module, unroll_hints::run)),
+    optional("unroll-policy", "unrolls loops over private arrays completely, and for OpenCL keeps loops around loops with barriers", |module, cx| try_each(module, |function| unroll_policy::run(function, &cx.spec.target))),
+    pass("address-spaces", "moves pointers into the target's address spaces", |module, cx| Ok(address_spaces::run(module.handle(), &cx.spec.target, &cx.kernels())?)),
     // nvptx
-    optional("nvptx-prepare", "loads bytes for loops apart, joins relaxed accesses, bounds registers, makes no-return atomics", |module, _| Ok(nvptx_prepare::run(module)?)),
-    pass("circular-statics", "declares statics that refer to each other in a cycle before their definitions", |module, _| Ok(circular_statics::run(module))),
+    optional("nvptx-prepare", "loads bytes for loops apart, joins relaxed accesses, bounds registers, makes no-return atomics", |module, _| try_each(module, nvptx_prepare::run)),
+    pass("circular-statics", "declares statics that refer to each other in a cycle before their definitions", |module, _| Ok(circular_statics::run(module.handle()))),
     // analysis
     pass("call-sites", "numbers every instruction, so that reports tell where each comes from", |module, cx| { cx.sites = call_sites::number(module); Ok(()) }),
 ];
+
+/// The functions of a module that have a body.
+fn bodies<'m>(module: &'m Module<'_>) -> impl Iterator<Item = Value<'m>> {
+    module.handle().functions().into_iter().filter(|function| !function.is_declaration())
+}
+
+/// Runs a pass over each function that has a body.
+fn each<'m>(module: &'m Module<'_>, run: impl FnMut(Value<'m>)) -> Result<(), Failure> {
+    bodies(module).for_each(run);
+    Ok(())
+}
+
+/// Runs a pass that may fail over each function that has a body.
+fn try_each<'m>(
+    module: &'m Module<'_>,
+    run: impl FnMut(Value<'m>) -> Result<(), String>,
+) -> Result<(), Failure> {
+    Ok(bodies(module).try_for_each(run)?)
+}
 
 /// The pass of a name.
 ///

@@ -12,3 +12,4 @@ pub(crate) mod statics;
 pub mod structural_hash;
 pub mod trip_count;
 pub(crate) mod uses;
+pub(crate) mod value_range;

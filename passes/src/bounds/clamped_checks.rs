@@ -28,13 +28,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, Block, Builder, IntPredicate, Opcode, Value};
+use schism_llvm::{Block, Builder, IntPredicate, Opcode, Value};
 
 use crate::analysis::cold_paths::panics_anyway;
-use crate::bounds::halves::is_long;
-use crate::bounds::merge_checks::is_arithmetic;
+use crate::analysis::effects::is_index_arithmetic;
+use crate::analysis::value_range::is_long;
 use crate::ir::cfg::Cfg;
+use crate::ir::clone;
 
 /// Sizes are small if they are below this: a product of two is below 2^62.
 const SMALL: u64 = 1 << 31;
@@ -52,14 +52,9 @@ const MOST: usize = 4;
 /// Values that are looked at to tell whether one is the same for all work-items.
 const LOOKS: usize = 32;
 
-/// Runs the pass over the module.
-pub fn run(module: &Module<'_>) {
-    module.handle().functions().into_iter().for_each(run_on);
-}
-
-/// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on(function: Value<'_>) {
-    if function.blocks().is_empty() || function.has_function_attribute("optnone") {
+/// Runs the pass over a function with a body.
+pub fn run(function: Value<'_>) {
+    if function.has_function_attribute("optnone") {
         return;
     }
     let cfg = Cfg::of(function);
@@ -283,29 +278,21 @@ fn apply<'m>(cfg: &Cfg<'m>, end: Value<'m>, guards: &Guards<'m>) {
     }
     builder.position_at_end(slow);
     let mut inside = None;
-    let mut again = Again { builder: &builder, block, made: HashMap::new() };
+    let mut again = HashMap::new();
+    let is_here = |value: Value<'m>| value.block() == block && is_index_arithmetic(value);
     for &check in &guards.all {
-        let check = again.of(check);
+        let check = clone::compute_again(&builder, check, &is_here, &mut again);
         inside = Some(inside.map_or(check, |inside| builder.select(inside, check, no)));
     }
-    let again = again.made;
     let inside = builder.freeze(inside.expect("there are checks"));
     builder.cond_br(inside, go, checked);
     // What has failed uses what is computed where it is found out.
     let behind = cfg.index[&checked];
     if cfg.predecessors[behind].len() == 1 {
         for (&value, &again) in &again {
-            for user in value.users() {
-                for index in 0..user.num_operands() {
-                    if user.operand(index) != value {
-                        continue;
-                    }
-                    let at = user.used_at(index);
-                    if cfg.index.get(&at).is_some_and(|&at| cfg.dominates(behind, at)) {
-                        user.set_operand(index, again);
-                    }
-                }
-            }
+            clone::replace_uses_in(value, again, |at| {
+                cfg.index.get(&at).is_some_and(|&at| cfg.dominates(behind, at))
+            });
         }
     }
     builder.position_before(end);
@@ -346,39 +333,9 @@ fn sink<'m>(cfg: &Cfg<'m>, block: Block<'m>, ahead: usize) {
         let is_ahead =
             |at: &Block<'m>| cfg.index.get(at).is_some_and(|&at| cfg.dominates(ahead, at));
         let uses = instruction.use_blocks();
-        if is_arithmetic(instruction) && !uses.is_empty() && uses.iter().all(is_ahead) {
+        if is_index_arithmetic(instruction) && !uses.is_empty() && uses.iter().all(is_ahead) {
             instruction.remove_from_block();
             Builder::before(go.first_non_phi()).insert(instruction);
         }
-    }
-}
-
-/// Computes values of a block once more, elsewhere.
-struct Again<'a, 'm> {
-    builder: &'a Builder<'m>,
-    block: Block<'m>,
-    made: HashMap<Value<'m>, Value<'m>>,
-}
-
-impl<'m> Again<'_, 'm> {
-    /// A value, from what is not computed in the block or is no arithmetic.
-    fn of(&mut self, value: Value<'m>) -> Value<'m> {
-        if value.opcode().is_none() || value.block() != self.block || !is_arithmetic(value) {
-            return value;
-        }
-        if let Some(&made) = self.made.get(&value) {
-            return made;
-        }
-        let operands: Vec<Value<'m>> = value
-            .operands()
-            .map(|operand| if operand.is_instruction() { self.of(operand) } else { operand })
-            .collect();
-        let made = value.duplicate();
-        self.builder.insert(made);
-        for (operand, index) in operands.into_iter().zip(0..) {
-            made.set_operand(index, operand);
-        }
-        self.made.insert(value, made);
-        made
     }
 }

@@ -51,8 +51,7 @@
 //! **Groups.** The condition may differ between work-items of a group, so loops with a barrier are
 //! not cloned (`clone::is_cloneable`).
 
-use inkwell::module::Module;
-use schism_llvm::{Block, IntPredicate, IntoValue, Value};
+use schism_llvm::{Block, IntPredicate, Value};
 
 use crate::analysis::cold_paths::panics;
 use crate::analysis::scev::{self, AddRec, Emit, Step, Values};
@@ -71,22 +70,11 @@ const GROWTH: usize = 5_000;
 /// How many checks one condition decides.
 const CHECKS: usize = 32;
 
-/// Runs the pass over the module.
+/// Runs the pass over a function with a body.
 ///
 /// # Errors
 /// LLVM's message, if its passes fail.
-pub fn run(module: &Module<'_>) -> Result<(), String> {
-    for function in module.get_functions() {
-        run_on(function.value())?;
-    }
-    Ok(())
-}
-
-/// Runs the pass over one function; a declaration has nothing to do.
-///
-/// # Errors
-/// LLVM's message, if its passes fail.
-pub fn run_on<'m>(function: Value<'m>) -> Result<(), String> {
+pub fn run<'m>(function: Value<'m>) -> Result<(), String> {
     let plan = |cfg: &Cfg<'m>, of: &Loop| plan(cfg, of).map(|plan| (plan.size, plan));
     change_innermost(function, GROWTH, plan, apply)
 }
@@ -287,6 +275,7 @@ fn condition<'m>(emit: &mut Emit<'m>, plan: &Plan<'m>) -> Value<'m> {
 mod tests {
     use inkwell::context::Context;
     use inkwell::memory_buffer::MemoryBuffer;
+    use schism_llvm::IntoValue;
 
     use super::run;
     use crate::ir::cfg::MADE;
@@ -329,7 +318,8 @@ mod tests {
         let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "many");
         let module = context.create_module_from_ir(buffer).expect("assembly");
         let before = MADE.get();
-        run(&module).expect("LLVM's passes run");
+        let function = module.get_function("many").expect("it is there").value();
+        run(function).expect("LLVM's passes run");
         let made = MADE.get() - before;
         module.verify().expect("it obeys LLVM's rules");
         let after = module.print_to_string().to_string();

@@ -48,10 +48,10 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, Block, Builder, Opcode, Value};
+use schism_llvm::{Block, Builder, Opcode, Value};
 
 use crate::analysis::cold_paths::{is_cold, panics};
+use crate::analysis::effects::is_index_arithmetic;
 use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::clone;
 
@@ -67,13 +67,8 @@ const GROWTH: usize = 5_000;
 /// How many values a condition may be computed of.
 const VALUES: usize = 64;
 
-/// Runs the pass over the module.
-pub fn run(module: &Module<'_>) {
-    module.handle().functions().into_iter().for_each(run_on);
-}
-
-/// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on(function: Value<'_>) {
+/// Runs the pass over a function with a body.
+pub fn run(function: Value<'_>) {
     let blocks = function.blocks();
     if function.has_function_attribute("optnone")
         || blocks.iter().flat_map(|block| block.successors()).filter(|next| is_cold(*next)).count()
@@ -199,23 +194,6 @@ fn may_stay_away(instruction: Value<'_>) -> bool {
         && !instruction.callee().is_some_and(|callee| callee.name().starts_with("llvm."))
 }
 
-/// Whether an instruction has no side effects, and the same result whenever it is executed:
-/// `freeze` may not.
-pub(super) fn is_arithmetic(instruction: Value<'_>) -> bool {
-    let is_clamp = || {
-        let names = ["umin.", "umax.", "smin.", "smax.", "usub.sat.", "uadd.sat.", "ssub.sat."];
-        let callee = instruction.direct_callee().map(Value::name).unwrap_or_default();
-        let name = callee.strip_prefix("llvm.");
-        name.is_some_and(|name| names.iter().any(|clamp| name.starts_with(clamp)))
-    };
-    instruction.is_integer_arithmetic()
-        || instruction.opcode() == Some(Opcode::Call) && is_clamp()
-        || matches!(
-            instruction.opcode(),
-            Some(Opcode::GetElementPtr | Opcode::IntToPtr | Opcode::FCmp)
-        )
-}
-
 /// Whether a value can be had before the blocks `inside`: it comes from elsewhere, or arithmetic
 /// makes it. `left` are the values that may still be looked at.
 fn is_early<'m>(
@@ -229,33 +207,8 @@ fn is_early<'m>(
     }
     *left = left.saturating_sub(1);
     *left > 0
-        && is_arithmetic(value)
+        && is_index_arithmetic(value)
         && value.operands().all(|operand| is_early(cfg, inside, operand, left))
-}
-
-/// Computes a value of the blocks `inside` before an instruction.
-fn early<'m>(
-    cfg: &Cfg<'m>,
-    inside: &BTreeSet<usize>,
-    value: Value<'m>,
-    builder: &Builder<'m>,
-    known: &mut HashMap<Value<'m>, Value<'m>>,
-) -> Value<'m> {
-    if value.opcode().is_none() || !inside.contains(&cfg.block_of(value)) {
-        return value;
-    }
-    if let Some(&known) = known.get(&value) {
-        return known;
-    }
-    let operands: Vec<Value<'m>> =
-        value.operands().map(|operand| early(cfg, inside, operand, builder, known)).collect();
-    let clone = value.duplicate();
-    builder.insert(clone);
-    for (operand, index) in operands.into_iter().zip(0..) {
-        clone.set_operand(index, operand);
-    }
-    known.insert(value, clone);
-    clone
 }
 
 /// Decides the checks of a group together.
@@ -269,9 +222,10 @@ fn join<'m>(cfg: &Cfg<'m>, group: &Group<'m>) {
     let builder = Builder::before(end);
     let no = context.int_type(1).const_int(0, false);
     let mut known = HashMap::new();
+    let is_inside = |value: Value<'m>| inside.contains(&cfg.block_of(value));
     let mut all = None;
     for one in &group.blocks {
-        let condition = early(cfg, &inside, one.condition, &builder, &mut known);
+        let condition = clone::compute_again(&builder, one.condition, &is_inside, &mut known);
         let passed = if one.passes { condition } else { builder.not(condition) };
         all = Some(match all {
             None => passed,
@@ -288,19 +242,11 @@ fn join<'m>(cfg: &Cfg<'m>, group: &Group<'m>) {
     // Panics use the copies' values.
     let panics: BTreeSet<usize> = group.blocks.iter().map(|one| one.panic).collect();
     for (&value, &clone) in &cloned.values {
-        for user in value.users() {
-            for index in 0..user.num_operands() {
-                if user.operand(index) != value {
-                    continue;
-                }
-                let at = user.used_at(index);
-                // The copies are in no CFG yet.
-                let Some(&at) = cfg.index.get(&at) else { continue };
-                if panics.iter().any(|&panic| cfg.dominates(panic, at)) {
-                    user.set_operand(index, clone);
-                }
-            }
-        }
+        // The copies are in no CFG yet.
+        clone::replace_uses_in(value, clone, |at| {
+            let at = cfg.index.get(&at);
+            at.is_some_and(|&at| panics.iter().any(|&panic| cfg.dominates(panic, at)))
+        });
     }
 
     // The checks one by one.

@@ -2,7 +2,6 @@
 
 pub mod clamped_checks;
 pub(crate) mod conditions;
-mod halves;
 mod innermost;
 pub mod loop_versioning;
 pub mod merge_checks;

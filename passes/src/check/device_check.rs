@@ -14,11 +14,11 @@ use inkwell::module::Module;
 use schism_llvm::{IntoValue, Opcode, Value};
 
 use crate::analysis::callees::{self, Foreign};
+use crate::analysis::effects::{family, is_of_one_architecture};
 use crate::analysis::statics::{is_mutable, is_thread_local};
 use crate::analysis::uses::{use_at, uses_of};
 use crate::spec::builtins;
 use crate::spec::report::{Violation, ViolationKind};
-use crate::spec::target::ARCHITECTURES;
 
 /// Runs the check. `imports` are functions that other images define, sorted.
 pub fn run(module: &Module<'_>, imports: &[String]) -> Vec<Violation> {
@@ -96,11 +96,6 @@ fn report(object: Value<'_>, what: ViolationKind, violations: &mut Vec<Violation
     }
 }
 
-/// Whether an intrinsic of LLVM belongs to one architecture.
-pub(crate) fn is_of_one_architecture(name: &str) -> bool {
-    ARCHITECTURES.contains(&family(name))
-}
-
 /// Whether every target can have an intrinsic of LLVM: all but those of one architecture and those
 /// that ask for the host's stack, exceptions, threads or coroutines. Those that go through a list
 /// of arguments (`va_start`) are only good in functions that are refused for taking one.
@@ -122,11 +117,6 @@ fn is_neutral_intrinsic(name: &str) -> bool {
         "write_register",
     ];
     !is_of_one_architecture(name) && !HOST.contains(&family(name))
-}
-
-/// The first part of an intrinsic's name.
-fn family(name: &str) -> &str {
-    name.strip_prefix("llvm.").unwrap_or(name).split('.').next().unwrap_or_default()
 }
 
 pub(crate) fn is_inline_assembly(instruction: Value<'_>) -> bool {

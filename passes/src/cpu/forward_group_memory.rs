@@ -40,10 +40,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use inkwell::module::Module;
 use schism_llvm::{
-    AsModule, AtomicOrdering, Block, Builder, DataLayout, FUNCTION_INDEX, IntPredicate, Opcode,
-    Type, TypeKind, Value,
+    AtomicOrdering, Block, Builder, DataLayout, FUNCTION_INDEX, IntPredicate, Opcode, Type,
+    TypeKind, Value,
 };
 
 use super::split_at_barriers::{CUT, GROUP_MEMORY, GROUP_SIZE, LOCAL_MEMORY};
@@ -51,24 +50,22 @@ use crate::gpu::demote_private_atomics::update;
 use crate::ir::cfg::Cfg;
 use crate::llvm_passes;
 
-/// Runs the pass over a module.
+/// Runs the pass over a function with a body.
 ///
 /// # Errors
 /// LLVM's message, if its passes fail.
-pub fn run(module: &Module<'_>) -> Result<(), String> {
-    for function in module.handle().functions() {
-        function.instructions().into_iter().filter(is_own_update).for_each(update);
-        let has = |name| function.string_attribute(FUNCTION_INDEX, name).is_some();
-        if function.is_declaration() || !has(CUT) || !has(GROUP_SIZE) {
-            continue;
-        }
-        function.run_passes(llvm_passes::BEFORE_FORWARD_GROUP_MEMORY)?;
-        for base in bases(function) {
-            if let Some(addresses) = Addresses::of(base) {
-                forward(function, &addresses);
-                remove_dead_stores(&addresses);
-                remove_unused(base);
-            }
+pub fn run(function: Value<'_>) -> Result<(), String> {
+    function.instructions().into_iter().filter(is_own_update).for_each(update);
+    let has = |name| function.string_attribute(FUNCTION_INDEX, name).is_some();
+    if !has(CUT) || !has(GROUP_SIZE) {
+        return Ok(());
+    }
+    function.run_passes(llvm_passes::BEFORE_FORWARD_GROUP_MEMORY)?;
+    for base in bases(function) {
+        if let Some(addresses) = Addresses::of(base) {
+            forward(function, &addresses);
+            remove_dead_stores(&addresses);
+            remove_unused(base);
         }
     }
     Ok(())

@@ -28,22 +28,13 @@
 //! Work-items in lanes would leave the inner loop one by one, and from then on be at different places
 //! of what they go through together.
 
-use inkwell::module::Module;
-use schism_llvm::{Block, Builder, IntoValue, Value};
+use schism_llvm::{Block, Builder, Value};
 
 use crate::ir::cfg::Cfg;
 use crate::ir::metadata;
 
-/// Runs the pass over the module.
-pub fn run(module: &Module<'_>) {
-    for function in module.get_functions().map(IntoValue::value) {
-        if !function.is_declaration() {
-            run_on(function);
-        }
-    }
-}
-
-fn run_on(function: Value<'_>) {
+/// Runs the pass over a function with a body.
+pub fn run(function: Value<'_>) {
     let cfg = Cfg::of(function);
     for one in cfg.natural_loops() {
         // A block with several edges is there as often.

@@ -45,7 +45,7 @@ use crate::frontend::type_descriptions::Descriptors;
 use crate::spec::builtins;
 use crate::spec::messages::{Formatter, PanicFunction, PanicMessage, PanicValue, TypeDescription};
 
-/// Runs the pass: [formatting functions](lower_formatters) become descriptions, and every call of a panic
+/// Runs the pass: formatting functions become descriptions, and every call of a panic
 /// function a call of a builtin.
 pub fn run(
     module: &Module<'_>,

@@ -31,10 +31,7 @@
 
 use std::collections::HashSet;
 
-use inkwell::module::Module;
-use schism_llvm::{
-    AsModule, Attribute, Builder, ModuleRef, Opcode, Type, Value, enum_kind, intrinsic_id,
-};
+use schism_llvm::{Attribute, Builder, ModuleRef, Opcode, Type, Value, enum_kind, intrinsic_id};
 
 use crate::ir::function::{self, NewParameter};
 use crate::llvm_passes;
@@ -46,15 +43,7 @@ use crate::spec::target::{self, AddressSpaces};
 ///
 /// # Errors
 /// LLVM has no code generator for the triple, a kernel is used by other code, or LLVM's pass fails.
-pub fn run(module: &Module<'_>, triple: &str, kernels: &HashSet<&str>) -> Result<(), KernelError> {
-    run_raw(module.handle(), triple, kernels)
-}
-
-/// Runs the pass over a module, as [`run`] does.
-///
-/// # Errors
-/// As for [`run`].
-pub fn run_raw(
+pub fn run(
     module: ModuleRef<'_>,
     triple: &str,
     kernels: &HashSet<&str>,

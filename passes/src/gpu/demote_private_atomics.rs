@@ -27,13 +27,7 @@
 
 use std::collections::HashSet;
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, AtomicOrdering, AtomicRMWBinOp, Builder, IntPredicate, Opcode, Value};
-
-/// Runs the pass over a module.
-pub fn run_on(module: &Module<'_>) {
-    module.handle().functions().into_iter().for_each(run);
-}
+use schism_llvm::{AtomicOrdering, AtomicRMWBinOp, Builder, IntPredicate, Opcode, Value};
 
 /// Runs the pass over a function.
 pub fn run(function: Value<'_>) {

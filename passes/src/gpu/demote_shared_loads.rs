@@ -32,8 +32,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, AtomicOrdering, Opcode, Value};
+use schism_llvm::{AtomicOrdering, Opcode, Value};
 
 use crate::gpu::demote_private_atomics::make_plain;
 use crate::gpu::merge_panic_exits;
@@ -44,13 +43,8 @@ use crate::spec::target::{GROUP_BARRIER, NVPTX, PTX_KERNEL};
 const SHARED: u32 = NVPTX.local;
 const GENERIC: u32 = 0;
 
-/// Runs the pass over the module.
-pub fn run(module: &Module<'_>) {
-    module.handle().functions().into_iter().for_each(run_on);
-}
-
-/// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on(function: Value<'_>) {
+/// Runs the pass over a function with a body.
+pub fn run(function: Value<'_>) {
     // What a function that kernels call is beside, only they know.
     let is_kernel = function.call_conv() == PTX_KERNEL;
     if !is_kernel || !function.instructions().into_iter().any(is_relaxed_load) {

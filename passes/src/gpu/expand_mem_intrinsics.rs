@@ -27,8 +27,7 @@
 //! times as many accesses, and NVIDIA's assembler spends long on unrolling it. LLVM writes what is
 //! smaller than `LARGE` word by word itself.
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, Builder, ContextRef, IntPredicate, Opcode, Type, Value, enum_kind};
+use schism_llvm::{Builder, ContextRef, IntPredicate, Opcode, Type, Value, enum_kind};
 
 use crate::ir::metadata;
 
@@ -41,14 +40,8 @@ const WORD: u64 = 8;
 /// Words per iteration.
 const WORDS: u64 = 8;
 
-/// No name.
-/// Runs the pass over the module, which is one for a GPU.
-pub fn run(module: &Module<'_>) {
-    module.handle().functions().into_iter().for_each(run_on);
-}
-
-/// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on(function: Value<'_>) {
+/// Runs the pass over a function with a body.
+pub fn run(function: Value<'_>) {
     if function.has_function_attribute("optnone") {
         return;
     }

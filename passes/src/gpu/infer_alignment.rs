@@ -29,25 +29,17 @@
 //!   call void @llvm.assume(i1 true) [ "align"(ptr %p, i64 16) ]
 //! ```
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, Builder, IntoValue, ModuleRef, Value, intrinsic_id};
+use schism_llvm::{Builder, ModuleRef, Value, intrinsic_id};
 
 use crate::llvm_passes;
 
-/// Runs the pass over the module.
+/// Runs the pass over a function with a body.
 ///
 /// # Errors
 /// LLVM's message, if its pass fails.
-pub fn run(module: &Module<'_>) -> Result<(), String> {
-    for function in module.get_functions() {
-        run_on(module.handle(), function.value())?;
-    }
-    Ok(())
-}
-
-fn run_on<'m>(module: ModuleRef<'m>, function: Value<'m>) -> Result<(), String> {
-    let Some(&entry) = function.blocks().first() else { return Ok(()) };
-    let builder = Builder::before(entry.begin());
+pub fn run(function: Value<'_>) -> Result<(), String> {
+    let module = function.module();
+    let builder = Builder::before(function.entry().begin());
     let mut assumptions = Vec::new();
     for parameter in function.params() {
         if let Some(align) = parameter.parameter_attribute("align") {

@@ -26,8 +26,7 @@
 
 use std::collections::HashSet;
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, Attribute, Builder, ModuleRef, Type, Value, enum_kind};
+use schism_llvm::{Attribute, Builder, ModuleRef, Type, Value, enum_kind};
 
 use crate::ir::function::{self, NewParameter};
 use crate::pass::KernelError;
@@ -75,18 +74,6 @@ pub fn places(begin: u64, arrays: &[(u64, u64)]) -> Option<(Vec<u64>, u64)> {
 /// # Errors
 /// A kernel with local pointers is used by other code.
 pub fn run(
-    module: &Module<'_>,
-    kernels: &HashSet<&str>,
-    least_align: u64,
-) -> Result<(), KernelError> {
-    run_raw(module.handle(), kernels, least_align)
-}
-
-/// Runs the pass over a module, as [`run`] does.
-///
-/// # Errors
-/// As for [`run`].
-pub fn run_raw(
     module: ModuleRef<'_>,
     kernels: &HashSet<&str>,
     least_align: u64,

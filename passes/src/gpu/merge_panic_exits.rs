@@ -45,16 +45,10 @@
 
 use std::collections::HashSet;
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, AtomicOrdering, Builder, ModuleRef, Opcode, Value};
+use schism_llvm::{AtomicOrdering, Builder, ModuleRef, Opcode, Value};
 
 use crate::analysis::effects::is_barrier;
 use crate::spec::builtins;
-
-/// Runs the pass over a module.
-pub fn run(module: &Module<'_>) {
-    run_raw(module.handle(), Fences::Yes, Joins::All);
-}
 
 /// Whether there is a fence before each branch to the common block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +71,7 @@ pub enum Joins {
 }
 
 /// Runs the pass over a module.
-pub fn run_raw(module: ModuleRef<'_>, fences: Fences, joins: Joins) {
+pub fn run(module: ModuleRef<'_>, fences: Fences, joins: Joins) {
     for function in module.functions() {
         for panic in panics(function) {
             take_apart(function, panic);

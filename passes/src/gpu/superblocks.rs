@@ -49,15 +49,14 @@
 //! The speculated code may run for values that belong to a rare case. So it only computes: a
 //! superblock ends before memory is accessed, and before anything that may be undefined for such
 //! values. Guards are frozen, since a later guard may depend on such values. So that fewer end at loads, these
-//! are [moved](crate::nvptx::hoist_loads) before roots and quotients first.
+//! are moved before roots and quotients first (`nvptx/hoist_loads.rs`).
 
 use std::collections::{HashMap, HashSet};
 
-use inkwell::module::Module;
-use schism_llvm::{
-    AsModule, Block, Builder, ContextRef, ModuleRef, Opcode, TypeKind, Value, enum_kind,
-};
+use schism_llvm::{Block, Builder, ContextRef, ModuleRef, Opcode, TypeKind, Value, enum_kind};
 
+use crate::analysis::effects::{family, only_computes};
+use crate::ir::clone;
 use crate::nvptx::approx_math::Approximation;
 use crate::nvptx::hoist_loads;
 
@@ -70,24 +69,21 @@ const CHECKS: usize = 2;
 /// How many instructions are duplicated, at most.
 const LONGEST: usize = 512;
 
-/// Runs the pass over a module, which is one for NVIDIA's GPUs.
-pub fn run(module: &Module<'_>) {
-    let module = module.handle();
-    for function in module.functions() {
-        hoist_loads::run_on(function);
-        let mut seen: HashSet<Block<'_>> = HashSet::new();
-        for block in function.blocks() {
-            let mut next = Some(block);
-            // What follows a superblock stays in its block.
-            while let Some(begin) = next.filter(|block| !seen.contains(block)) {
-                next = Superblock::find(begin).map(|superblock| {
-                    seen.extend(superblock.blocks.iter().chain(&superblock.cold_blocks));
-                    let end = superblock.after;
-                    superblock.speculate(module);
-                    seen.remove(&end);
-                    end
-                });
-            }
+/// Runs the pass over a function with a body, in a module for NVIDIA's GPUs.
+pub fn run(function: Value<'_>) {
+    hoist_loads::run(function);
+    let mut seen: HashSet<Block<'_>> = HashSet::new();
+    for block in function.blocks() {
+        let mut next = Some(block);
+        // What follows a superblock stays in its block.
+        while let Some(begin) = next.filter(|block| !seen.contains(block)) {
+            next = Superblock::find(begin).map(|superblock| {
+                seen.extend(superblock.blocks.iter().chain(&superblock.cold_blocks));
+                let end = superblock.after;
+                superblock.speculate(function.module());
+                seen.remove(&end);
+                end
+            });
         }
     }
 }
@@ -236,7 +232,7 @@ impl<'m> Superblock<'m> {
                 if both.has_fast_math() {
                     both.set_fast_math_flags(0);
                 }
-                replace_outside(value, both, &superblock);
+                clone::replace_uses_in(value, both, |at| !superblock.contains(&at));
                 both.add_incoming(value, last);
                 both.add_incoming(values[&value], fast);
             }
@@ -329,11 +325,8 @@ impl<'m> Speculation<'_, 'm> {
     }
 
     fn clone(&self, instruction: Value<'m>) -> Value<'m> {
-        let clone = instruction.duplicate();
-        self.builder.insert(clone);
-        for index in 0..clone.num_operands() {
-            clone.set_operand(index, self.value(clone.operand(index)));
-        }
+        let operands: Vec<_> = instruction.operands().map(|operand| self.value(operand)).collect();
+        let clone = clone::insert_copy(self.builder, instruction, &operands);
         if clone.opcode() == Some(Opcode::Call) {
             // The value of a rare case may be poison.
             for place in 0..=clone.num_args() {
@@ -409,45 +402,20 @@ fn set_likely<'m>(context: ContextRef<'m>, branch: Value<'m>) {
     branch.set_metadata(kind, node);
 }
 
-/// Whether an instruction only computes, and is never undefined.
+/// Whether an instruction only computes, and is never undefined. Of functions those that become a few
+/// instructions.
 fn is_harmless(instruction: Value<'_>) -> bool {
-    if instruction.is_integer_arithmetic() {
-        return true;
-    }
+    /// Without `llvm.`, up to the first type.
+    const SHORT: [&str; 14] = [
+        "assume", "fma", "fabs", "sqrt", "copysign", "minnum", "maxnum", "floor", "trunc", "rint",
+        "umin", "umax", "smin", "smax",
+    ];
     match instruction.opcode() {
-        Some(Opcode::Call) => {
-            /// Pure intrinsics, up to the first type in their names.
-            const PURE: [&str; 14] = [
-                "assume", "fma", "fabs", "sqrt", "copysign", "minnum", "maxnum", "floor", "trunc",
-                "rint", "umin", "umax", "smin", "smax",
-            ];
-            instruction.callee().is_some_and(|callee| {
-                let name = callee.name();
-                let name = name.strip_prefix("llvm.").unwrap_or_default();
-                PURE.contains(&name.split('.').next().unwrap_or_default())
-            })
-        }
-        Some(
-            Opcode::Phi
-            | Opcode::FAdd
-            | Opcode::FSub
-            | Opcode::FMul
-            | Opcode::FDiv
-            | Opcode::FNeg
-            | Opcode::FCmp
-            | Opcode::FPToSI
-            | Opcode::FPToUI
-            | Opcode::SIToFP
-            | Opcode::UIToFP
-            | Opcode::FPTrunc
-            | Opcode::FPExt
-            | Opcode::GetElementPtr
-            | Opcode::IntToPtr
-            | Opcode::AddrSpaceCast
-            | Opcode::Freeze
-            | Opcode::ExtractValue,
-        ) => true,
-        _ => false,
+        Some(Opcode::Phi) => true,
+        Some(Opcode::Call) => instruction
+            .callee()
+            .is_some_and(|callee| callee.is_intrinsic() && SHORT.contains(&family(&callee.name()))),
+        _ => only_computes(instruction),
     }
 }
 
@@ -462,17 +430,6 @@ fn has_predecessors<'m>(block: Block<'m>, from: &[Block<'m>]) -> bool {
         .users()
         .into_iter()
         .all(|user| user.opcode().is_some() && from.contains(&user.block()))
-}
-
-/// Replaces the uses of a value outside of blocks.
-fn replace_outside<'m>(value: Value<'m>, new: Value<'m>, blocks: &HashSet<Block<'m>>) {
-    for user in value.users() {
-        for index in 0..user.num_operands() {
-            if user.operand(index) == value && !blocks.contains(&user.used_at(index)) {
-                user.set_operand(index, new);
-            }
-        }
-    }
 }
 
 /// Removes the dead instructions of a block.

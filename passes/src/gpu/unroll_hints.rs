@@ -38,8 +38,7 @@
 
 use std::collections::HashSet;
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, Block, Opcode, TypeKind, Value, fast_math};
+use schism_llvm::{Block, Opcode, TypeKind, Value, fast_math};
 
 use crate::analysis::cold_paths::panics;
 use crate::ir::cfg::{Cfg, Loop};
@@ -80,14 +79,9 @@ const HEAVY: usize = 16;
 const PEELED: &str = "llvm.loop.peeled.count";
 const MOST_PEELED: usize = 7;
 
-/// Runs the pass over the module.
-pub fn run(module: &Module<'_>) {
-    module.handle().functions().into_iter().for_each(run_on);
-}
-
-/// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on(function: Value<'_>) {
-    if function.blocks().is_empty() || function.has_function_attribute("optnone") {
+/// Runs the pass over a function with a body.
+pub fn run(function: Value<'_>) {
+    if function.has_function_attribute("optnone") {
         return;
     }
     let cfg = Cfg::of(function);

@@ -162,3 +162,55 @@ fn redirect<'m>(clone: Value<'m>, cloned: &ClonedBlocks<'m>) {
         }
     }
 }
+
+/// Inserts a copy of an instruction that has other operands.
+pub(crate) fn insert_copy<'m>(
+    builder: &Builder<'m>,
+    instruction: Value<'m>,
+    operands: &[Value<'m>],
+) -> Value<'m> {
+    let copy = instruction.duplicate();
+    builder.insert(copy);
+    for (&operand, index) in operands.iter().zip(0..) {
+        copy.set_operand(index, operand);
+    }
+    copy
+}
+
+/// Computes a value once more, with what it is made of for which `is_copied` holds. `known` are the values
+/// that were computed before.
+pub(crate) fn compute_again<'m>(
+    builder: &Builder<'m>,
+    value: Value<'m>,
+    is_copied: &dyn Fn(Value<'m>) -> bool,
+    known: &mut HashMap<Value<'m>, Value<'m>>,
+) -> Value<'m> {
+    if !value.is_instruction() || !is_copied(value) {
+        return value;
+    }
+    if let Some(&known) = known.get(&value) {
+        return known;
+    }
+    let operands = value.operands();
+    let operands: Vec<Value<'m>> =
+        operands.map(|operand| compute_again(builder, operand, is_copied, known)).collect();
+    let copy = insert_copy(builder, value, &operands);
+    known.insert(value, copy);
+    copy
+}
+
+/// Replaces the uses of a value in the blocks for which `is_place` holds: that of a phi is in the block that
+/// the value comes from.
+pub(crate) fn replace_uses_in<'m>(
+    value: Value<'m>,
+    new: Value<'m>,
+    is_place: impl Fn(Block<'m>) -> bool,
+) {
+    for user in value.users() {
+        for index in 0..user.num_operands() {
+            if user.operand(index) == value && is_place(user.used_at(index)) {
+                user.set_operand(index, new);
+            }
+        }
+    }
+}

@@ -22,8 +22,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, Linkage, ModuleRef, UnnamedAddress, Value, Visibility};
+use schism_llvm::{Linkage, ModuleRef, UnnamedAddress, Value, Visibility};
 
 /// How the names begin of statics that are declared first; a number follows.
 const NAME: &str = "schism_circular_";
@@ -32,12 +31,7 @@ const NAME: &str = "schism_circular_";
 const FORWARD: &str = "_forward";
 
 /// Runs the pass over a module.
-pub fn run(module: &Module<'_>) {
-    run_raw(module.handle());
-}
-
-/// Runs the pass over a module.
-pub fn run_raw(module: ModuleRef<'_>) {
+pub fn run(module: ModuleRef<'_>) {
     for (number, global) in closing(module).into_iter().enumerate() {
         let name = format!("{NAME}{number}");
         global.set_name(&name);

@@ -27,7 +27,7 @@ use std::collections::HashSet;
 
 use schism_llvm::{AtomicOrdering, Builder, Opcode, TypeKind, Value};
 
-use crate::analysis::effects::touches_no_memory;
+use crate::analysis::effects::{only_computes, touches_no_memory};
 use crate::spec::target::NVPTX;
 
 /// How many instructions a load goes past at most.
@@ -39,8 +39,8 @@ const MOST: usize = 16;
 /// Integers of this width and less are divided without a branch.
 const SHORT: u32 = 32;
 
-/// Changes one function; a declaration has nothing to do.
-pub(crate) fn run_on(function: Value<'_>) {
+/// Changes a function with a body.
+pub(crate) fn run(function: Value<'_>) {
     for block in function.blocks() {
         let instructions = block.instructions();
         let Some(first) = instructions.iter().position(|&one| is_slow(one)) else { continue };
@@ -121,33 +121,12 @@ fn is_passed(instruction: Value<'_>) -> bool {
         Some(Opcode::Load) => {
             !instruction.is_volatile() && instruction.ordering() == AtomicOrdering::NotAtomic
         }
-        Some(Opcode::Call) => only_computes(instruction),
-        Some(
-            Opcode::FAdd
-            | Opcode::FSub
-            | Opcode::FMul
-            | Opcode::FNeg
-            | Opcode::FCmp
-            | Opcode::FPToUI
-            | Opcode::FPToSI
-            | Opcode::UIToFP
-            | Opcode::SIToFP
-            | Opcode::FPTrunc
-            | Opcode::FPExt
-            | Opcode::ExtractValue
-            | Opcode::InsertValue
-            | Opcode::ExtractElement
-            | Opcode::InsertElement
-            | Opcode::ShuffleVector,
-        ) => true,
-        _ => is_cheap(instruction),
+        Some(Opcode::ExtractElement | Opcode::InsertElement | Opcode::ShuffleVector) => true,
+        Some(Opcode::Call) => instruction.callee().is_some_and(|callee| {
+            callee.is_intrinsic()
+                && (callee.name().starts_with("llvm.assume")
+                    || touches_no_memory(instruction, callee))
+        }),
+        _ => only_computes(instruction),
     }
-}
-
-/// Whether a call is an operation of LLVM's without memory, or an assumption.
-fn only_computes(call: Value<'_>) -> bool {
-    call.callee().is_some_and(|callee| {
-        callee.is_intrinsic()
-            && (callee.name().starts_with("llvm.assume") || touches_no_memory(call, callee))
-    })
 }

@@ -49,8 +49,8 @@ const LOADS_OF_BLOCK: usize = 17;
 /// for loads and addresses.
 const KEPT: u64 = 40;
 
-/// Changes one function; a declaration has nothing to do.
-pub(super) fn run_on(function: Value<'_>) {
+/// Changes a function with a body.
+pub(super) fn run(function: Value<'_>) {
     let block = function.string_attribute(FUNCTION_INDEX, BLOCK);
     let Some(block) = block.and_then(Attribute::string_value) else { return };
     let sizes: Option<Vec<u32>> = block.split(',').map(|size| size.parse().ok()).collect();

@@ -24,8 +24,8 @@ use crate::analysis::cold_paths::panics_anyway;
 use crate::ir::cfg::Cfg;
 use crate::spec::target::NVPTX;
 
-/// Changes one function; a declaration has nothing to do.
-pub(super) fn run_on(function: Value<'_>) {
+/// Changes a function with a body.
+pub(super) fn run(function: Value<'_>) {
     let mut updates = function.instructions();
     updates.retain(|instruction| is_unused_update(*instruction));
     if updates.is_empty() || acquires(function) {

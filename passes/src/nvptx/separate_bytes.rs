@@ -37,11 +37,8 @@ const LEAST: usize = 4;
 /// The widths of integers that are taken out of a register.
 const SHORT: [u32; 2] = [8, 16];
 
-/// Changes one function; a declaration has nothing to do.
-pub(super) fn run_on(function: Value<'_>) {
-    if function.blocks().is_empty() {
-        return;
-    }
+/// Changes a function with a body.
+pub(super) fn run(function: Value<'_>) {
     let cfg = Cfg::of(function);
     let loops = cfg.natural_loops();
     if loops.is_empty() {

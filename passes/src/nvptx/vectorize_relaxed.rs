@@ -34,11 +34,11 @@ use crate::spec::target::NVPTX;
 /// Numbers of elements in one access that PTX has, with the widest of their elements in bits.
 const VECTORS: [(usize, u32); 2] = [(4, 32), (2, 64)];
 
-/// Changes one function; a declaration has nothing to do.
+/// Changes a function with a body.
 ///
 /// # Errors
 /// LLVM's message, if its pass fails.
-pub(super) fn run_on(function: Value<'_>) -> Result<(), String> {
+pub(super) fn run(function: Value<'_>) -> Result<(), String> {
     let accesses = function.instructions().into_iter().filter_map(Access::of);
     if accesses.take(2).count() < 2 {
         return Ok(());

@@ -38,17 +38,9 @@
 //! approximation stays. Numbers of 16 bits are widened for the call; vectors go element by element.
 //! What is of another type (`fp128`, a `sin` of integers) is left alone.
 
-use inkwell::module::Module;
-use schism_llvm::{
-    AsModule, Builder, ContextRef, ModuleRef, Opcode, Type, TypeKind, Value, fast_math,
-};
+use schism_llvm::{Builder, ContextRef, ModuleRef, Opcode, Type, TypeKind, Value, fast_math};
 
 use crate::spec::target_library::{INTRINSICS, NUMBERS, PREFIX, Shape, TargetLibraryInfo, single};
-
-/// Runs the pass over a module.
-pub fn run_on(module: &Module<'_>, device: &TargetLibraryInfo) {
-    run(module.handle(), device)
-}
 
 /// Runs the pass.
 pub fn run(module: ModuleRef<'_>, device: &TargetLibraryInfo) {

@@ -24,15 +24,9 @@
 //! had the same PTX with the two flags and without (the other one an instruction more with them),
 //! and on the CPU 34 the same code.
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, ModuleRef};
+use schism_llvm::ModuleRef;
 
 use crate::spec::options::FastMath;
-
-/// Runs the pass over a module.
-pub fn run_on(module: &Module<'_>, math: FastMath) {
-    run(module.handle(), math)
-}
 
 /// Adds the flags to every operation of the module that can have them.
 pub fn run(module: ModuleRef<'_>, math: FastMath) {

@@ -28,32 +28,26 @@
 
 use std::collections::BTreeSet;
 
-use inkwell::module::Module;
-use schism_llvm::{Builder, IntoValue, Opcode, Type, TypeKind, Value, intrinsic_id};
+use schism_llvm::{Builder, Opcode, Type, TypeKind, Value, intrinsic_id};
 
 use crate::llvm_passes;
 
 /// The most parts of a local.
 const PARTS: usize = 64;
 
-/// Runs the pass over the module.
+/// Runs the pass over a function with a body.
 ///
 /// # Errors
 /// LLVM's message, if its passes fail.
-pub fn run(module: &Module<'_>) -> Result<(), String> {
-    for function in module.get_functions().map(IntoValue::value) {
-        if function.is_declaration() {
-            continue;
-        }
-        let id = intrinsic_id("llvm.lifetime.start");
-        let starts = function.instructions().into_iter().filter(|one| {
-            one.opcode() == Some(Opcode::Call)
-                && one.callee().is_some_and(|callee| callee.intrinsic_id() == id)
-        });
-        starts.for_each(undefine);
-        function.run_passes(llvm_passes::PROMOTE_LOCALS)?;
-        function.instructions().into_iter().filter(|&one| is_undefined(one)).for_each(Value::erase);
-    }
+pub fn run(function: Value<'_>) -> Result<(), String> {
+    let id = intrinsic_id("llvm.lifetime.start");
+    let starts = function.instructions().into_iter().filter(|one| {
+        one.opcode() == Some(Opcode::Call)
+            && one.callee().is_some_and(|callee| callee.intrinsic_id() == id)
+    });
+    starts.for_each(undefine);
+    function.run_passes(llvm_passes::PROMOTE_LOCALS)?;
+    function.instructions().into_iter().filter(|&one| is_undefined(one)).for_each(Value::erase);
     Ok(())
 }
 

@@ -17,8 +17,7 @@
 
 use std::collections::BTreeSet;
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, ContextRef, Linkage, ModuleRef, TypeKind, Value};
+use schism_llvm::{ContextRef, Linkage, ModuleRef, TypeKind, Value};
 use thiserror::Error;
 
 use crate::llvm_passes;
@@ -51,14 +50,6 @@ pub enum SpecialiseError {
 
 /// No constant has more bytes than this: an image may claim any size.
 const LARGEST: u64 = 1 << 30;
-
-/// Runs the pass over a module.
-///
-/// # Errors
-/// The first value that fits no constant.
-pub fn run_on(module: &Module<'_>, values: &[(String, Vec<u8>)]) -> Result<(), SpecialiseError> {
-    run(module.handle(), values)
-}
 
 /// Gives the constants in `values` those bytes, makes all constants of the module plain ones, and
 /// folds.

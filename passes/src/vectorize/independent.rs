@@ -47,6 +47,7 @@ use schism_llvm::{Builder, IntPredicate, ModuleRef, Opcode, Value};
 
 use super::intrinsics::{self, Form};
 use super::{MARK, plan};
+use crate::analysis::effects::is_pure;
 use crate::analysis::scev::{self, AddRec, Emit, Expr, Step, Values};
 use crate::analysis::trip_count::{TripCount, exit, is_closed, trip_count};
 use crate::bounds::conditions::{Conditions, conjuncts};
@@ -238,7 +239,7 @@ fn front<'m>(cfg: &Cfg<'m>, of: &Loop, values: &mut Values<'_, 'm>) -> Vec<Value
                 }
                 may && (is_known || first.contains(&block))
             } else {
-                is_computed(one) && one.operands().all(is_there)
+                is_pure(one) && one.operands().all(is_there)
             };
             if is_same {
                 // What is known of it more is known from its operands.
@@ -278,20 +279,6 @@ fn field(address: Value<'_>) -> (Value<'_>, u64) {
         Some((base, index.as_unsigned()?.checked_mul(size).filter(|it| *it <= LONGEST)?))
     });
     field.unwrap_or((address, 0))
-}
-
-/// Whether an instruction is one that may be executed speculatively, and gives the same for the same
-/// operands.
-fn is_computed(one: Value<'_>) -> bool {
-    use Opcode::*;
-    match one.opcode() {
-        Some(Call) => one.callee().is_some_and(intrinsics::is_plain),
-        Some(
-            Add | Sub | Mul | Shl | LShr | AShr | And | Or | Xor | ICmp | Select | Trunc | ZExt
-            | SExt | GetElementPtr,
-        ) => true,
-        _ => false,
-    }
 }
 
 /// Whether a call returns, and does nothing else that counts.

@@ -24,7 +24,7 @@ pub const MEASURES: &[Measure] = &[
     Measure {
         name: "lines",
         what: "lines of code that users get, without tests, comments and blank lines",
-        limit: 90_772,
+        limit: 90_150,
         goal: 80_000,
         list: code_lines,
     },
@@ -42,7 +42,7 @@ pub const MEASURES: &[Measure] = &[
         goal: 0,
         list: all_circles,
     },
-    Measure { name: "passes", what: "passes in the registry", limit: 68, goal: 55, list: passes },
+    Measure { name: "passes", what: "passes in the registry", limit: 53, goal: 55, list: passes },
     Measure {
         name: "llvm-pipelines",
         what: "files besides pipeline.rs and llvm_passes.rs with lists of passes of LLVM",

@@ -54,7 +54,8 @@ use std::collections::{HashMap, HashSet};
 
 use schism_llvm::{Block, Builder, IntPredicate, ModuleRef, Opcode, TypeKind, Value, intrinsic_id};
 
-use crate::bounds::halves::{FULL, HALF, Halves, Range, extend, is_long, range};
+use super::halves::{Halves, extend};
+use crate::analysis::value_range::{FULL, HALF, Range, is_long, range};
 
 /// How many sums a value may be away from another one.
 const STEPS: usize = 4;

@@ -26,6 +26,8 @@
 
 use schism_llvm::{Builder, IntPredicate, Opcode, TypeKind, Value, intrinsic_id};
 
+use crate::analysis::value_range::range;
+
 /// The largest number of 32 bits. A step that is larger is made this: what is less, divided by
 /// either, is zero.
 const LARGEST: u64 = u32::MAX as u64;
@@ -98,15 +100,9 @@ fn greater(value: Value<'_>) -> Option<(Value<'_>, Value<'_>)> {
     (callee.name() == "llvm.umax.i64").then_some((operands.next()?, operands.next()?))
 }
 
-/// Whether a number is less than [`LARGEST`]: it is one of 32 bits that is not negative.
+/// Whether a number is less than [`LARGEST`].
 fn is_small(value: Value<'_>) -> bool {
-    if value.opcode() != Some(Opcode::ZExt) {
-        return false;
-    }
-    value.operands().all(|operand| {
-        let width = operand.ty().int_width();
-        width < 32 || width == 32 && value.is_nneg()
-    })
+    range(value).is_some_and(|(low, high)| low >= 0 && high < i128::from(LARGEST))
 }
 
 /// Divides in 32 bits.

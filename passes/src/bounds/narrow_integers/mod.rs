@@ -15,6 +15,7 @@
 
 mod checks;
 mod division;
+mod halves;
 
 use inkwell::module::Module;
 use schism_llvm::AsModule;

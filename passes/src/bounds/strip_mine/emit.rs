@@ -11,6 +11,7 @@ use super::plan::{Load, PAGE, Plan, VECTOR};
 use crate::analysis::scev::{self, Emit};
 use crate::bounds::conditions::Conditions;
 use crate::ir::cfg::Cfg;
+use crate::ir::clone;
 
 /// Bytes that one load loads at most.
 const VECTOR_BYTES: usize = 16;
@@ -381,12 +382,7 @@ impl<'m> Emitter<'_, 'm> {
         } else {
             let operands: Vec<Value<'m>> =
                 value.operands().map(|operand| self.value(number, operand)).collect();
-            let clone = value.duplicate();
-            self.builder.insert(clone);
-            for (operand, index) in operands.into_iter().zip(0..) {
-                clone.set_operand(index, operand);
-            }
-            clone
+            clone::insert_copy(&self.builder, value, &operands)
         };
         self.values[number].insert(value, made);
         made

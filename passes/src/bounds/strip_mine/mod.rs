@@ -69,8 +69,7 @@ pub(crate) mod plan;
 
 use std::collections::HashSet;
 
-use inkwell::module::Module;
-use schism_llvm::{IntoValue, Value};
+use schism_llvm::Value;
 
 use crate::analysis::cold_paths::has_panics;
 use crate::analysis::trip_count::returns;
@@ -82,22 +81,11 @@ use crate::llvm_passes;
 /// How many a function may grow by.
 const GROWTH: usize = 4_000;
 
-/// Runs the pass over the module, which is one for a GPU.
+/// Runs the pass over a function with a body.
 ///
 /// # Errors
 /// LLVM's message, if its passes fail.
-pub fn run(module: &Module<'_>) -> Result<(), String> {
-    for function in module.get_functions() {
-        run_on(function.value())?;
-    }
-    Ok(())
-}
-
-/// Runs the pass over one function; a declaration has nothing to do.
-///
-/// # Errors
-/// LLVM's message, if its passes fail.
-pub fn run_on(function: Value<'_>) -> Result<(), String> {
+pub fn run(function: Value<'_>) -> Result<(), String> {
     if !has_panics(function) || !returns(function) || !may_have_strips(function) {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use schism_llvm::{AtomicOrdering, Opcode, TypeKind, Value};
 
 use crate::analysis::cold_paths::panics;
-use crate::analysis::effects::is_computed;
+use crate::analysis::effects::only_computes;
 use crate::analysis::scev::{self, Step, Values};
 use crate::analysis::trip_count::{TripCount, chain, exit, is_closed, trip_count};
 use crate::ir::cfg::{Cfg, Loop};
@@ -138,7 +138,7 @@ pub(crate) fn plan<'m>(cfg: &Cfg<'m>, of: &Loop) -> Option<Plan<'m>> {
                 }
                 origin = Origin { early: load.early, late: !load.early, carried: false };
                 loads.push(load);
-            } else if !is_computed(instruction) {
+            } else if !only_computes(instruction) {
                 return None;
             }
             origins.insert(instruction, origin);

@@ -10,6 +10,7 @@ use super::liveness::Kept;
 use super::memory::Memory;
 use super::nest::{Nest, ROWS, nowrap_add};
 use super::uniformity::{Varying, is_pure, is_skipped};
+use crate::ir::clone;
 use crate::ir::graph::reverse_post_order;
 
 /// The number of a work-item's end among the places where work-items go on.
@@ -153,7 +154,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
     ) -> Value<'m> {
         let operands: Vec<Value<'m>> =
             value.operands().map(|operand| self.group_value(builder, known, operand)).collect();
-        insert_copy(builder, value, &operands)
+        clone::insert_copy(builder, value, &operands).with_name(&value.name())
     }
 
     /// Runs a block once for the group.
@@ -321,23 +322,13 @@ impl<'a, 'm> Emitter<'a, 'm> {
         } else if self.analyses.kept.is_again(value) {
             let operands: Vec<Value<'m>> =
                 value.operands().map(|operand| self.item_value(item, row, operand)).collect();
-            insert_copy(&item.begin, value, &operands)
+            clone::insert_copy(&item.begin, value, &operands).with_name(&value.name())
         } else {
             self.memory.array(value).load(&item.begin, item.rows[row].index)
         };
         item.rows[row].values.insert(value, new);
         new
     }
-}
-
-/// Inserts a copy of an instruction that has other operands.
-fn insert_copy<'m>(builder: &Builder<'m>, value: Value<'m>, operands: &[Value<'m>]) -> Value<'m> {
-    let copy = value.duplicate();
-    builder.insert(copy);
-    for (&operand, at) in operands.iter().zip(0..) {
-        copy.set_operand(at, operand);
-    }
-    copy.with_name(&value.name())
 }
 
 /// A block that leaves the function with a status.

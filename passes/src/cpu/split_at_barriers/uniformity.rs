@@ -11,6 +11,7 @@ use std::collections::HashSet;
 use schism_llvm::{Opcode, Value};
 
 use super::body::{Body, Next};
+use crate::analysis::effects;
 use crate::ir::address::base;
 use crate::ir::graph::Dominators;
 
@@ -139,45 +140,19 @@ fn is_constant_memory(load: Value<'_>) -> bool {
 
 /// Whether an instruction only computes its result, of its operands alone. A division may trap.
 pub(super) fn is_pure(instruction: Value<'_>) -> bool {
-    match instruction.opcode() {
-        Some(Opcode::Call) => is_pure_intrinsic(instruction),
-        Some(Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem) => true,
-        Some(Opcode::FAdd | Opcode::FSub | Opcode::FMul | Opcode::FDiv | Opcode::FRem) => true,
-        Some(Opcode::FNeg | Opcode::FCmp) => true,
-        Some(Opcode::FPToUI | Opcode::FPToSI | Opcode::UIToFP | Opcode::SIToFP) => true,
-        Some(Opcode::FPTrunc | Opcode::FPExt) => true,
-        _ => is_cheap(instruction),
-    }
+    use Opcode::{SDiv, SRem, UDiv, URem};
+    matches!(instruction.opcode(), Some(UDiv | SDiv | URem | SRem)) || effects::is_pure(instruction)
 }
 
 /// Whether an instruction is cheaper to compute again than to keep its result in memory. It cannot
 /// trap.
 pub(super) fn is_cheap(instruction: Value<'_>) -> bool {
-    matches!(
-        instruction.opcode(),
-        Some(
-            Opcode::Add
-                | Opcode::Sub
-                | Opcode::Mul
-                | Opcode::And
-                | Opcode::Or
-                | Opcode::Xor
-                | Opcode::Shl
-                | Opcode::LShr
-                | Opcode::AShr
-                | Opcode::ICmp
-                | Opcode::Select
-                | Opcode::GetElementPtr
-                | Opcode::Trunc
-                | Opcode::ZExt
-                | Opcode::SExt
-                | Opcode::PtrToInt
-                | Opcode::IntToPtr
-                | Opcode::BitCast
-                | Opcode::ExtractValue
-                | Opcode::InsertValue
+    use Opcode::{ExtractValue, GetElementPtr, InsertValue, IntToPtr};
+    instruction.is_integer_arithmetic()
+        || matches!(
+            instruction.opcode(),
+            Some(GetElementPtr | IntToPtr | ExtractValue | InsertValue)
         )
-    )
 }
 
 /// Whether an instruction does nothing where a group runs a block once: the barrier itself, and what
@@ -191,40 +166,4 @@ pub(super) fn is_skipped<'m>(body: &Body<'m>, block: usize, instruction: Value<'
         MARKS.into_iter().any(|mark| name.starts_with(mark))
     });
     is_mark || body.barrier[block] == Some(instruction)
-}
-
-/// Intrinsics of integers and floats without side effects.
-fn is_pure_intrinsic(call: Value<'_>) -> bool {
-    const NAMES: [&str; 24] = [
-        "umin",
-        "umax",
-        "smin",
-        "smax",
-        "abs",
-        "ctpop",
-        "ctlz",
-        "cttz",
-        "bswap",
-        "bitreverse",
-        "fshl",
-        "fshr",
-        "uadd",
-        "usub",
-        "umul",
-        "sadd",
-        "ssub",
-        "smul",
-        "fabs",
-        "sqrt",
-        "fma",
-        "minnum",
-        "maxnum",
-        "copysign",
-    ];
-    let Some(callee) = call.direct_callee().filter(|callee| callee.is_intrinsic()) else {
-        return false;
-    };
-    let name = callee.name();
-    let parts: Vec<&str> = name.split('.').collect();
-    parts.first() == Some(&"llvm") && parts.get(1).is_some_and(|name| NAMES.contains(name))
 }

@@ -1,6 +1,6 @@
 //! Undoes what earlier passes kept for the [device check](crate::check::device_check), once it has passed:
-//! statics have internal linkage again ([`freeze_initialisers`]), and debug information goes, unless
-//! source lines are asked for. Kernels may use [copies](copy_markers) of small values that they refer to.
+//! statics have internal linkage again (`freeze_initialisers.rs`), and debug information goes, unless
+//! source lines are asked for. Kernels may use copies of small values that they refer to (`copy_markers.rs`).
 //!
 //! Before:
 //! ```llvm

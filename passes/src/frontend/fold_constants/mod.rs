@@ -1,6 +1,6 @@
-//! Gives what stage 1 knows of constants to LLVM: [specialization constants](spec_constants) become bytes
+//! Gives what stage 1 knows of constants to LLVM: specialization constants become bytes
 //! that stay open until stage 2, [IR constants](ir_constants) become their values, and code that asks for
-//! the [features of the host's processor](cpu_features) is told that there are none.
+//! the features of the host's processor is told that there are none.
 //!
 //! Before:
 //! ```llvm

@@ -1,6 +1,6 @@
 //! Removes what the [device check](crate::check::device_check) would refuse and no kernel needs: calls of an
-//! allocator that the program [shares](lower_allocation), landing pads whose [cleanup] no device has, and
-//! what is dead once the module is inlined.
+//! allocator that the program shares (`lower_allocation.rs`), landing pads whose cleanup no device has
+//! (`cleanup.rs`), and what is dead once the module is inlined.
 //!
 //! Before:
 //! ```llvm

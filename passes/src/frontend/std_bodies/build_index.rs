@@ -7,6 +7,7 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use schism_llvm::{AsModule, IntoValue, Linkage, Value};
 
+use crate::analysis::effects::is_of_one_architecture;
 use crate::check::device_check;
 use crate::spec::builtins;
 use crate::spec::std_bodies::bodies::StdBodies;
@@ -184,7 +185,7 @@ impl Graph {
 
 /// Whether every target has this function without a body.
 fn is_provided(name: &str) -> bool {
-    name.starts_with("llvm.") && !device_check::is_of_one_architecture(name)
+    name.starts_with("llvm.") && !is_of_one_architecture(name)
         || builtins::is_library_function(name)
         || name == PERSONALITY
 }

@@ -36,8 +36,7 @@ mod shown;
 
 use std::collections::HashMap;
 
-use inkwell::module::Module;
-use schism_llvm::{AsModule, ModuleRef, Type, Value};
+use schism_llvm::{ModuleRef, Type, Value};
 use schism_message::ARGUMENT_SIZE;
 use schism_message::shape::{MOST_PARTS, MOST_WORDS, ROOM};
 
@@ -48,12 +47,7 @@ use crate::spec::builtins;
 const DEPTH: u32 = 8;
 
 /// Runs the pass over a module.
-pub fn run(module: &Module<'_>) {
-    run_raw(module.handle());
-}
-
-/// Runs the pass over a module.
-pub fn run_raw(module: ModuleRef<'_>) {
+pub fn run(module: ModuleRef<'_>) {
     let mut shapes = HashMap::new();
     for block in module.functions().into_iter().flat_map(Value::blocks) {
         // What stands behind a panic goes with it.

@@ -29,8 +29,7 @@ mod choice;
 
 use std::collections::{BTreeSet, HashMap};
 
-use inkwell::module::Module;
-use schism_llvm::{Builder, IntoValue, Opcode, Type, TypeKind, Value, intrinsic_id};
+use schism_llvm::{Builder, Opcode, Type, TypeKind, Value, intrinsic_id};
 
 use crate::gpu::expand_mem_intrinsics::alignment;
 use crate::gpu::select_elements::choice::{Choice, sign_extended};
@@ -52,27 +51,25 @@ const ACCESS: u64 = 4;
 /// How much oftener a loop's instructions are executed than those around it.
 const TURNS: u64 = 4;
 
-/// Runs the pass over the module.
+/// Runs the pass over a function with a body.
 ///
 /// # Errors
 /// LLVM's message, if its passes fail.
-pub fn run(module: &Module<'_>) -> Result<(), String> {
-    for function in module.get_functions().map(IntoValue::value) {
-        if function.blocks().is_empty() || function.has_function_attribute("optnone") {
-            continue;
+pub fn run(function: Value<'_>) -> Result<(), String> {
+    if function.has_function_attribute("optnone") {
+        return Ok(());
+    }
+    let mut is_changed = false;
+    for local in function.allocas() {
+        if let Some(plan) = Plan::of(local)
+            && plan.gains()
+        {
+            plan.apply();
+            is_changed = true;
         }
-        let mut is_changed = false;
-        for local in function.allocas() {
-            if let Some(plan) = Plan::of(local)
-                && plan.gains()
-            {
-                plan.apply();
-                is_changed = true;
-            }
-        }
-        if is_changed {
-            function.run_passes(llvm_passes::SELECTED_ELEMENTS)?;
-        }
+    }
+    if is_changed {
+        function.run_passes(llvm_passes::SELECTED_ELEMENTS)?;
     }
     Ok(())
 }

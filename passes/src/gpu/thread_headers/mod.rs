@@ -67,10 +67,9 @@ mod thread;
 
 use std::collections::HashSet;
 
-use inkwell::module::Module;
-use schism_llvm::{Block, IntoValue, Opcode, Value};
+use schism_llvm::{Block, Opcode, Value};
 
-use crate::analysis::effects::is_computed;
+use crate::analysis::effects::only_computes;
 use crate::analysis::trip_count::returns;
 use crate::gpu::thread_headers::state::State;
 use crate::gpu::thread_headers::thread::{Next, Thread};
@@ -98,20 +97,12 @@ const VALUES: usize = 64;
 /// How often a function is looked at: adaptors stand in each other.
 const ROUNDS: usize = 4;
 
-/// Runs the pass over the module.
+/// Runs the pass over a function with a body.
 ///
 /// # Errors
 /// LLVM's message, if its passes fail.
-pub fn run(module: &Module<'_>) -> Result<(), String> {
-    module.get_functions().try_for_each(|function| run_on(function.value()))
-}
-
-/// Runs the pass over one function; a declaration has nothing to do.
-///
-/// # Errors
-/// LLVM's message, if its passes fail.
-pub fn run_on(function: Value<'_>) -> Result<(), String> {
-    if function.is_declaration() || !returns(function) {
+pub fn run(function: Value<'_>) -> Result<(), String> {
+    if !returns(function) {
         return Ok(());
     }
     for _ in 0..ROUNDS {
@@ -294,7 +285,7 @@ impl<'m> Nest<'_, 'm> {
             if is_known {
                 continue;
             }
-            if seen.len() > VALUES || !(is_computed(value) || is_choice(value)) {
+            if seen.len() > VALUES || !(only_computes(value) || is_choice(value)) {
                 return false;
             }
             open.extend(value.operands());

@@ -25,25 +25,20 @@
 mod barrier_nests;
 mod private_arrays;
 
-use inkwell::module::Module;
-use schism_llvm::AsModule;
+use schism_llvm::Value;
 
 use crate::spec::target::{AddressSpaces, SPIRV_TRIPLE};
 use private_arrays::{GPU, PROCESSOR};
 
-/// Runs the pass over a module for a target.
+/// Runs the pass over a function with a body, for a target.
 ///
 /// # Errors
 /// LLVM's message.
-pub fn run(module: &Module<'_>, target: &str) -> Result<(), String> {
-    let functions = module.handle().functions().into_iter().filter(|it| !it.is_declaration());
-    for function in functions {
-        if target == SPIRV_TRIPLE {
-            barrier_nests::keep(function);
-            continue;
-        }
-        let is_gpu = AddressSpaces::of_triple(target).is_some();
-        private_arrays::unroll(function, if is_gpu { GPU } else { PROCESSOR })?;
+pub fn run(function: Value<'_>, target: &str) -> Result<(), String> {
+    if target == SPIRV_TRIPLE {
+        barrier_nests::keep(function);
+        return Ok(());
     }
-    Ok(())
+    let is_gpu = AddressSpaces::of_triple(target).is_some();
+    private_arrays::unroll(function, if is_gpu { GPU } else { PROCESSOR })
 }

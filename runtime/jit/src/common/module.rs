@@ -184,7 +184,7 @@ impl<'c> Module<'c> {
 
     /// Merges the panic exits of a function into one block.
     pub fn merge_panic_exits(&self, fences: Fences, joins: Joins) {
-        merge_panic_exits::run_raw(self.handle(), fences, joins);
+        merge_panic_exits::run(self.handle(), fences, joins);
     }
 
     /// Runs a pipeline; the driver runs the steps that are no passes of `schism_passes`.
