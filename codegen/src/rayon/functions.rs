@@ -19,9 +19,8 @@ const ORIGINALS: &str = "originals";
 const FUNCTIONS: [(&str, &str); 2] =
     [("bridge_producer_consumer", "pipeline"), ("bridge_unindexed", "unindexed_pipeline")];
 
-/// The producers whose pipelines stay with rayon, in the module with what only the host runs.
+/// The module with what only the host runs.
 const HOST: &str = "host";
-const HOST_PRODUCER: &str = "HostProducer";
 
 /// The trait with the methods that sort.
 const SORTS: &str = "ParallelSliceMut";
@@ -60,7 +59,6 @@ pub(crate) fn is_name_of_original(name: &str) -> bool {
 pub(crate) struct Bridge {
     pub original: DefId,
     pub replacement: DefId,
-    pub host_producer: DefId,
     host_pipeline: DefId,
 }
 
@@ -125,7 +123,6 @@ fn bridges_of(tcx: TyCtxt<'_>, krate: CrateNum) -> Vec<Bridge> {
         Some(Bridge {
             original: child(tcx, originals?, name)?,
             replacement: child(tcx, root, name)?,
-            host_producer: child(tcx, host?, HOST_PRODUCER)?,
             host_pipeline: child(tcx, host?, pipeline)?,
         })
     });

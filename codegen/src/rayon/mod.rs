@@ -2,11 +2,12 @@
 //!
 //! rayon's pipelines all end in one of two functions, `bridge_producer_consumer` for indexed ones and
 //! `bridge_unindexed` for others. Where the crate `schism-stdpar` is in sight, calls of them resolve
-//! to functions of that crate, with the same generics ([`provide`]); these launch a kernel, or go
-//! back to rayon with a producer of another type, which is how the originals stay callable. So each
-//! adaptor, of rayon or of any other crate, is compiled as it is.
+//! to functions of that crate, with the same generics ([`provide`]); these launch a kernel, or divide
+//! the work among rayon's threads as the original does. So each adaptor, of rayon or of any other
+//! crate, is compiled as it is.
 //!
-//! So are the methods of rayon that sort slices ([`sorts`]); they go back with a slice of another type.
+//! Calls of rayon's methods that sort slices do so, too ([`sorts`]); these go back to rayon with a slice
+//! of another type, so that the originals stay callable.
 //!
 //! [`captures`] tells that crate which small values a pipeline refers to.
 //!
@@ -25,7 +26,7 @@ use std::sync::OnceLock;
 
 use rustc_data_structures::fx::FxHashSet;
 use rustc_hir::def::DefKind;
-use rustc_middle::ty::{self, GenericArgsRef, Instance, PseudoCanonicalInput, Ty, TyCtxt};
+use rustc_middle::ty::{GenericArgsRef, Instance, PseudoCanonicalInput, Ty, TyCtxt};
 use rustc_middle::util::Providers;
 use rustc_span::def_id::DefId;
 use rustc_span::{ErrorGuaranteed, Symbol};
@@ -81,10 +82,7 @@ fn replacement<'tcx>(
     // into sight.
     let bridges = bridges(tcx);
     let bridge = bridges.iter().find(|bridge| bridge.original == function)?;
-    match *args.type_at(0).kind() {
-        ty::Adt(adt, _) if adt.did() == bridge.host_producer => None,
-        _ => Some(bridge.replacement),
-    }
+    Some(bridge.replacement)
 }
 
 /// Notes what the crate depends on besides its sources, if it sees rayon or has statics.

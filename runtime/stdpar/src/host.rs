@@ -482,7 +482,3 @@ fn each_with_rayon(numbers: Range<usize>, run: &(dyn Fn(usize) + Sync)) {
         || each_with_rayon(middle..numbers.end, run),
     );
 }
-
-/// A producer whose pipelines the compiler leaves with rayon. It knows it by its name, and nothing here
-/// has one.
-pub struct HostProducer<P>(P);
