@@ -22,22 +22,23 @@
 //!
 //! fn main() -> Result<(), Report> {
 //!     let queue = Queue::new()?;
-//!     let n = 1 << 20;
-//!     let x = Buffer::filled(&queue, n, 1.0_f32)?;
-//!     let mut y = Buffer::filled(&queue, n, 2.0_f32)?;
+//!     let x = vec![1.0_f32; 1 << 20];
+//!     let mut y = vec![2.0_f32; 1 << 20];
 //!     let a = 3.0;
 //!
 //!     // Each work-item owns one element of `y` and sees one of `x`.
 //!     queue.for_each((&mut y, &x), move |(y, x)| *y += a * *x)?;
 //!
-//!     assert!(y.to_vec().iter().all(|y| *y == 5.0));
+//!     assert!(y.iter().all(|y| *y == 5.0));
 //!     Ok(())
 //! }
 //! ```
 //! A [`Queue`] runs one launch after the other on a device; [`Queue::for_each`] returns when the
-//! launch has ended. A [`Buffer`] is memory of the device. The closure is the kernel: it runs once
-//! for each element, and `&mut y` gives every work-item its own element, so there is no index
-//! to check and no data race.
+//! launch has ended. The closure is the kernel: it runs once for each element, and `&mut y` gives
+//! every work-item its own element, so there is no index to check and no data race.
+//!
+//! The host's devices use the vectors in place. For a GPU a launch copies them, [`Queue::resident`]
+//! keeps them there over several launches, and a [`Buffer`] is memory of the device.
 //!
 //! # A second program: a range, and neighbours
 //! ```
