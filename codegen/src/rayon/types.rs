@@ -21,6 +21,9 @@ pub(crate) fn pipeline_of<'tcx>(
     kernel: Ty<'tcx>,
 ) -> Option<GenericArgsRef<'tcx>> {
     let args = own_args(tcx, kernel)?;
+    if is_copied(tcx, kernel) {
+        return Some(args);
+    }
     Some(args.types().next().and_then(|piece| own_args(tcx, piece)).unwrap_or(args))
 }
 
