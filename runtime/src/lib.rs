@@ -179,8 +179,6 @@ mod error;
 mod hal;
 mod kernel;
 mod launch;
-#[cfg(test)]
-mod structure_tests;
 mod util;
 
 pub use api::device::Device;
@@ -260,7 +258,7 @@ macro_rules! dprintln {
 /// Makes functions of this crate device code for kernels of other crates, which know them by
 /// declaration only.
 ///
-/// Most functions do not need this: a kernel calls any function of its own crate, and generic and
+/// Most functions do not need this: a kernel calls any function of its crate, and generic and
 /// inline functions of others; libraries that `cargo schism` builds carry all their functions for
 /// kernels. Two kinds need it: functions that others find by symbol, such as `#[unsafe(no_mangle)]
 /// extern "C" fn`, which the other side lists with [`import_to_device!`]; and functions of
