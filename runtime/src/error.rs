@@ -326,7 +326,7 @@ pub enum LaunchError {
     LocalMemory {
         /// The kernel.
         kernel: String,
-        /// Bytes needed, as far as known.
+        /// Bytes needed; those that are known.
         bytes: usize,
         /// Bytes available.
         limit: usize,

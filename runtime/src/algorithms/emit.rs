@@ -30,7 +30,7 @@ impl<T: Element> Sink<'_, T> {
         self.next = self.next.wrapping_add(1);
     }
 
-    /// Takes `value` if `keep`. There is no branch, which nobody could predict: what is not kept is
+    /// Takes `value` if `keep`. There is no branch, since it would be unpredictable: what is not kept is
     /// written, and then overwritten by the next value, since more come before the end.
     #[inline]
     pub(super) fn push_if(&mut self, value: T, keep: bool) {

@@ -79,7 +79,7 @@ impl<'a, T: Copy> Merge<'a, T> {
     }
 
     /// The next element; both inputs have one. There is no branch on the result of the comparison,
-    /// which nobody could predict.
+    /// since it would be unpredictable.
     #[inline]
     fn step<C>(&mut self, compare: C) -> T
     where

@@ -241,7 +241,7 @@ fn report_missing(consequence: impl fmt::Display, missing: &Missing) {
              program's version"
         }
         Missing::Untrusted { .. } => {
-            "run `cargo schism setup` and see to it that nobody else can change the file, point SCHISM_JIT at a libschism_jit.so of yours"
+            "run `cargo schism setup` and see to it that no other user can change the file, point SCHISM_JIT at a libschism_jit.so of yours"
         }
         _ => "run `cargo schism setup`, point SCHISM_JIT at libschism_jit.so",
     };

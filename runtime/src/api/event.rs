@@ -111,7 +111,7 @@ impl Events {
         self.batches.len() * BATCH
     }
 
-    /// Waits for all launches. Returns the first error that nobody has received.
+    /// Waits for all launches. Returns the first error that no caller has received.
     ///
     /// # Errors
     /// That one.
@@ -152,7 +152,7 @@ impl Events {
     }
 }
 
-/// The result of a launch of a batch, when it has ended. Nothing is locked where nobody else has an
+/// The result of a launch of a batch, when it has ended. Nothing is locked where this is the only
 /// event of the batch.
 fn batch_result(batch: &mut Arc<Batch>, index: usize) -> Result<(), LaunchError> {
     if !batch.is_of_parent()
@@ -165,7 +165,7 @@ fn batch_result(batch: &mut Arc<Batch>, index: usize) -> Result<(), LaunchError>
 }
 
 impl Completion {
-    /// Waits for the end of a launch that nobody else waits for; `None` if it is still to be
+    /// Waits for the end of a launch that no other thread waits for; `None` if it is still to be
     /// submitted.
     fn end(&mut self) -> Option<Result<(), LaunchError>> {
         let result = self.result.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -204,7 +204,7 @@ impl Completing {
         let completion = self.completion();
         let mut known = completion.result.lock().unwrap_or_else(PoisonError::into_inner);
         *known = Outcome::Known(result);
-        // Under the lock, so that whoever has waited also sees it as complete.
+        // Under the lock, so that a thread that has waited also sees it as complete.
         completion.complete.store(true, Ordering::Release);
         drop(known);
         completion.changed.notify_all();

@@ -177,7 +177,7 @@ fn thread_locals_stay_with_their_work_item() {
     let found = || {
         let value = VALUE.get();
         assert!(!value.is_null(), "it is set");
-        // SAFETY: whoever sets it resets it before the value is dropped, on this thread.
+        // SAFETY: the guard resets it before the value is dropped, on this thread.
         unsafe { *value }
     };
     let queue = queue();
@@ -197,7 +197,7 @@ fn thread_locals_stay_with_their_work_item() {
                 let all = (first, found(), tile.get(0)) == (mine, mine, 7) && sum != 0;
                 right.fetch_add(usize::from(all), Ordering::Relaxed);
                 let own = (item.group_x(), thread::current().id());
-                assert!(threads.lock().expect("nobody panics").insert(own), "a thread for each");
+                assert!(threads.lock().expect("no thread panics").insert(own), "a thread for each");
             })
             .expect("a launch");
         assert_eq!(right.into_inner(), 4 * size);

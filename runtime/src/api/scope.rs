@@ -122,7 +122,7 @@ impl Queue {
         };
         let submitted = panic::catch_unwind(AssertUnwindSafe(|| submit(&scope)));
         let mut launched = Ok(());
-        // A kernel on the native device may submit to its own scope, from threads of its own. Such
+        // A kernel on the native device may submit to its own scope, from threads that it starts. Such
         // a launch is listed before the launch of that kernel ends, so when the list stays empty
         // nothing is left.
         loop {

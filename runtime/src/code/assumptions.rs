@@ -141,8 +141,9 @@ pub(crate) unsafe fn copy(place: *const u8, len: usize) -> Box<[u8]> {
 #[inline]
 unsafe fn read(place: *const u8, len: usize) -> [u8; CHUNK] {
     let mut copy = [0_u8; CHUNK];
-    // SAFETY: the caller's promise, and there is room. The comment does nothing; but as far as the
-    // compiler knows it has written all of the copy, so that from here on its bytes have values.
+    // SAFETY: the caller's promise, and there is room. The comment does nothing, but the
+    // compiler must assume that it has written all of the copy, so that from here on its bytes have
+    // values.
     unsafe {
         std::ptr::copy_nonoverlapping(place, copy.as_mut_ptr(), len);
         asm!("/* {0} */", in(reg) copy.as_mut_ptr(), options(nostack, preserves_flags));
@@ -159,8 +160,8 @@ unsafe fn word(place: *const u8) -> u64 {
     // SAFETY: the caller's promise; nothing is said of the place's alignment, nor of what is there.
     let word = unsafe { place.cast::<MaybeUninit<u64>>().read_unaligned() };
     let number;
-    // SAFETY: it copies a register. As far as the compiler knows it writes the number, so that it
-    // is initialised.
+    // SAFETY: it copies a register. The compiler must assume that it writes the number, so
+    // that it is initialised.
     unsafe {
         asm!("mov {0}, {1}", out(reg) number, in(reg) word, options(pure, nomem, nostack, preserves_flags));
     }

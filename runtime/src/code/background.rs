@@ -1,6 +1,6 @@
 //! A background thread that compiles better versions, while launches use what there is.
 //!
-//! It exists while there is work. It has the lowest priority, unless somebody needs the result soon
+//! It exists while there is work. It has the lowest priority, unless a caller needs the result soon
 //! ([`submit_now`]). Unloading the kernel's shared object waits for its current job.
 //!
 //! The end of the process does not, since a compilation may take long: it stops stage 2
@@ -184,17 +184,17 @@ mod tests {
         let (began, has_begun) = mpsc::channel();
         let told = done.clone();
         let first = move || {
-            began.send(()).expect("somebody listens");
+            began.send(()).expect("the test listens");
             may_go.recv().expect("it is told");
             thread::sleep(Duration::from_millis(20));
-            told.send(1).expect("somebody listens");
+            told.send(1).expect("the test listens");
         };
         assert!(submit(1, Box::new(first)));
         for (container, number) in [(2, 2), (1, 3), (2, 4)] {
             let done = done.clone();
             let run = move || {
-                done.send(number).expect("somebody listens");
-                panic!("this is nobody's business");
+                done.send(number).expect("the test listens");
+                panic!("no caller sees this");
             };
             assert!(submit(container, Box::new(run)));
         }

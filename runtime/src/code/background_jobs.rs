@@ -17,7 +17,7 @@ thread_local! {
 /// A job for a kernel of a container.
 pub(super) struct Job {
     pub(super) container: usize,
-    /// Whether somebody needs the result soon.
+    /// Whether a caller needs the result soon.
     pub(super) soon: bool,
     pub(super) run: Box<dyn FnOnce() + Send>,
 }

@@ -59,8 +59,8 @@ pub(crate) unsafe fn word(place: *const u8) -> usize {
     let word = unsafe { place.cast::<MaybeUninit<usize>>().read_unaligned() };
     let number;
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: it copies a register. As far as the compiler knows it writes the number, so that it
-    // is initialised.
+    // SAFETY: it copies a register. The compiler must assume that it writes the number, so
+    // that it is initialised.
     unsafe {
         std::arch::asm!("mov {0}, {1}", out(reg) number, in(reg) word, options(pure, nomem, nostack, preserves_flags));
     }

@@ -32,7 +32,7 @@ pub(crate) enum Missing {
     /// No file with that name in any of the places, and none was named.
     #[error("{}, and there is none of {tried}", NotNamed(.ignored))]
     NoFile { tried: String, ignored: Vec<&'static str> },
-    /// There are such files, which somebody untrusted may have put there or changed.
+    /// There are such files, which an untrusted user may have put there or changed.
     #[error("{reason}{}", From(*.named))]
     Untrusted { reason: String, named: bool },
     /// The system cannot load the file or one of its dependencies, such as another LLVM.
@@ -108,7 +108,7 @@ impl Missing {
     }
 }
 
-/// The identity of a stage 2, as far as it is known without opening it.
+/// The identity of a stage 2, if it is known without opening it.
 pub(crate) fn identity() -> Option<Key> {
     location().ok()?.identity
 }

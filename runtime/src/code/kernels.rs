@@ -327,7 +327,7 @@ fn known(descriptor: &Descriptor) -> Option<&'static Entry> {
     entry.filter(|entry| entry.generation == fork::generation())
 }
 
-/// The descriptor's entry, made by whoever comes first in a process.
+/// The descriptor's entry, made by the first thread of a process that needs it.
 fn entry(descriptor: &Descriptor) -> &'static Entry {
     let _no_fork = NoForkGuard::enter();
     let mut entries = entries();

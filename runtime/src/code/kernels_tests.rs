@@ -28,7 +28,7 @@ fn ask(name: &str, container: &[u8], abi: u32, dimensions: u32) -> ImageError {
     };
     let kernel = |_: Item<1>| ();
     let raw = RawKernel::new::<_, 1>(&raw const kernel, type_name::<()>);
-    // SAFETY: the descriptor is made for this kernel, as far as this test wants it.
+    // SAFETY: the descriptor is this kernel's in all that the test uses.
     let first =
         unsafe { find(&host::CpuLoader, &descriptor, &raw, &ASKED) }.expect_err("no such kernel");
     // SAFETY: as above.

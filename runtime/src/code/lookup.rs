@@ -98,7 +98,7 @@ fn is_of(value: &options::Value, part: &SpecPart) -> bool {
         && value.bytes.len() as u64 == part.size
 }
 
-/// The images that stage 2 compiles a kernel from, as far as there are some.
+/// The images that stage 2 compiles a kernel from, if there are any.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KernelImages<'r, 'a> {
     /// For all devices.

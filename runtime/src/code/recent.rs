@@ -1,6 +1,6 @@
 //! The kernels that a queue has launched last: their code is found without a lock.
 //!
-//! Whoever launches holds the queue anyway, so what the queue keeps for itself needs no other lock.
+//! A thread that launches holds the queue anyway, so what the queue keeps for itself needs no other lock.
 //! It is a copy of [`VersionSet`]'s list, which is taken again when that has changed.
 
 use std::sync::Arc;

@@ -161,7 +161,7 @@ impl<'f> Elf<'f> {
             Some(rest) => origin.join(rest.trim_start_matches('/')),
             None => PathBuf::from(folder),
         });
-        // The system's loader does not obey it either, in a program with rights of its own.
+        // The system's loader does not obey it either, in a program with rights that its user lacks.
         let asked = schism_trust::variable("LD_LIBRARY_PATH").unwrap_or_default();
         let asked: Vec<PathBuf> =
             env::split_paths(&asked).filter(|folder| !folder.as_os_str().is_empty()).collect();

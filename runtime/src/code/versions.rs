@@ -217,7 +217,7 @@ impl<K> VersionSet<K> {
         Some((Arc::clone(code), key))
     }
 
-    /// The code for a launch, which `compile` makes if nobody has, or if a retry is due.
+    /// The code for a launch, which `compile` makes if it is not there, or if a retry is due.
     ///
     /// # Safety
     /// As for [`ready`](Self::ready).

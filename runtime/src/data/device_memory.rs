@@ -51,7 +51,7 @@ pub(crate) fn reachable<T>(elements: NonNull<T>) -> NonNull<T> {
     elements
 }
 
-/// Records that nobody else has a view of these elements.
+/// Records that the caller has the only view of these elements.
 #[inline(always)]
 pub(crate) fn exclusive<T>(elements: NonNull<T>, len: usize) {
     if !is_device() && address_window::is_in_window(elements.as_ptr().addr()) {

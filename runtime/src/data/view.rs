@@ -101,7 +101,7 @@ impl<T: fmt::Debug> fmt::Debug for View<'_, T> {
 
 /// An exclusive view of a buffer's elements.
 ///
-/// As a source of [`for_each`](crate::Queue::for_each) it gives each work-item `&mut` of its own
+/// As a source of [`for_each`](crate::Queue::for_each) it gives each work-item `&mut` to one
 /// element; that is safe. Captured by a kernel it gives every work-item access to all elements.
 /// That is `unsafe`, because nothing keeps two work-items from the same element. It is rarely
 /// needed: groups write their rows and tiles through [`per_group`](fn@crate::per_group),

@@ -162,7 +162,7 @@ impl From<HcfError> for ImageError {
     }
 }
 
-/// The output of a compiler, on lines of its own.
+/// The output of a compiler, on separate lines.
 struct Log<'a>(&'a str);
 
 impl fmt::Display for Log<'_> {

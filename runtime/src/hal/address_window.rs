@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(windows.find(first.begin + 3 * STEP + 1), None);
         assert_eq!(windows.find(4096), None);
         drop(windows);
-        // SAFETY: the window is readable, and nobody writes to it.
+        // SAFETY: the window is readable, and is never written.
         assert_eq!(unsafe { std::ptr::with_exposed_provenance::<u8>(first.begin).read() }, 0);
         Window::release(0x7000_0000, 901);
         Window::release(0x9000_0000, 902);

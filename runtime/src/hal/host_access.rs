@@ -18,7 +18,7 @@ unsafe fn __schism_device_memory_readable(address: *const u8) -> *const u8 {
         Some(Err(Unreadable::Failed(error))) => {
             panic!("a view cannot be read on the host: {error}")
         }
-        // Empty views: nobody reads there.
+        // Empty views: nothing reads there.
         None => address,
     }
 }
@@ -32,7 +32,7 @@ fn __schism_device_memory_unreachable() -> ! {
 }
 
 /// # Safety
-/// Nobody but the caller has a view of the `bytes` at the address.
+/// The caller alone has a view of the `bytes` at the address.
 #[cold]
 #[unsafe(no_mangle)]
 unsafe fn __schism_device_memory_exclusive(address: *const u8, bytes: usize) {

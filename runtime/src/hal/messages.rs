@@ -148,7 +148,7 @@ impl MessageBuffer {
     #[cold]
     fn collect_all(&mut self, read: Read<'_>, header: GpuMessageBuffer) -> Messages {
         let size = if self.prints { PRINTING } else { PLAIN };
-        // SAFETY: that many initialised bytes, which nobody writes after the end of the launch.
+        // SAFETY: that many initialised bytes, which are not written after the end of the launch.
         let bytes = unsafe { std::slice::from_raw_parts(self.host, size) };
         let content = Content::new(bytes);
         let mut messages = Messages { lost: header.print_lost, ..Messages::default() };
@@ -201,7 +201,7 @@ fn panic(message: Option<Message<'_>>, read: Read<'_>) -> Panic {
     }
 }
 
-/// The memory of a device, as far as a message needs it. Each part is copied when it is first read,
+/// The memory of a device that a message needs. Each part is copied when it is first read,
 /// and kept; what the driver refuses to copy does not exist.
 struct DeviceMemory<F> {
     /// Copies bytes from an address, or returns `false`.

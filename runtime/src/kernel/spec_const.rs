@@ -49,8 +49,8 @@ use crate::launch::options::{self, Options};
 /// address, and confuses none. Constants of different types are never confused, whatever their
 /// places and names.
 ///
-/// The `static` may also be an array, a tuple or a struct with constants in it; each is a constant
-/// of its own.
+/// The `static` may also be an array, a tuple or a struct with constants in it; each is a separate
+/// constant.
 ///
 /// ```
 /// # use schism::prelude::*;
@@ -101,7 +101,7 @@ impl<T: Element> SpecConst<T> {
     #[inline(always)]
     #[must_use]
     pub fn get(&self) -> T {
-        // SAFETY: nobody writes to the cell.
+        // SAFETY: the cell is never written.
         let default = unsafe { *self.default.get() };
         if is_device() { default } else { options::value_at(self.address()).unwrap_or(default) }
     }

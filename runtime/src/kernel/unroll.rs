@@ -1,6 +1,6 @@
 //! What the compiler is told of a loop of a kernel: how often to unroll it, and what it may assume.
 //!
-//! A marker is inline assembly without an instruction, whose result nobody uses. Compilers remove
+//! A marker is inline assembly without an instruction, whose result is unused. Compilers remove
 //! such assembly before they optimise the loop around it, so the host pays nothing. In the device
 //! half stage 1 finds it first (`schism_passes::frontend::prepare_module`).
 

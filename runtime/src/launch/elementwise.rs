@@ -28,7 +28,7 @@ impl<R: LaunchRange<D>, F: for<'g> Fn(R::Item<'g>), const D: usize> Kernel<D>
 {
     #[inline(always)]
     fn run(&self, item: Item<D>) {
-        // SAFETY: whoever made this launches it over such a range; the closure cannot keep what it
+        // SAFETY: the maker of this launches it over such a range; the closure cannot keep what it
         // gets, for it has to accept any lifetime.
         (self.body)(unsafe { R::item(item) });
     }
@@ -52,7 +52,7 @@ impl<S, F> ForEach<S, F> {
 impl<S: Source, F: for<'item> Fn(S::Item<'item>)> Kernel<1> for ForEach<S, F> {
     #[inline(always)]
     fn run(&self, item: Item<1>) {
-        // SAFETY: whoever made this launches it over the sources' length, once; the closure cannot
+        // SAFETY: the maker of this launches it over the sources' length, once; the closure cannot
         // keep what it gets, for it has to accept any lifetime.
         (self.body)(unsafe { self.sources.get(GridPoint::on_a_line(item.x(), item.size())) });
     }
@@ -83,7 +83,7 @@ where
 {
     #[inline(always)]
     fn run(&self, item: Item<D>) {
-        // SAFETY: whoever made this launches it over as many work-items as the sources have
+        // SAFETY: the maker of this launches it over as many work-items as the sources have
         // elements, once; points of its grid are distinct; the closure cannot keep what it gets,
         // for it has to accept any lifetime.
         let (place, elements) = unsafe { (R::item(item), self.sources.get(item.grid_point())) };

@@ -32,7 +32,7 @@ pub(crate) struct RawKernel {
 }
 
 impl RawKernel {
-    /// The kernel's data stays borrowed: whoever runs the result ensures that it lives. `name` is
+    /// The kernel's data stays borrowed: the code that runs the result ensures that it lives. `name` is
     /// that of the user's closure.
     #[inline(always)]
     pub(crate) fn new<K: Kernel<D>, const D: usize>(
@@ -65,8 +65,8 @@ impl RawKernel {
 
     /// The name, for who needs it when the kernel may be gone.
     pub(crate) const fn lazy_name(&self) -> KernelName {
-        // SAFETY: the descriptor is null or the kernel's own, and whoever launches a kernel keeps
-        // its shared object loaded until the launch is over.
+        // SAFETY: the descriptor is null or the kernel's own, and the code that launches a kernel
+        // keeps its shared object loaded until the launch is over.
         unsafe { KernelName::new(self.descriptor, self.name) }
     }
 

@@ -81,7 +81,7 @@ pub(crate) fn bytes_of<T: Copy>(value: T) -> Box<[u8]> {
     let to = bytes.as_mut_ptr();
     // SAFETY: there is room for a `T`, whatever its alignment.
     unsafe { to.cast::<T>().write_unaligned(value) };
-    // SAFETY: a comment does nothing. But as far as the compiler knows it has written all of the
+    // SAFETY: a comment does nothing, but the compiler must assume that it has written all of the
     // bytes, including the padding of `T`: from here on they are initialised.
     unsafe { asm!("/* {0} */", in(reg) to, options(nostack, preserves_flags)) };
     bytes.into_boxed_slice()

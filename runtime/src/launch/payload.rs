@@ -5,7 +5,7 @@ use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The payload of a panic, until somebody takes it.
+/// The payload of a panic, until it is taken.
 #[derive(Clone, Default)]
 pub(crate) struct Payload(Option<Arc<Mutex<Kept>>>);
 

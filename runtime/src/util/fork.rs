@@ -84,7 +84,7 @@ static INSIDE: [Counter; OWN + 16] = [const { Counter(AtomicUsize::new(0)) }; OW
 /// not add to what others have counted: that halves what a guard costs.
 const OWN: usize = 16;
 
-/// A counter in cache lines of its own.
+/// A counter in separate cache lines.
 #[repr(align(128))]
 struct Counter(AtomicUsize);
 
@@ -235,7 +235,7 @@ fn counter() -> usize {
     }
 }
 
-/// Gives the calling thread a counter: one of its own, as long as there are such.
+/// Gives the calling thread a counter that no other thread has, as long as there are such.
 #[cold]
 fn choose_counter() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -275,11 +275,11 @@ extern "C" fn prepare() {
     }
     // A thread that wants a guard is counted for a moment, and then waits for the fork; so it is
     // enough to see all counters at 0 once.
-    let nobody = || INSIDE.iter().all(|counter| counter.0.load(SeqCst) == 0);
-    let mut clean = !inside && nobody();
+    let is_empty = || INSIDE.iter().all(|counter| counter.0.load(SeqCst) == 0);
+    let mut clean = !inside && is_empty();
     while !clean && !inside && begin.elapsed() < PATIENCE {
         thread::sleep(PAUSE);
-        clean = nobody();
+        clean = is_empty();
     }
     UNCLEAN.store(!clean, SeqCst);
 }
@@ -418,7 +418,7 @@ mod tests {
             let _guard = NoForkGuard::enter();
             let depth = DEPTH.get();
             let_fork(Wait::Brief, || {
-                began.send(()).expect("somebody listens");
+                began.send(()).expect("the test listens");
                 may_end.recv().expect("it is told");
             });
             assert_eq!(DEPTH.get(), depth);

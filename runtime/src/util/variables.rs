@@ -115,8 +115,8 @@ macro_rules! variables {
         $(#[doc = concat!("| `", $user, "` | ", $values, " | ", $default, " | ", $purpose, " |")])*
         ///
         /// Variables that name code or folders take absolute paths. schism loads a file, named or
-        /// found elsewhere, only if nobody but root, the user and the program's owner can have
-        /// changed it. Programs with rights that their users lack (setuid) ignore these variables.
+        /// found elsewhere, only if root, the user and the program's owner alone can have changed
+        /// it. Programs with rights that their users lack (setuid) ignore these variables.
         pub mod environment {}
     };
 }
@@ -289,8 +289,8 @@ mod tests {
             "# Environment variables\n\n\
              What programs read. The runtime reads each once in a process, and tells stage 2 what it is to know. This page is made from the table in\n\
              `runtime/src/util/variables.rs`: `BLESS=1 cargo test -p schism --lib variables` writes it.\n\n{}\n\
-             Variables that name code or folders take absolute paths. schism loads a file, named or found elsewhere, only if nobody but root, \
-             the\nuser and the program's owner can have changed it. Programs with rights that their users lack (setuid) ignore these variables.\n\n\
+             Variables that name code or folders take absolute paths. schism loads a file, named or found elsewhere, only if root, \
+             the\nuser and the program's owner alone can have changed it. Programs with rights that their users lack (setuid) ignore these variables.\n\n\
              ## For work on schism, and for tests\n\n{}",
             table(USERS),
             table(DEVELOPERS)

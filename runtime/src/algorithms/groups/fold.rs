@@ -64,7 +64,7 @@ where
             let before = count[0].fetch_add(1, AcqRel);
             team.number().store(before, Relaxed);
         }
-        // If that one has panicked, nobody is the last.
+        // If that one has panicked, no group is the last.
         if !team.wait() || (team.number().load(Relaxed) as usize).wrapping_add(1) != groups {
             return;
         }

@@ -17,7 +17,7 @@
 //! blocks between.
 //!
 //! A state is a word whose upper half says what is there. A number of four bytes is in the lower
-//! half, so that whoever sees the state has the value, too; other values are elsewhere, and are
+//! half, so that a thread that reads the state has the value, too; other values are elsewhere, and are
 //! read after a fence.
 //!
 //! Groups get their tiles from a counter, so that all before are running or have ended. Still, one
@@ -165,7 +165,7 @@ impl<T: Element> LookBack<'_, T> {
     /// Publishes a value, and says so in its state.
     ///
     /// # Safety
-    /// `index` is that of the value, which nobody else publishes.
+    /// `index` is that of the value, which no other thread publishes.
     #[inline(always)]
     unsafe fn publish(
         &self,

@@ -282,11 +282,11 @@ impl Pass<'_> {
             };
             if own == 0 {
                 let ticket = word(tickets_of::<K>().wrapping_add(pass)).fetch_add(1, Relaxed);
-                // SAFETY: nobody else accesses it before the next barrier.
+                // SAFETY: no other work-item accesses it before the next barrier.
                 unsafe { memory.ticket().write(ticket) };
             }
             for index in item.strided(SUB_GROUPS * DIGITS) {
-                // SAFETY: one of the counts, which nobody else accesses before the next barrier.
+                // SAFETY: one of the counts, which no other work-item accesses before the next barrier.
                 unsafe { memory.count(index).write(0) };
             }
             item.barrier();
@@ -329,7 +329,7 @@ impl Pass<'_> {
                 let mut sub_group = 0;
                 while sub_group < SUB_GROUPS {
                     unroll_full();
-                    // SAFETY: counts of the own digit, which nobody else accesses between these
+                    // SAFETY: counts of the own digit, which no other work-item accesses between these
                     // barriers.
                     total = total.wrapping_add(unsafe {
                         memory.count((sub_group * DIGITS).wrapping_add(own)).read()

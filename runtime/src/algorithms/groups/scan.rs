@@ -66,7 +66,7 @@ where
             let before = look_back.before(&team, tile, total, init, op);
             if team.sub_group.local_id() == 0 {
                 if let Some(before) = before {
-                    // SAFETY: nobody else accesses it before the next barrier.
+                    // SAFETY: no other work-item accesses it before the next barrier.
                     unsafe { team.shared().write(before) };
                 }
                 team.number().store(u32::from(before.is_some()), Relaxed);
@@ -92,7 +92,7 @@ where
                 unroll_full();
                 let index = first.wrapping_add(step);
                 if is_full || index < end {
-                    // SAFETY: an element of the own run, which nobody else accesses between these
+                    // SAFETY: an element of the own run, which no other work-item accesses between these
                     // barriers.
                     let own = unsafe { team.element(index).read() };
                     let with = join(sum, own, op);

@@ -71,7 +71,7 @@ const UP_TO_TILE: u64 = 2 << 62;
 const COUNT: u64 = OF_TILE - 1;
 
 /// Copies the elements that `keep` holds for, which it is told with their indices, to the beginning
-/// of `output`, as far as there is room. Returns how many there are.
+/// of `output`, until that is full. Returns how many there are.
 ///
 /// # Errors
 /// [`LaunchError::Panicked`] also if a group waited too long for another one.
@@ -170,7 +170,7 @@ where
             word(tile.wrapping_add(2)).store(OF_TILE | u64::from(in_tile), Relaxed);
         }
         if const { is_compacted::<T>() } {
-            // SAFETY: the tile has room for all of its elements; nobody reads them before the next
+            // SAFETY: the tile has room for all of its elements; no work-item reads them before the next
             // barrier, and no two have the same place.
             each_kept(sub_group, kept, &elements, before_sub_group, |to, own| unsafe {
                 compacted.wrapping_add(to).write(own);
@@ -180,7 +180,7 @@ where
             delay_look_back(tiles);
             let before = look_back(sub_group, word, tile, u64::from(in_tile));
             if lane == 0 {
-                // SAFETY: elements that nobody else accesses before the next barrier.
+                // SAFETY: elements that no other work-item accesses before the next barrier.
                 unsafe {
                     team.element(LOW).write(before as u32);
                     team.element(HIGH).write((before >> 32) as u32);

@@ -504,7 +504,7 @@ impl<T: Element> Team<'_, T> {
         compare: impl Fn(&T, &T) -> Ordering + Copy,
     ) -> bool {
         let mut merged = [MaybeUninit::<T>::uninit(); LONGEST];
-        // SAFETY: elements of the tile, or the one behind; nobody changes them before the next
+        // SAFETY: elements of the tile, or the one after it; no work-item changes them before the next
         // barrier.
         let read = |index: u32| unsafe { self.at_index(index).read() };
         let diagonal = own.wrapping_sub(pair);

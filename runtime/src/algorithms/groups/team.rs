@@ -284,7 +284,7 @@ impl<'g, T: Copy, const LONG: usize> TeamOf<'g, T, LONG> {
         if !self.wait() {
             return false;
         }
-        // From here on each of these values is valid, whoever ends.
+        // From here on each of these values is valid, whichever work-item ends.
         let first = self.own.wrapping_sub(self.sub_group.local_id());
         // SAFETY: those of the sub-group, which accesses them alone; all of the work-items that
         // have a value have written it, and no one behind a work-item that has none.
@@ -304,7 +304,7 @@ impl<'g, T: Copy, const LONG: usize> TeamOf<'g, T, LONG> {
         let mut last = LANES - 1;
         while last < GROUP {
             if last < self.own && last / LANES < self.own / LANES {
-                // SAFETY: the caller says that it has a value; nobody changes it.
+                // SAFETY: the caller says that it has a value, which no work-item changes.
                 before = Some(join(before, unsafe { self.total_of(last).read() }, op));
             }
             last += LANES;
@@ -328,7 +328,7 @@ impl<'g, T: Copy, const LONG: usize> TeamOf<'g, T, LONG> {
         let mut last = LANES - 1;
         while last < GROUP {
             if last < active.wrapping_sub(1) {
-                // SAFETY: the caller says that it has a value; nobody changes it.
+                // SAFETY: the caller says that it has a value, which no work-item changes.
                 total = Some(join(total, unsafe { self.total_of(last).read() }, op));
             }
             last += LANES;
@@ -375,7 +375,7 @@ pub(super) unsafe fn scan_lanes<T: Copy>(
         if let (Some(before), Some(own)) = (before, sum) {
             let both = op(before, own);
             sum = Some(both);
-            // SAFETY: the lane's own value, which nobody reads between the barriers.
+            // SAFETY: the lane's own value, which no other lane reads between the barriers.
             unsafe { values.wrapping_add(lane).write(both) };
         }
         sub_group.barrier();

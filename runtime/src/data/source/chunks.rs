@@ -129,7 +129,7 @@ unsafe impl<T: Element> GroupSource for ChunksMut<'_, T> {
 
     #[inline(always)]
     unsafe fn of_group<'item>(&self, group: GridPoint, member: Member) -> Share<'item, T> {
-        // SAFETY: the index is below the number of chunks; nobody else has the group and the
+        // SAFETY: the index is below the number of chunks; no other work-item has the group and the
         // number; the borrow outlives the launch.
         unsafe { Share::new(self.chunk(group.index), member) }
     }

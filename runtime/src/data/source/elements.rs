@@ -13,7 +13,7 @@ use crate::kernel::grid::GridPoint;
 use crate::kernel::group::local::Placement;
 use crate::kernel::group::member::Member;
 
-/// Shared elements. It holds a slice, not a pointer: that tells LLVM that nobody writes them.
+/// Shared elements. It holds a slice, not a pointer: that tells LLVM that they are not written.
 #[derive(Debug)]
 pub struct Each<'a, T>(&'a [T]);
 

@@ -27,7 +27,7 @@ use crate::kernel::group::value::GroupValue;
 /// A submitted launch may still be running when the next one is submitted, so the borrow checker
 /// would not let both borrow the buffer. The queue runs them in order, however, and each one's
 /// access ends with it. A loan expresses that: it is borrowed only for the call that submits, and
-/// only launches of its own scope accept it.
+/// only launches of the loan's scope accept it.
 ///
 /// As a source, `&mut loan` gives `&mut T`, `&loan` gives `&T`; [`chunks`](Self::chunks),
 /// [`chunks_mut`](Self::chunks_mut) and [`whole`](Self::whole) work as they do for buffers.
@@ -406,8 +406,8 @@ pub struct LentViewMut<'loan, 'scope, T>(&'loan mut Lent<'scope, T>);
 #[derive(Debug)]
 pub struct SharedViewMut<'a, T>(ViewMut<'a, T>);
 
-// SAFETY: whoever accesses the elements keeps away from those of other work-items: the methods of
-// the view are `unsafe` where they write, and what they do not write is only read.
+// SAFETY: kernels keep the elements of different work-items apart: the methods of the view are
+// `unsafe` where they write, and what they do not write is only read.
 unsafe impl<T: Element> Source for SharedViewMut<'_, T> {
     type Item<'item> = ViewMut<'item, T>;
 

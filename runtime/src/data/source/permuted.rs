@@ -173,7 +173,7 @@ impl Permutation {
 #[derive(Clone, Copy, Debug)]
 pub struct Listed<'a>(&'a [u32]);
 
-// SAFETY: the list was checked when it was made, and nobody can change it since.
+// SAFETY: the list was checked when it was made, and cannot be changed since.
 unsafe impl<'a> Permutes for &'a Permutation {
     type Kernel = Listed<'a>;
 

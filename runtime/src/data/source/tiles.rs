@@ -44,7 +44,7 @@ impl<'a, T: Element, const H: usize, const W: usize> TilesMut<'a, T, H, W> {
     /// What a work-item owns of the tile at a point of the grid of tiles.
     ///
     /// # Safety
-    /// The index of `at` is below the number of tiles. Nobody else has the same tile and the same
+    /// The index of `at` is below the number of tiles. No other work-item has the same tile and the same
     /// number among as many members.
     #[inline(always)]
     unsafe fn tile<'item>(&self, at: GridPoint, member: Member) -> TileShare<'item, T, H, W> {

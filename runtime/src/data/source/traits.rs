@@ -9,7 +9,7 @@ use crate::kernel::group::member::Member;
 ///
 /// # Safety
 /// For distinct indices [`get`](Self::get) returns elements that do not overlap, unless they are
-/// shared references to memory that nobody changes during the launch.
+/// shared references to memory that is not changed during the launch.
 pub unsafe trait Source: Send + Sync {
     /// What one work-item gets, as long as it runs.
     type Item<'item>;
@@ -29,7 +29,7 @@ pub unsafe trait Source: Send + Sync {
 /// # Safety
 /// For distinct groups, and for distinct members of a group, the results of
 /// [`of_group`](Self::of_group) do not overlap, unless they are shared references to memory that
-/// nobody changes during the launch, or handles whose accesses are atomic.
+/// is not changed during the launch, or handles whose accesses are atomic.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no element for each group",
     note = "`per_group` and `per_sub_group` take buffers, views, `chunks`, `chunks_mut`, `cells`, `tiles_mut`, ranges of numbers, and tuples of them"

@@ -36,8 +36,8 @@ impl AotTarget for PtxTarget {
     }
 }
 
-/// Whether bytes are a complete file of NVIDIA's machine code, as far as its header says. The
-/// driver is told no length.
+/// Whether bytes are a complete file of NVIDIA's machine code, by its header. The driver is
+/// told no length.
 pub(crate) fn is_cubin(bytes: &[u8]) -> bool {
     let word = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
     let half = |at: usize| Some(u64::from(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?)));

@@ -30,7 +30,7 @@ mod attribute {
     pub(super) const UNIFIED_ADDRESSING: c_uint = 41;
     pub(super) const MAJOR: c_uint = 75;
     pub(super) const MINOR: c_uint = 76;
-    /// The device sees memory that nobody has registered.
+    /// The device sees memory that is not registered.
     pub(super) const PAGEABLE_MEMORY: c_uint = 88;
     /// Host and device may access managed memory at the same time.
     pub(super) const CONCURRENT_MANAGED: c_uint = 89;

@@ -24,7 +24,7 @@ mod attribute {
     pub(super) const MAX_GRID_Z: c_uint = 31;
     pub(super) const MAX_BLOCK: c_uint = 56;
     pub(super) const MULTIPROCESSORS: c_uint = 63;
-    /// The device sees memory that nobody has registered.
+    /// The device sees memory that is not registered.
     pub(super) const PAGEABLE_MEMORY: c_uint = 65;
     pub(super) const SHARED_MEMORY: c_uint = 74;
     /// The rate of the clock that does not change, in kHz.

@@ -17,7 +17,7 @@ use crate::launch::payload::Payload;
 pub(crate) enum Body<'a> {
     /// The host half's own body.
     Native(NativeBody),
-    /// Compiled from the device half by stage 2. A launch that nobody helps with borrows it.
+    /// Compiled from the device half by stage 2. A launch without helpers borrows it.
     Cpu(Cow<'a, Arc<CpuKernel>>),
 }
 
@@ -38,7 +38,7 @@ impl Body<'_> {
         }
     }
 
-    /// How fast its work-items ran last, where somebody notes it.
+    /// How fast its work-items ran last, where that is noted.
     pub(super) fn latest_pace(&self) -> Option<&LatestPace> {
         match self {
             Self::Native(_) => None,

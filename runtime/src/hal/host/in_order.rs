@@ -34,11 +34,11 @@ struct Waiter {
 
 // The states of a queue.
 
-/// Nobody holds the queue.
+/// No thread holds the queue.
 const FREE: u8 = 0;
-/// Somebody holds the queue and nothing waits. Taking and releasing it then needs no mutex.
+/// A thread holds the queue and nothing waits. Taking and releasing it then needs no mutex.
 const ALONE: u8 = 1;
-/// Somebody holds the queue, and something waits or did. Releasing it needs the mutex.
+/// A thread holds the queue, and something waits or did. Releasing it needs the mutex.
 const SHARED: u8 = 2;
 
 /// Tasks wait for a queue up to this number.
@@ -151,7 +151,7 @@ impl InOrderQueue {
         self.state.compare_exchange(from, to, AcqRel, Acquire).is_ok()
     }
 
-    /// Takes the queue if nobody holds it; otherwise makes sure that the holder looks at what
+    /// Takes the queue if it is free; otherwise makes sure that the holder looks at what
     /// waits. The state is `SHARED` afterwards in both cases. Returns whether the queue was taken.
     /// The caller holds the mutex.
     fn lock_or_share(&self) -> bool {

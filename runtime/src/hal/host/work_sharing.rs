@@ -3,7 +3,7 @@
 //! The calling thread starts alone. Most small launches end there, without waking another thread.
 //! When it has run for [`ALONE`], or knows that much is left, the rest becomes a job. A launch is a
 //! job from its first work-item on if the kernel's last launch says that it is worth it, or if
-//! somebody asks for it. From a job all threads take intervals of linear ids: large ones first, smaller ones towards the end, so that
+//! the launch asks for it. From a job all threads take intervals of linear ids: large ones first, smaller ones towards the end, so that
 //! uneven work ends at the same time everywhere (guided self-scheduling).
 //!
 //! The job never waits for a helper that has not begun: the caller takes intervals too, and at the

@@ -73,7 +73,7 @@ impl Context {
     /// Gives a queue back; the driver runs what is still in it.
     ///
     /// # Safety
-    /// [`create_queue`](Self::create_queue) returned it, and nobody uses it any more.
+    /// [`create_queue`](Self::create_queue) returned it, and it is not used any more.
     pub(super) unsafe fn release_queue(&self, queue: RawQueue) {
         if self.forked().is_some() {
             return;
@@ -150,7 +150,7 @@ impl Context {
     /// Frees memory; waits for what uses it.
     ///
     /// # Safety
-    /// [`allocate`](Self::allocate) returned it, and nobody uses it any more.
+    /// [`allocate`](Self::allocate) returned it, and it is not used any more.
     pub(super) unsafe fn free(&self, memory: *mut u8) {
         if self.forked().is_some() {
             return;

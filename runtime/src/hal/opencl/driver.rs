@@ -70,7 +70,7 @@ pub(super) fn open() -> Result<&'static Driver, String> {
 /// Opens a library that the user names: a trusted file, or a name without a folder.
 fn open_named(path: &OsStr) -> Result<Library, String> {
     if path.as_encoded_bytes().contains(&b'/') {
-        // Nobody untrusted can put another file there before it is loaded.
+        // No untrusted user can put another file there before it is loaded.
         let path = Path::new(path);
         schism_trust::open(path).map_err(|error| error.about(path))?;
     }
@@ -78,7 +78,7 @@ fn open_named(path: &OsStr) -> Result<Library, String> {
 }
 
 fn load(path: &OsStr) -> Result<Library, String> {
-    // SAFETY: the system's loader, or a library that was named on purpose and that nobody untrusted
+    // SAFETY: the system's loader, or a library that was named on purpose and that no untrusted user
     // can have changed: its initialisers may run.
     unsafe { library::open(path) }
 }

@@ -95,7 +95,7 @@ impl Grid {
     }
 }
 
-/// Work-items of a group where nobody chooses: as many as there may be on a processor, which takes
+/// Work-items of a group where the launch does not choose: as many as there may be on a processor, which takes
 /// one group after the other and has some work to do for each, but enough groups for its units.
 fn usual_group(range: [usize; 3], device: &Properties) -> usize {
     let usual = GROUP.min(device.max_items);

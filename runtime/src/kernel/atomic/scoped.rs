@@ -27,7 +27,7 @@ pub mod memory_scope {
     /// All work-items of a device: the scope of the standard library's atomics.
     #[derive(Clone, Copy, Debug)]
     pub enum Device {}
-    /// All devices that access the memory, and the host. While a kernel runs nobody else accesses
+    /// All devices that access the memory, and the host. While a kernel runs nothing else accesses
     /// buffers, so this is more than they need; on a GPU, read-modify-write operations (`swap`,
     /// `fetch_add` and so on) have the scope [`Device`] then.
     #[derive(Clone, Copy, Debug)]
@@ -64,7 +64,7 @@ scopes! { WorkItem 0 SubGroup 1 WorkGroup 2 Device 3 System 4 }
 /// use schism::prelude::*;
 /// use schism::{fence, memory_scope};
 ///
-/// // Work-item 0 writes two numbers; whoever sees the second sees the first.
+/// // Work-item 0 writes two numbers; a work-item that sees the second sees the first.
 /// let queue = Queue::new()?;
 /// let mut seen = Buffer::filled(&queue, 64, true)?;
 /// queue.for_each_in(NdRange::new(64, 64)?, (local::<u32>(2), &mut seen), |item, (cells, seen)| {

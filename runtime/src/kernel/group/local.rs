@@ -20,8 +20,8 @@ unsafe extern "Rust" {
     fn __schism_local_dynamic() -> *mut u8;
 }
 
-/// The alignment of the memory that a launch adds. It suffices for every element without a larger
-/// alignment of its own.
+/// The alignment of the memory that a launch adds. It suffices for every element whose type has no larger
+/// alignment.
 pub(crate) const DYNAMIC_ALIGN: usize = 128;
 
 /// An array in the local memory of a work-group, shared by the group's work-items only.

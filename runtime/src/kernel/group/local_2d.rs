@@ -89,8 +89,8 @@ impl<T: GroupValue> Local2d<'_, T> {
     #[must_use]
     #[track_caller]
     pub fn get(&self, at: [usize; 2]) -> T {
-        // SAFETY: it is one of the elements; work-items access them atomically, and whoever uses
-        // the raw pointer keeps away from others.
+        // SAFETY: it is one of the elements; work-items access them atomically, and users of
+        // the raw pointer keep away from others.
         unsafe { T::load::<InLocal>(self.element(at)) }
     }
 

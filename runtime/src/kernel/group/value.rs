@@ -20,7 +20,7 @@ use crate::kernel::element::Element;
 /// Each number in a value is read and written as a whole. If two work-items write a value of
 /// several numbers at the same time, the result may mix numbers of both. Every combination of
 /// numbers is a value of its type, so this is never undefined behaviour; nor is reading memory that
-/// nobody has written.
+/// was never written.
 ///
 /// On a device, values move from lane to lane in units of 32 bits; an `f64` costs twice as much as
 /// an `f32`.

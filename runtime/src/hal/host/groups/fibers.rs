@@ -609,7 +609,7 @@ impl<'a> Fibers<'a> {
             // stage 2 and of this crate for barriers, and of `take_items`, none of which has
             // anything to drop.
             (GiveUp::Forget, Carrier::Stack(coroutine)) => unsafe { coroutine.forget() },
-            // Generated code has no threads of its own. A work-item that catches the unwinding
+            // Generated code starts no threads. A work-item that catches the unwinding
             // payload, and reaches another barrier, unwinds again.
             (_, carrier) => {
                 if self.waiting(item).is_some() {

@@ -32,7 +32,7 @@ const IDLE: Duration = Duration::from_secs(10);
 // Who holds the baton, or what the thread reported.
 
 /// The owner of the thread holds it.
-const NOBODY: u8 = 0;
+const OWNER: u8 = 0;
 /// The thread holds it.
 const THREAD: u8 = 1;
 /// The thread has passed it back, and waits for it.
@@ -60,7 +60,7 @@ pub(super) struct Baton {
 }
 
 // SAFETY: `next` and `giver` are accessed only by the holder of the baton; passing it is a release,
-// and observing that an acquire. The meaning of the job's pointer is up to whoever passes the job.
+// and observing that an acquire. The meaning of the job's pointer is up to the thread that passes the job.
 unsafe impl Send for Baton {}
 // SAFETY: as above.
 unsafe impl Sync for Baton {}
@@ -68,7 +68,7 @@ unsafe impl Sync for Baton {}
 impl Baton {
     fn new() -> Self {
         Self {
-            holder: AtomicU8::new(NOBODY),
+            holder: AtomicU8::new(OWNER),
             thread: OnceLock::new(),
             next: UnsafeCell::new(None),
             giver: UnsafeCell::new(None),
@@ -133,8 +133,7 @@ fn work(baton: &Arc<Baton>) {
                 // SAFETY: this thread holds the baton.
                 let job = unsafe { (*baton.next.get()).take() };
                 if let Some(job) = job {
-                    // SAFETY: whoever passes a job promises that its data lives until the thread is
-                    // done.
+                    // SAFETY: the giver of a job promises that its data lives until the thread is done.
                     unsafe { (job.run)(job.data, baton) };
                 }
                 // SAFETY: as above.
@@ -170,7 +169,7 @@ fn shared() -> &'static Monitor<State> {
     SHARED.get(Monitor::default)
 }
 
-/// Ends a thread that has been idle for long enough, if nobody owns it.
+/// Ends a thread that has been idle for long enough, if it has no owner.
 fn leave(baton: &Arc<Baton>) -> bool {
     let mut state = shared().lock();
     let place = state

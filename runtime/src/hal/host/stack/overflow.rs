@@ -1,7 +1,7 @@
 //! Handles stack overflows of kernels.
 //!
-//! An access to the guard page raises a signal. Rust's own handler knows the stacks of its own
-//! threads only, and not what runs on them. So this handler is installed before it, and knows all
+//! An access to the guard page raises a signal. The handler of Rust's standard library knows the stacks
+//! of threads only, and not what runs on them. So this handler is installed before it, and knows all
 //! stacks that kernels run on: if the access was to one of them while it ran a kernel, the handler
 //! writes a message and ends the process. All other signals go to the previous handler. A handler
 //! that the program installs later stays in place.
@@ -36,7 +36,7 @@ pub(crate) enum Name {
     OfContainer(NonNull<str>),
 }
 
-// SAFETY: text that nobody changes.
+// SAFETY: text that is not changed.
 unsafe impl Send for Name {}
 // SAFETY: as above.
 unsafe impl Sync for Name {}

@@ -226,7 +226,7 @@ impl Alternate {
 impl Drop for Alternate {
     fn drop(&mut self) {
         // SAFETY: it queries the thread's stack for handlers, and disables it only if it is this
-        // one; then nobody uses its memory. Whoever has installed another one may restore this one.
+        // one; then its memory is not used. Code that has installed another one may restore this one.
         unsafe {
             let mut now = MaybeUninit::<libc::stack_t>::uninit();
             let ours = libc::sigaltstack(ptr::null(), now.as_mut_ptr()) == 0

@@ -98,7 +98,7 @@ impl Link {
     /// Called in the link's coroutine.
     #[inline]
     pub(in super::super) unsafe fn suspend(self) {
-        // SAFETY: the yielder lies on the coroutine's stack below this frame. Whoever resumes it runs
+        // SAFETY: the yielder lies on the coroutine's stack below this frame. What resumes it runs
         // on that stack then.
         unsafe {
             self.watched.leave();

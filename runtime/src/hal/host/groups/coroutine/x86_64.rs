@@ -39,7 +39,7 @@ use crate::hal::host::stack::memory::OwnStack;
 struct Control {
     /// Where it has suspended itself.
     place: Cell<Place>,
-    /// Where whoever has resumed it continues, or the one that passed to it, while it runs.
+    /// Where its resumer, or the coroutine that passed to it, continues, while it runs.
     back: NonNull<Cell<Place>>,
     has_ended: Cell<bool>,
     entry: Entry<Link>,
@@ -170,7 +170,7 @@ unsafe extern "sysv64" fn run(control: NonNull<Control>) -> ! {
     // SAFETY: the promise of `Coroutine::new`.
     unsafe { (control_ref.entry)(control_ref.data, Link(control)) };
     control_ref.has_ended.set(true);
-    // SAFETY: nobody resumes this coroutine again.
+    // SAFETY: this coroutine is not resumed again.
     unsafe { control_ref.leave() };
     std::process::abort();
 }
@@ -182,7 +182,7 @@ impl Control {
     /// Called on the coroutine's stack.
     #[inline(always)]
     unsafe fn leave(&self) {
-        // SAFETY: `back` lives by the promise of `Coroutine::new`, and whoever has resumed this coroutine waits
+        // SAFETY: `back` lives by the promise of `Coroutine::new`, and the resumer of this coroutine waits
         // for it there.
         unsafe { switch(&self.place, self.back.as_ref()) };
     }
@@ -190,7 +190,7 @@ impl Control {
 
 impl Coroutine {
     /// Will run `entry` when it is resumed for the first time. Coroutines that pass to each other share
-    /// `back`, where whoever resumes one of them continues.
+    /// `back`, where the resumer of one of them continues.
     ///
     /// # Safety
     /// `entry` may be called with `data`, and `back` lives, until the coroutine has ended or is forgotten.
