@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use schism_tests::lab::{self, Compiler, Lab, clean_command, output, text};
@@ -394,12 +395,15 @@ fn without_the_option_nothing_changes() {
     assert_eq!(kernels(&mut run_in(&target, name_of(&folder), "debug", &always)), 1);
 }
 
-/// The fake driver, which runs no kernels.
-fn fake_driver(lab: &Lab) -> PathBuf {
-    let folder = lab.folder("stdpar-driver");
-    let mut rustc = lab.rustc(Compiler::Stock, &folder);
-    text(rustc.args(["--crate-type=cdylib", "-O"]).arg(lab::source("crates/fake_cuda.rs")));
-    folder.join("libfake_cuda.so")
+/// The fake driver, which runs no kernels. It is built once, since tests run at the same time.
+fn fake_driver(lab: &Lab) -> &'static Path {
+    static MADE: OnceLock<PathBuf> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let folder = lab.folder("stdpar-driver");
+        let mut rustc = lab.rustc(Compiler::Stock, &folder);
+        text(rustc.args(["--crate-type=cdylib", "-O"]).arg(lab::source("crates/fake_cuda.rs")));
+        folder.join("libfake_cuda.so")
+    })
 }
 
 #[test]
