@@ -109,7 +109,7 @@ fn single(device: &Device) {
         let code = in_child(|| {
             let new = Queue::on(device).expect("a queue");
             launches(&new).expect("launches");
-            // A kernel that nobody has launched before, which the child compiles.
+            // A kernel that was not launched before, which the child compiles.
             let mut data = Buffer::filled(&new, 100, 1_u64).expect("memory");
             new.for_each(&mut data, |x| *x = *x * 3 + 1).expect("a launch");
             assert_eq!(data.to_vec(), [4; 100]);

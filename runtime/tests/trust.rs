@@ -1,5 +1,5 @@
-//! Code and folders that somebody else may have put there are not used. Each case runs in a process
-//! of its own.
+//! Code and folders that another user may have put there are not used. Each case runs in a process
+//! for it alone.
 
 mod support;
 
@@ -104,7 +104,7 @@ fn refused(fixture: &Fixture, path: &Path, reason: &[&str]) {
     }
 }
 
-/// The same for a driver; whoever asks for all devices is told.
+/// The same for a driver; a program that asks for all devices is told.
 fn refused_driver(fixture: &Fixture, path: &Path, reason: &str) {
     let (out, err) = run(&mut support::child(&fixture.program, "all", &[("SCHISM_CUDA", path)]));
     assert!(!err.contains(RAN), "{err}");
@@ -149,7 +149,7 @@ fn a_library_that_others_can_write_to_is_not_loaded() {
     mode(&fixture.library, 0o644);
     mode(&fixture.folder.join("lib"), 0o757);
     refused(&fixture, &fixture.library, &["can be written to by all users"]);
-    // Nobody can replace another's file there.
+    // No user can replace the file of another there.
     mode(&fixture.folder.join("lib"), 0o1777);
     let (_, err) =
         run(&mut support::child(&fixture.program, "device", &[("SCHISM_JIT", &fixture.library)]));
@@ -215,7 +215,7 @@ fn a_library_beside_the_program_is_trusted_as_the_program_is() {
     }
     chown(&beside, Some(OTHER), None).expect("root can");
     told("belongs to user 51001");
-    // Whoever owns the program decides what it does anyway.
+    // The user who owns the program decides what it does anyway.
     chown(&fixture.program, Some(OTHER), None).expect("root can");
     let (_, err) = run_it();
     assert!(err.contains(RAN), "{err}");

@@ -271,7 +271,7 @@ fn thread_headers(queue: &Queue, from: &Buffer<f32>, by: &Buffer<f32>, to: &mut 
     })
 }
 
-/// Updates whose previous values nobody uses, in a loop with a check.
+/// Updates whose previous values are unused, in a loop with a check.
 fn nvptx_prepare_atomics(queue: &Queue, places: &Buffer<u32>, counts: &mut Buffer<u32>) -> Outcome {
     let counts = counts.atomic_view();
     queue.for_each((0.., places, whole(places)), move |(first, _, places)| {

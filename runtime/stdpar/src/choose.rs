@@ -383,7 +383,7 @@ struct Taken(Option<(policy::Nanos, policy::Nanos)>);
 
 impl Display for Taken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some((call, after)) = self.0 else { return f.write_str("nobody knows") };
+        let Some((call, after)) = self.0 else { return f.write_str("unknown") };
         write!(f, "{:?}", Duration::from_nanos(call))?;
         if after != 0 {
             write!(f, " and {:?} after it", Duration::from_nanos(after))?;

@@ -14,7 +14,7 @@ use schism::{Adaptivity, Device, DeviceError, Queue};
 use crate::setting;
 
 /// Asks for memory that is shared with the device, where a program is to run on one that has memory
-/// of its own. It runs before the program's `main`.
+/// separate from the host's. It runs before the program's `main`.
 extern "C" fn at_start() {
     let is_of_host = |name: &str| matches!(name.trim(), "" | "cpu" | "native");
     let named = DEVICE.set().map(|order| order.to_string_lossy());

@@ -20,7 +20,7 @@ use crate::unindexed::Unindexed;
 /// The names of a pipeline's producer, and of all of its types.
 pub(crate) type Names = (fn() -> &'static str, fn() -> &'static str);
 
-/// A type, as far as its values are moved and dropped.
+/// How values of a type are moved and dropped.
 #[derive(Clone, Copy)]
 pub(crate) struct Value {
     pub(crate) layout: Layout,

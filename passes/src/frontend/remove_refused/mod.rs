@@ -21,7 +21,7 @@
 //! }
 //! ```
 //!
-//! A module that the check takes as it is stays as it is: stage 2 does best with code that nobody
+//! A module that the check takes as it is stays as it is: stage 2 does best with code that nothing
 //! has shaped before ([`simplify`]).
 
 mod cleanup;

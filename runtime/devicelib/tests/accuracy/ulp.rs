@@ -9,7 +9,7 @@ pub fn double(found: f64, truth: &Big, least: f64) -> f64 {
     if !found.is_finite() || !rounded.is_finite() {
         return if found == rounded { 0.0 } else { f64::INFINITY };
     }
-    // Zero has no unit of its own: what is next to it has the smallest.
+    // Zero takes the unit of the numbers next to it, which is the smallest.
     let exponent = exponent(rounded).max(exponent(least)).max(f64::MIN_EXP - 1);
     let unit = exponent - (f64::MANTISSA_DIGITS as i32 - 1);
     let difference = truth::big(found) - truth;

@@ -221,7 +221,7 @@ fn exercise_record(record: &RecordRef<'_>) {
         assert!(kernel.images.iter().all(|image| record.image(image).is_some()));
         for parameter in &kernel.parameters {
             assert!(parameter.offset + parameter.size <= kernel.closure_size);
-            // An array may be as long as the parameter says it is, whose bytes nobody has here.
+            // An array may be as long as the parameter says it is, whose bytes are not here.
             let mut most = 10_000;
             let _ = parameter.addresses.for_each(
                 |offset, size| {
