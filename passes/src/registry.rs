@@ -175,16 +175,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_the_documentation_of_the_crate_lists_them() {
-        let documentation = include_str!("lib.rs");
+    fn names_are_unique() {
         let mut names = HashSet::new();
         for pass in PASSES {
             assert!(names.insert(pass.name), "two passes are called {}", pass.name);
-            assert!(
-                documentation.contains(&format!("//! | `{}` |", pass.name)),
-                "the table in lib.rs has no line for {}",
-                pass.name
-            );
         }
     }
 }
