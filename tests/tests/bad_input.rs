@@ -288,7 +288,7 @@ fn a_missing_llvm_is_named() {
 fn an_unknown_device_is_answered_with_the_known_ones() {
     let Some(lab) = lab() else { return };
     let program = program(lab, "damage");
-    for name in ["gpu", "CPU", "cpu,native", "\u{e9}"] {
+    for name in ["gpu", "CPU", "cpu;native", "\u{e9}"] {
         let ended = run(clean_command(&program).env("SCHISM_DEVICE", name));
         assert_eq!(ended.lines, ["error unknown device"], "{}", ended.report);
         let expected = format!("no device `{name}`");
