@@ -778,13 +778,13 @@ impl Queue {
         if !lengths.is_in_device_memory() || self.queue.translates_addresses() {
             return Ok(());
         }
-        Err(self.foreign_buffer(kernel()))
+        Err(self.foreign_buffer(kernel(), "a GPU"))
     }
 
     #[cold]
-    fn foreign_buffer(&self, kernel: &str) -> LaunchError {
+    pub(crate) fn foreign_buffer(&self, kernel: &str, memory: &str) -> LaunchError {
         let (kernel, device) = (kernel.to_owned(), self.device.to_string());
-        LaunchError::ForeignBuffer { kernel, device, memory: "a GPU".to_owned() }
+        LaunchError::ForeignBuffer { kernel, device, memory: memory.to_owned() }
     }
 
     /// Returns an error inside kernels, since a kernel that waits for another launch could wait for

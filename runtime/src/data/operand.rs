@@ -1,9 +1,11 @@
 //! What is read and written where kernels reach it: slices of the host and data of devices.
 
 use std::any::type_name;
+use std::slice;
 
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
+use crate::data::host_range::HostRange;
 use crate::data::source::length::Lengths;
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
@@ -160,10 +162,28 @@ fn check_memory<D: ?Sized, T>(queue: &Queue, elements: *const T) -> Result<(), L
     queue.check_memory(&lengths, type_name::<D>)
 }
 
+/// Returns an error if kernels of the queue cannot use a buffer's memory.
+fn check_buffer<T: Element>(queue: &Queue, buffer: &Buffer<T>) -> Result<(), LaunchError> {
+    check_memory::<Buffer<T>, T>(queue, buffer.address())?;
+    if is_copied(queue, buffer.address(), buffer.len()) {
+        return Err(queue.foreign_buffer(type_name::<Buffer<T>>(), "the host"));
+    }
+    Ok(())
+}
+
+/// Whether elements are the host's, and the queue's device has no access to them.
+fn is_copied<T>(queue: &Queue, elements: *const T, len: usize) -> bool {
+    queue.backend().translates_addresses()
+        && HostRange::new(elements.cast_mut(), len, false).is_some()
+}
+
 impl<T: Element> Read for View<'_, T> {
     type Element = T;
 
     fn read_on(&self, queue: &Queue) -> Result<Readable<'_, T>, LaunchError> {
+        if is_copied(queue, self.raw().as_ptr(), self.raw().len()) {
+            return self.raw().read_on(queue);
+        }
         check_memory::<Self, T>(queue, self.raw().as_ptr())?;
         Ok(Readable::InPlace(*self))
     }
@@ -173,6 +193,9 @@ impl<T: Element> Read for ViewMut<'_, T> {
     type Element = T;
 
     fn read_on(&self, queue: &Queue) -> Result<Readable<'_, T>, LaunchError> {
+        if is_copied(queue, self.as_mut_ptr(), self.len()) {
+            return self.shared().raw().read_on(queue);
+        }
         check_memory::<Self, T>(queue, self.as_mut_ptr())?;
         Ok(Readable::InPlace(self.shared()))
     }
@@ -180,6 +203,11 @@ impl<T: Element> Read for ViewMut<'_, T> {
 
 impl<T: Element> Write for ViewMut<'_, T> {
     fn write_on(&mut self, queue: &Queue) -> Result<Writable<'_, T>, LaunchError> {
+        if is_copied(queue, self.as_mut_ptr(), self.len()) {
+            // SAFETY: the view has exclusive access to elements of the host's, and is borrowed.
+            let elements = unsafe { slice::from_raw_parts_mut(self.as_mut_ptr(), self.len()) };
+            return Ok(Writable::Copied(Buffer::from_slice(queue, elements)?, elements));
+        }
         check_memory::<Self, T>(queue, self.as_mut_ptr())?;
         Ok(Writable::InPlace(self.reborrow()))
     }
@@ -189,14 +217,14 @@ impl<T: Element> Read for Buffer<T> {
     type Element = T;
 
     fn read_on(&self, queue: &Queue) -> Result<Readable<'_, T>, LaunchError> {
-        check_memory::<Self, T>(queue, self.address())?;
+        check_buffer(queue, self)?;
         Ok(Readable::InPlace(self.view()))
     }
 }
 
 impl<T: Element> Write for Buffer<T> {
     fn write_on(&mut self, queue: &Queue) -> Result<Writable<'_, T>, LaunchError> {
-        check_memory::<Self, T>(queue, self.address())?;
+        check_buffer(queue, self)?;
         Ok(Writable::InPlace(self.view_mut()))
     }
 }
