@@ -61,7 +61,7 @@ pub(crate) enum Outcome {
     /// The result of the whole is in its place.
     Done,
     /// Nothing has run.
-    NotBegun(Launch, LaunchError),
+    NotBegun(Box<Launch>, LaunchError),
     /// Some pieces have run, and all that was left of the pipeline is dropped.
     Within(LaunchError),
 }
@@ -218,7 +218,7 @@ impl Launch {
             }
             // The launch is over, and only this thread reads the states.
             Err(error) if self.states.iter().all(|state| *state == UNTOUCHED) => {
-                Outcome::NotBegun(self, error)
+                Outcome::NotBegun(Box::new(self), error)
             }
             Err(error) => Outcome::Within(error),
         }

@@ -123,7 +123,8 @@ impl Shared<'_> {
                 move |context| run(first_len, context.migrated(), piece, result),
                 move |context| run(second_len, context.migrated(), second, second_result),
             );
-            (first.take(), second.take());
+            first.take();
+            second.take();
             self.steps.reduce(reducer.take(), result.0, second_result.0);
         }
     }

@@ -512,8 +512,8 @@ impl Sort<'_> {
             (&self.steps.begins, (&raw const find).cast::<()>()),
             (&self.steps.merge, (&raw const merge).cast()),
         ];
-        // SAFETY: as in `run`; work-items have separate parts, and nothing else uses `begins`.
         for (kernel, data) in kernels {
+            // SAFETY: as in `run`; work-items have separate parts, and nothing else uses `begins`.
             unsafe { run_on_threads(queue, kernel.kernel(), data, self.parts, threads)? };
         }
         Ok(!self.is_bad.load(Relaxed))
