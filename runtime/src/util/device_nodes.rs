@@ -80,7 +80,8 @@ mod tests {
         // Root may do everything.
         // SAFETY: a query without side effects.
         if unsafe { libc::geteuid() } != 0 {
-            fs::set_permissions(path("many128"), fs::Permissions::from_mode(0o0)).expect("our file");
+            fs::set_permissions(path("many128"), fs::Permissions::from_mode(0o0))
+                .expect("our file");
             let reason = all.absence().expect("it is not ours to use");
             assert!(reason.contains("no permission to use") && reason.contains("many128"));
         }
