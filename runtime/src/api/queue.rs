@@ -775,6 +775,9 @@ impl Queue {
         lengths: &Lengths,
         kernel: fn() -> &'static str,
     ) -> Result<(), LaunchError> {
+        if lengths.has_host_atomics() {
+            return Err(self.foreign_buffer(kernel(), "the host"));
+        }
         if !lengths.is_in_device_memory() || self.queue.translates_addresses() {
             return Ok(());
         }

@@ -94,6 +94,7 @@ pub fn foreign() {
     let mut on_second = Buffer::from_slice(&second, &[1_u32; 4]).expect("memory");
     for queue in [&first, &second] {
         is_foreign(queue.for_each(&mut on_host, |x| *x += 1), "the host");
+        is_foreign(queue.for_each(on_host.atomic_view(), |_| ()), "the host");
         let view = on_host.view();
         is_foreign(queue.parallel_for(4, move |item| assert!(view[item.x()] == 1)), "the host");
     }

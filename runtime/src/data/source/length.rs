@@ -3,6 +3,7 @@
 use crate::data::host_range::HostRange;
 use crate::error::LaunchError;
 use crate::hal::address_window;
+use crate::kernel::atomic::is_atomic;
 
 /// Collects the lengths of sources, from the first to the last.
 #[derive(Debug, Default)]
@@ -16,6 +17,8 @@ pub struct Lengths {
     device_memory: bool,
     /// The sources in the host's memory, for a launch on a device that does not reach that.
     host_ranges: Option<Vec<HostRange>>,
+    /// One of these is a view of atomics, of which there can be no copy.
+    host_atomics: bool,
 }
 
 impl Lengths {
@@ -28,7 +31,15 @@ impl Lengths {
     /// `sub_groups` in all.
     pub(crate) const fn of_range_in_groups(size: usize, groups: usize, sub_groups: usize) -> Self {
         let common = Some(size);
-        Self { common, sources: 0, groups, sub_groups, device_memory: false, host_ranges: None }
+        Self {
+            common,
+            sources: 0,
+            groups,
+            sub_groups,
+            device_memory: false,
+            host_ranges: None,
+            host_atomics: false,
+        }
     }
 
     /// With a list of the sources in the host's memory, if the device does not reach that.
@@ -77,11 +88,18 @@ impl Lengths {
 
     /// A source reads `len` elements there.
     #[inline]
-    pub(crate) fn reads<T>(&mut self, elements: *const T, len: usize) {
+    pub(crate) fn reads<T: 'static>(&mut self, elements: *const T, len: usize) {
         self.elements_at(elements);
         if let Some(ranges) = &mut self.host_ranges {
-            ranges.extend(HostRange::new(elements.cast_mut(), len, false));
+            let range = HostRange::new(elements.cast_mut(), len, false);
+            self.host_atomics |= range.is_some() && is_atomic::<T>();
+            ranges.extend(range);
         }
+    }
+
+    /// Whether a source is a view of atomics in the host's memory.
+    pub(crate) const fn has_host_atomics(&self) -> bool {
+        self.host_atomics
     }
 
     /// A source reads and changes `len` elements there.

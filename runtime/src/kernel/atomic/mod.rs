@@ -4,6 +4,7 @@ mod builtins;
 mod float;
 mod scoped;
 
+use std::any::TypeId;
 use std::sync::atomic::{
     AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32,
     AtomicU64, AtomicUsize,
@@ -32,7 +33,12 @@ macro_rules! atomic_elements {
         unsafe impl AtomicElement for $plain {
             type Atomic = $atomic;
         }
-    )*};
+    )*
+        /// Whether a type is the atomic of some element.
+        pub(crate) fn is_atomic<T: 'static>() -> bool {
+            [$(TypeId::of::<$atomic>()),*].contains(&TypeId::of::<T>())
+        }
+    };
 }
 atomic_elements! {
     i8 => AtomicI8, i16 => AtomicI16, i32 => AtomicI32, i64 => AtomicI64, isize => AtomicIsize,
