@@ -156,7 +156,7 @@ impl Queue {
     }
 
     /// Returns a handle to this queue; kernels launched through it are specialized for the launches
-    /// that occur, as far as `adaptivity` says. The default is the value of the environment
+    /// that occur, within the limits of `adaptivity`. The default is the value of the environment
     /// variable `SCHISM_ADAPTIVITY` (`off`, `basic`, `full`), or [`Adaptivity::Basic`].
     ///
     /// ```

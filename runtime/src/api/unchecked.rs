@@ -31,7 +31,7 @@ pub mod heap {
     use crate::data::shared_heap;
 
     /// Runs what has to be there before memory can be shared: large blocks that the thread requests
-    /// meanwhile ask nobody for a queue.
+    /// meanwhile do not need a queue.
     pub fn prepare<R>(run: impl FnOnce() -> R) -> R {
         shared_heap::prepare(run)
     }
@@ -378,7 +378,7 @@ pub fn concurrency(queue: &Queue) -> usize {
 /// own words, or by words that these refer to on the calling thread's stack. What is missed is moved
 /// when it is used.
 ///
-/// How large an object on the stack is, nobody knows: what is found in it may belong to a neighbour.
+/// The size of an object on the stack is unknown: what is found in it may belong to a neighbour.
 /// So a block that the host keeps taking back is [tried](Returns) once.
 fn with_prefetched<R>(queue: &Queue, kernel: &RawKernel, launch: impl FnOnce() -> R) -> R {
     let host_memory = queue.backend().host_memory();
@@ -430,7 +430,7 @@ impl Referred {
     }
 }
 
-/// The blocks of the shared heap that a kernel refers to, as far as that can be seen.
+/// The blocks of the shared heap that a kernel is seen to refer to.
 fn referred(kernel: &RawKernel) -> Vec<Referred> {
     /// Of an object on the stack, as many bytes are looked at.
     const OBJECT: usize = 128;

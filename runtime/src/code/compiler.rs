@@ -110,7 +110,7 @@ fn open(location: &Location) -> Result<Stage2, Missing> {
     let started = Instant::now();
     let unusable = |reason| Missing::Unusable { reason, named: *named };
     // Cached code is keyed by the file that was examined, so that file must be the one that is
-    // loaded. Only somebody who is trusted can have replaced it.
+    // loaded. Only trusted users can have replaced it.
     let is_same = || {
         let file = schism_trust::open(path).and_then(|file| inode(path, &file));
         match file {
@@ -124,7 +124,7 @@ fn open(location: &Location) -> Result<Stage2, Missing> {
     };
     is_same()?;
     // SAFETY: only root, the user and the program's owner can have changed the file, or put another
-    // one in its place; whoever of them chose it vouches for its initialisers.
+    // one in its place, and they vouch for its initialisers.
     let library = unsafe { library::open(path) }.map_err(unusable)?;
     is_same()?;
     // SAFETY: the interface fixes the symbol's type; the name is its own.

@@ -26,7 +26,7 @@ const LARGE: usize = 64 << 10;
 /// memory.
 const ARENAS: [usize; 3] = [1 << 40, 1 << 38, 1 << 36];
 
-/// There is no arena, and nobody has asked for one.
+/// There is no arena, and none was requested.
 const UNUSED: u8 = 0;
 /// The next large block makes one.
 const WANTED: u8 = 1;
@@ -109,7 +109,7 @@ impl Blocks {
     }
 }
 
-/// The pages of the arena that somebody has [asked](block_of) for, a bit each. What is freed keeps
+/// The pages of the arena that were [requested](block_of), a bit each. What is freed keeps
 /// its bits: a block that comes in its place has the same pages.
 #[derive(Debug, Default)]
 struct Asked(Vec<u64>);

@@ -331,7 +331,7 @@ macro_rules! backends {
             $($(#[cfg($cfg)])? <$backend>::at_start();)*
         }
 
-        /// Records that nobody but the caller has a view of the `bytes` at a window address.
+        /// Records that only the caller has a view of the `bytes` at a window address.
         pub(crate) fn exclusive(address: usize, bytes: usize) {
             $($(#[cfg($cfg)])? <$backend>::exclusive(address, bytes);)*
         }
@@ -346,10 +346,10 @@ backends! {
     /// nothing but the program.
     Native(host::Native),
     /// An NVIDIA GPU, through its driver, running code that LLVM compiled from the program's device
-    /// half. It has memory of its own.
+    /// half. It has separate memory.
     Cuda(cuda::Cuda),
     /// An AMD GPU, through the driver HIP, running code that LLVM compiled from the program's device
-    /// half. It has memory of its own.
+    /// half. It has separate memory.
     Hip(hip::Hip),
     /// A device of OpenCL, through its driver, running SPIR-V that was made from the program's
     /// device half. Programs that choose no device use it if it is a GPU, and there is no other.

@@ -5,7 +5,7 @@
 //! | [`Backend`] | which devices there are |
 //! | [`DeviceOps`] | properties of a device; its queues |
 //! | [`QueueOps`] | runs launches in order |
-//! | [`HostMemoryOps`] | access to the program's own memory, for a device with memory of its own |
+//! | [`HostMemoryOps`] | access to the program's own memory, for a device with separate memory |
 //! | [`PendingOps`] | a launch that the device runs asynchronously |
 //! | [`MemoryOps`] | a buffer's memory, and copies |
 //! | [`CodeLoader`] | what a kernel is compiled for; loads its machine code |
@@ -80,7 +80,7 @@ pub(crate) trait Backend {
         None
     }
 
-    /// Records that nobody but the caller has a view of the `bytes` at a window address.
+    /// Records that only the caller has a view of the `bytes` at a window address.
     fn exclusive(_address: usize, _bytes: usize) {}
 }
 
@@ -311,7 +311,7 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     }
 }
 
-/// Access of a device with memory of its own to the memory of a program that has no buffers: a
+/// Access of a device with separate memory to the memory of a program that has no buffers: a
 /// rayon pipeline that became a kernel.
 pub(crate) trait HostMemoryOps {
     /// Calls `run`, which runs launches whose kernels use addresses of the host's as they are.
@@ -336,7 +336,7 @@ pub(crate) trait HostMemoryOps {
     /// is read.
     ///
     /// # Safety
-    /// There is shared memory at `from`, and room at `to`; nobody writes the former meanwhile.
+    /// There is shared memory at `from`, and room at `to`; the former is not written meanwhile.
     unsafe fn read_shared(&self, from: usize, to: *mut u8, bytes: usize) -> bool;
 
     /// How many of a few pages of shared memory the host has: always the same ones of a range.

@@ -20,7 +20,7 @@ pub(crate) struct LaunchDesc<'a> {
     pub(crate) adaptivity: Adaptivity,
     /// Threads of a block on GPUs, if the launch has no groups and says how many.
     pub(crate) block_size: Option<usize>,
-    /// Somebody will ask how long it took.
+    /// Whether its duration is measured.
     pub(crate) timed: bool,
     /// The user chose the device: no other code runs in place of that device's.
     pub(crate) demanded: bool,

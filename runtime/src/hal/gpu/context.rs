@@ -138,7 +138,7 @@ impl Context {
     /// Copies bytes from the device to the host.
     ///
     /// # Safety
-    /// `bytes` bytes can be read at `from`, where nobody writes, and written at `to`.
+    /// `bytes` bytes can be read at `from`, where nothing writes, and written at `to`.
     pub(super) unsafe fn read(
         &self,
         to: *mut u8,
@@ -160,7 +160,7 @@ impl Context {
     /// Copies bytes within the device's memory.
     ///
     /// # Safety
-    /// `bytes` bytes can be read at `from`, where nobody writes, and written at `to`, with no other
+    /// `bytes` bytes can be read at `from`, where nothing writes, and written at `to`, with no other
     /// access at the same time.
     pub(super) unsafe fn copy(
         &self,

@@ -92,7 +92,7 @@ fn open_and_initialise(vendor: &'static Vendor) -> Result<&'static Driver, Strin
 /// system's loader searches for as for any driver.
 fn open_named(vendor: &Vendor, path: &OsStr) -> Result<Library, String> {
     if path.as_encoded_bytes().contains(&b'/') {
-        // Nobody untrusted can put another file there before it is loaded.
+        // Untrusted users cannot put another file there before it is loaded.
         let path = Path::new(path);
         schism_trust::open(path).map_err(|error| {
             let reason = error.about(path);
@@ -110,7 +110,7 @@ fn open_named(vendor: &Vendor, path: &OsStr) -> Result<Library, String> {
 }
 
 fn open(path: &OsStr) -> Result<Library, String> {
-    // SAFETY: the system's driver, or a library that was named on purpose and that nobody untrusted
+    // SAFETY: the system's driver, or a library that was named on purpose and that no untrusted user
     // can have changed: its initialisers may run.
     unsafe { library::open(path) }
 }

@@ -95,7 +95,7 @@ impl Handle {
         &self.gpu.driver.api
     }
 
-    /// Whether this process may still use the context, as far as is known without the driver.
+    /// Whether this process may still use the context. Does not ask the driver.
     pub(super) fn check_usable(&self) -> Result<(), DriverError> {
         self.refuse_if_forked(symbol::context_set)?;
         self.lost.get().cloned().map_or(Ok(()), Err)

@@ -8,7 +8,7 @@
 //!   ([`with_all`]).
 //!
 //! Memory that is unmapped while it is registered, and mapped again at the same address, would keep
-//! its old registration: the device would see the old pages, and nobody would be told. So a mapping
+//! its old registration: the device would see the old pages, without an error. So a mapping
 //! stays registered after a launch only
 //!
 //! - if it stays as long as the process: it is of an object that the process was started with, or
@@ -76,7 +76,7 @@ struct State {
     watch: OnceCell<Option<Watch>>,
     /// Threads that may be giving back memory, and the last event that is theirs.
     in_system_call: Option<(InSystemCall, u64)>,
-    /// When all mappings were registered or are nobody's. While it is that moment, and no mapping has
+    /// When all mappings were registered or without an owner. While it is that moment, and no mapping has
     /// grown, they are.
     complete: Option<Moment>,
     /// Where mappings end that may grow unseen, with nothing behind them.
@@ -319,7 +319,7 @@ impl State {
     }
 
     /// Whether a mapping is the driver's own, among them those that it has made for memory that this
-    /// crate has asked it for: the device sees that, and the rest of such a mapping is nobody's.
+    /// crate has asked it for: the device sees that, and the rest of such a mapping has no owner.
     fn is_drivers(&mut self, context: &Handle, mapping: &Mapping) -> bool {
         if self.drivers.contains(mapping) {
             return true;
@@ -470,7 +470,7 @@ fn unregister(context: &Handle, begin: usize) {
 /// What became of an attempt to register a mapping.
 enum Outcome {
     Registered,
-    /// Somebody else has registered it.
+    /// It was registered elsewhere.
     Already,
     /// It is the driver's own, and the program has no addresses of it.
     Drivers,

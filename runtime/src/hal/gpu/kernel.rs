@@ -218,7 +218,7 @@ impl LoadedKernel {
     }
 
     /// Whether all memory that the kernel of a closure uses is behind addresses that are `good`,
-    /// as far as that is known. Small ones are nobody's: those of empty slices.
+    /// or unknown. Small addresses do not count: those of empty slices.
     ///
     /// # Safety
     /// The closure is of the type that the kernel is compiled for.

@@ -3,7 +3,7 @@
 //! `madvise(2)` with `MADV_DONTNEED` reports its event first, and takes the pages away when the
 //! event has been read. What is registered in between keeps the old pages, and no second event
 //! tells. So a range counts as *leaving* until its pages were seen to be gone: the thread that gave
-//! them back holds on to the range until its call returns, so nobody brings pages in before.
+//! them back holds on to the range until its call returns, so no pages are brought in before.
 //!
 //! A range that has pages again before anybody looks is leaving until no thread can be in that call
 //! any more, see [`in_system_call`](super::in_system_call).

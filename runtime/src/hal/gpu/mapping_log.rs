@@ -14,8 +14,8 @@
 //!
 //! Threads inherit this from those that start them, so it begins before there are any. What
 //! processes started later do is seen until they call `exec`: they may share the memory. Another
-//! process asks for the records, and ends: so they belong to nobody, and `prctl(2)`, by which a
-//! program turns off counters of its own, does not find them.
+//! process asks for the records, and ends: so they have no owner, and `prctl(2)`, by which a
+//! program turns off its counters, does not find them.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -124,7 +124,7 @@ impl Log {
         let Some(page) = objects::page_size() else { return false };
         let (rights, flags) = (libc::PROT_READ, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         let before = self.now();
-        // SAFETY: fresh memory, which nobody else uses.
+        // SAFETY: fresh memory, which nothing else uses.
         unsafe {
             let memory = libc::mmap(std::ptr::null_mut(), 4 * page, rights, flags, -1, 0);
             if memory == libc::MAP_FAILED {
@@ -182,7 +182,7 @@ fn descriptors() -> Option<Vec<OwnedFd>> {
     if process < 0 {
         return None;
     }
-    // SAFETY: a process that this one has started, and nobody else knows of.
+    // SAFETY: a process that this one has started, and which is known nowhere else.
     unsafe { libc::waitpid(process, std::ptr::null_mut(), libc::__WCLONE) };
     let opened = request.descriptors.into_iter().map(|descriptor| {
         // SAFETY: it was opened just now, in a table that both processes share.
@@ -224,7 +224,7 @@ extern "C" fn ask(request: *mut libc::c_void) -> libc::c_int {
 /// Maps the buffer of a descriptor, and returns its head.
 fn buffer(descriptor: OwnedFd) -> Option<&'static AtomicU64> {
     let bytes = (1 + PAGES) * objects::page_size()?;
-    // Nobody reads the records, and it may not be written, so that new ones go over old ones.
+    // The records are not read, and it may not be written, so that new ones go over old ones.
     // SAFETY: fresh memory. It stays when the descriptor is closed, and is never unmapped.
     let buffer = unsafe {
         let file = descriptor.as_raw_fd();

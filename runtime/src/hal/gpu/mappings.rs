@@ -35,7 +35,7 @@ impl Mapping {
 
 /// Lists all mappings, by address.
 pub(super) fn all() -> io::Result<Vec<Mapping>> {
-    // Read at once, so that the list is of one moment as far as the system allows.
+    // Read at once, so that the list is of one moment if the system allows it.
     let text = fs::read("/proc/self/maps")?;
     let text = String::from_utf8_lossy(&text);
     let lines = text.lines().map(|line| {

@@ -1,7 +1,7 @@
 //! Buffers in GPU memory, and the host copies of them.
 //!
 //! When the host reads a buffer through a view it reads a *host copy*, which is made when it is
-//! first needed. It lies in memory of its own, since the contents of a slice must not change: as
+//! first needed. It is a separate allocation, since the contents of a slice must not change: as
 //! long as views may have given out slices of a host copy, it is not written again. When the device
 //! may have changed the elements, the copy is *stale*, and the next read makes another one. Old
 //! copies are freed when the buffer is borrowed exclusively, because then there are no slices of
@@ -128,7 +128,7 @@ fn readable_in(allocation: &Allocation, address: usize) -> Result<*const u8, Unr
     Ok(unsafe { host_copy.add(address - allocation.window) }.as_ptr())
 }
 
-/// Records that nobody but the caller has a view of the `bytes` at an address.
+/// Records that only the caller has a view of the `bytes` at an address.
 pub(in crate::hal) fn exclusive(address: usize, bytes: usize) {
     if COPIED.load(Ordering::Acquire) != 0
         && let Some(allocation) = allocation(address)

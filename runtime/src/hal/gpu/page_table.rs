@@ -190,7 +190,7 @@ mod tests {
         let page = objects::page_size().unwrap();
         let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
         let (none, rights) = (std::ptr::null_mut(), libc::PROT_READ | libc::PROT_WRITE);
-        // SAFETY: fresh memory. Nobody else maps anything within the first mapping while it is there.
+        // SAFETY: fresh memory. Nothing else is mapped within the first mapping while it is there.
         unsafe {
             let memory = libc::mmap(none, 4 * page, rights, flags, -1, 0);
             assert_ne!(memory, libc::MAP_FAILED);

@@ -1,4 +1,4 @@
-//! What the process consists of, as far as it stays: the objects that are never closed, and the
+//! Parts of the process that do not change: the objects that are never closed, and the
 //! mappings that the driver has made for itself.
 
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ pub(super) fn stays(mapping: &Mapping) -> bool {
     objects::stays(mapping.begin, mapping.end)
 }
 
-/// The mappings that the driver has made for itself, as far as it is known.
+/// The mappings that the driver is known to have made for itself.
 static DRIVERS: Mutex<Option<Drivers>> = Mutex::new(None);
 
 /// What the driver has made for itself so far.
@@ -51,10 +51,10 @@ pub(super) fn initialise_driver<T>(open: impl FnOnce() -> T) -> T {
 }
 
 /// Calls a function that makes a context of the driver, and returns the mappings that the driver
-/// has made for itself, as far as they are known.
+/// is known to have made for itself.
 pub(super) fn make_context<T>(make: impl FnOnce() -> T) -> (T, HashSet<Mapping>) {
     let mut drivers = DRIVERS.lock().unwrap_or_else(PoisonError::into_inner);
-    // No others: the program has started no thread of its own.
+    // No others: the program has started no thread.
     let known = drivers
         .as_mut()
         .filter(|drivers| thread_ids().is_some_and(|threads| threads.is_subset(&drivers.threads)));

@@ -31,7 +31,7 @@ pub(crate) struct Properties {
     /// Bytes of shared memory that a kernel gets by default.
     pub(in crate::hal) shared_memory_unasked: u32,
     pub(in crate::hal) multiprocessors: u32,
-    /// Whether it sees memory of the host's that nobody has registered.
+    /// Whether it sees memory of the host's that is not registered.
     pub(in crate::hal) sees_pageable_memory: bool,
     /// Whether kernels can use the host's own addresses of registered and of managed memory, while
     /// the host uses that memory too.

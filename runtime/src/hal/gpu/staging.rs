@@ -225,7 +225,7 @@ impl StagedCopy<'_> {
                 (code, symbol::copy_to_device)
             }
             Direction::ToHost(_) => {
-                // SAFETY: as above; nobody looks at the buffer until its event is over.
+                // SAFETY: as above; nothing reads the buffer until its event is over.
                 let code =
                     unsafe { (api.copy_to_host)(buffer.host.cast(), device, bytes, self.stream) };
                 (code, symbol::copy_to_host)

@@ -172,7 +172,7 @@ impl Stream {
         order.kernels.push((Arc::clone(kernel), order.submitted));
     }
 
-    /// Gives up kernels that nobody else has.
+    /// Gives up kernels that have no other owner.
     fn give_up_kernels(&self) {
         let mut held = self.held();
         held.recent.give_up_changed();
@@ -343,7 +343,7 @@ impl Drop for Stream {
         let events = events.drain(..).map(|(_, event)| event);
         let timers = timers.drain(..).flat_map(|timer| [timer.begin, timer.end]);
         for event in events.chain(spare.drain(..)).chain(timers) {
-            // SAFETY: an event of this context, which nobody uses any more.
+            // SAFETY: an event of this context, which is not used any more.
             unsafe { (api.event_destroy)(event) };
         }
         // SAFETY: the stream belongs to this object; its remaining work completes first.

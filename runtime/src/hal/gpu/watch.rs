@@ -1,4 +1,4 @@
-//! Watches memory: whoever unmaps it, or gives its pages back, is seen to do so.
+//! Watches memory: sees calls that unmap it, or give its pages back.
 //!
 //! Linux reports such events of registered mappings through a descriptor, `userfaultfd(2)`. The
 //! system call that unmaps returns only when the event was read. The thread that reads holds a lock

@@ -142,7 +142,7 @@ pub(super) unsafe fn launch(
                     group = [group.iter().product(), 1, 1];
                     global = [global.iter().product(), 1, 1];
                 }
-                // SAFETY: all arguments are set, and nobody else sets others meanwhile; the queue
+                // SAFETY: all arguments are set, and no others are set meanwhile; the queue
                 // is of the context; the caller vouches for what the kernel does.
                 let code = unsafe {
                     let (group, event) = (group.as_ptr(), &raw mut event);
