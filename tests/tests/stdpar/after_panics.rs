@@ -2,7 +2,8 @@
 //! what was thrown, and what ends a process ends it.
 
 use schism_tests::lab::{self, Lab, output, text};
-use schism_tests::rayon_programs::Programs;
+use schism_tests::rayon_programs::{self, Programs};
+use schism_tests::skip;
 
 const THREADS: [&str; 4] = ["1", "2", "7", "64"];
 
@@ -37,6 +38,40 @@ fn panics_unwind() {
             let mut program = program.run(profile, &variables);
             assert_eq!(text(program.arg("aborts")), expected, "{profile}, {setting}");
         }
+    }
+}
+
+/// The same under AddressSanitizer: memory that is dropped twice, or used after it, is seen at once.
+#[test]
+fn panics_unwind_under_the_address_sanitizer() {
+    if !lab::full() {
+        return skip::say("only with SCHISM_TEST_FULL=1: the program is built once more");
+    }
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let sources = ["aborts", "case", "collections", "locks", "main", "maps", "payloads"];
+    let folder = rayon_programs::project(lab, "panicking-sanitized", "");
+    for name in sources.into_iter().chain(["pipelines", "sorts"]) {
+        let file = format!("{name}.rs");
+        let to = folder.join("src").join(&file);
+        std::fs::copy(lab::source("stdpar/panicking").join(&file), to).expect("a copy");
+    }
+    // With a `--target`, build scripts and procedural macros go without the flags.
+    let host = "x86_64-unknown-linux-gnu";
+    let target = rayon_programs::target(lab, "sanitized");
+    let flags = "-Zsanitizer=address -Cunsafe-allow-abi-mismatch=sanitizer";
+    let variables = [("RUSTC_BOOTSTRAP", "1"), ("RUSTFLAGS", flags)];
+    let arguments = ["--stdpar", "--release", "--target", host];
+    rayon_programs::build_with(&target, lab, &folder, &arguments, &variables);
+    for setting in ["always", "auto", "never"] {
+        // Threads of the pool are never joined, and what they keep is no leak.
+        let options = ("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=0");
+        let variables = [("SCHISM_STDPAR", setting), ("RAYON_NUM_THREADS", "3"), options];
+        let profile = format!("{host}/release");
+        let name = rayon_programs::name_of(&folder);
+        let mut program = rayon_programs::run_in(&target, name, &profile, &variables);
+        let (printed, kernels) = rayon_programs::traced(program.args(["2000", "6"]));
+        assert!(printed.contains(" 0 failed"), "{printed}");
+        assert!(setting != "always" || kernels > 300, "{kernels} kernels");
     }
 }
 
