@@ -3,13 +3,13 @@
 //! | file | tests |
 //! |---|---|
 //! | `tests/passes.rs` | passes, over the IR files in `passes/`: a test for each, by its name |
-//! | `tests/pass_effects.rs` | passes that look for patterns in LLVM's output: a kernel of Rust for each, with and without the pass |
+//! | `tests/compiler/pass_effects.rs` | passes that look for patterns in LLVM's output: a kernel of Rust for each, with and without the pass |
 //! | `tests/unroll.rs` | hints of how often loops are unrolled: the same results, and code as asked |
-//! | `tests/code_split.rs` | `SCHISM_DEVICE_CODE_SPLIT` |
+//! | `tests/compiler/code_split.rs` | `SCHISM_DEVICE_CODE_SPLIT` |
 //! | `tests/random_ir.rs` | random modules through all passes, run before and after |
 //! | `tests/random_loops.rs` | random loops with checks, some of which fail, and with indices that are loaded, before and after the passes that move checks; random work-items one by one and in lanes |
-//! | `tests/cache.rs` | compiled kernels that are kept on disk |
-//! | `tests/times.rs` | `SCHISM_TIME_PASSES` |
+//! | `tests/compiler/cache.rs` | compiled kernels that are kept on disk |
+//! | `tests/compiler/times.rs` | `SCHISM_TIME_PASSES` |
 //! | `tests/offsets.rs` | launches over ranges that do not begin at zero, on every device |
 //! | `tests/maths.rs` | mathematics in kernels: the host's, and schism's own library |
 //! | `tests/group_elements.rs` | work-groups whose work-items and groups own elements, on every device |
@@ -23,46 +23,46 @@
 //! | `tests/adaptivity.rs` | versions of kernels: specialized captures, what hot kernels know, the same results with and without |
 //! | `tests/language/` | what a kernel can say, on every device: the table `docs/language.md`, line by line |
 //! | `tests/dependencies.rs` | kernels that use crates which know nothing of schism |
-//! | `tests/abort.rs` | programs with `panic = "abort"` |
-//! | `tests/bodies.rs` | bodies of the standard library's functions without MIR |
-//! | `tests/split.rs` | the two halves of a crate, on their IR and their bytes |
-//! | `tests/cuda.rs`, `tests/hip.rs` | GPUs over drivers that are none |
-//! | `tests/trust.rs` | files of the compiler that other users could have changed |
-//! | `tests/emit.rs` | `cargo schism emit`, and statics that refer to each other in circles |
-//! | `tests/imports.rs` | kernels that call functions which other crates of the program define |
-//! | `tests/instrumentation.rs` | coverage, profiles, sanitizers and the like: not on a device, and on the host as plain rustc has them |
+//! | `tests/compiler/abort.rs` | programs with `panic = "abort"` |
+//! | `tests/compiler/bodies.rs` | bodies of the standard library's functions without MIR |
+//! | `tests/compiler/split.rs` | the two halves of a crate, on their IR and their bytes |
+//! | `tests/cuda.rs`, `tests/compiler/hip.rs` | GPUs over drivers that are none |
+//! | `tests/compiler/trust.rs` | files of the compiler that other users could have changed |
+//! | `tests/compiler/emit.rs` | `cargo schism emit`, and statics that refer to each other in circles |
+//! | `tests/compiler/imports.rs` | kernels that call functions which other crates of the program define |
+//! | `tests/compiler/instrumentation.rs` | coverage, profiles, sanitizers and the like: not on a device, and on the host as plain rustc has them |
 //! | `tests/sanitizers.rs` | what the sanitizers see of work-items that have waited: only under `.ci/sanitize` |
-//! | `tests/internal_errors.rs` | internal compiler errors end as rustc's do |
-//! | `tests/launches.rs` | kernels in every kind of place, launched on the device `cpu` |
+//! | `tests/compiler/internal_errors.rs` | internal compiler errors end as rustc's do |
+//! | `tests/compiler/launches.rs` | kernels in every kind of place, launched on the device `cpu` |
 //! | `tests/unwinding.rs` | kernels that panic on the processors of the host: buffers are left the same by `native` and `cpu` |
-//! | `tests/matrix.rs` | one program under many combinations of the compiler's options |
-//! | `tests/stable.rs` | the driver is a stable compiler, and plain cargo's good neighbour |
-//! | `tests/doctests.rs` | kernels in documentation tests |
-//! | `tests/check.rs` | kernels under `cargo schism check` |
+//! | `tests/compiler/matrix.rs` | one program under many combinations of the compiler's options |
+//! | `tests/compiler/stable.rs` | the driver is a stable compiler, and plain cargo's good neighbour |
+//! | `tests/compiler/doctests.rs` | kernels in documentation tests |
+//! | `tests/compiler/check.rs` | kernels under `cargo schism check` |
 //! | `tests/ui.rs` | diagnostics, over the programs in `ui/` |
 //! | `tests/stdpar/` | `--stdpar`: rayon programs that know nothing of schism, beside the same by plain rustc; pipelines that panic; what is the program's and must stay it; what `--stdpar=explain` says |
-//! | `tests/captures.rs` | random captures, which must arrive as they are on all devices and on a GPU that is none |
-//! | `tests/random.rs` | random kernels, the same each time |
-//! | `tests/bad_input.rs` | damaged binaries, wrong settings, panicking kernels |
-//! | `tests/aot.rs` | code compiled ahead of time, which runs without stage 2 |
-//! | `tests/artifacts.rs` | what plugins leave in a target folder, and what later ones remove of it |
-//! | `tests/barriers.rs` | barriers and sub-group operations: none is added or removed at any optimisation level |
+//! | `tests/compiler/captures.rs` | random captures, which must arrive as they are on all devices and on a GPU that is none |
+//! | `tests/compiler/random.rs` | random kernels, the same each time |
+//! | `tests/compiler/bad_input.rs` | damaged binaries, wrong settings, panicking kernels |
+//! | `tests/compiler/aot.rs` | code compiled ahead of time, which runs without stage 2 |
+//! | `tests/compiler/artifacts.rs` | what plugins leave in a target folder, and what later ones remove of it |
+//! | `tests/compiler/barriers.rs` | barriers and sub-group operations: none is added or removed at any optimisation level |
 //! | `tests/collectives.rs` | reductions and scans of sub-groups and groups, and clocks |
-//! | `tests/diagnostics.rs` | errors of device code as cargo and editors see them |
+//! | `tests/compiler/diagnostics.rs` | errors of device code as cargo and editors see them |
 //! | `tests/grid_strides.rs` | loops whose step is the number of work-items of the grid |
 //! | `tests/groups.rs` | work-groups, barriers and local memory |
-//! | `tests/incremental.rs` | the device half in incremental compilation |
-//! | `tests/kernel_names.rs` | names of kernels, in everything that people read |
+//! | `tests/compiler/incremental.rs` | the device half in incremental compilation |
+//! | `tests/compiler/kernel_names.rs` | names of kernels, in everything that people read |
 //! | `tests/known_groups.rs` | groups whose size the code of the device `cpu` knows |
 //! | `tests/opencl.rs` | OpenCL's devices: on a driver where there is one, and on a fake one with faults |
 //! | `tests/panics.rs` | messages of panics in kernels |
-//! | `tests/print.rs` | output of kernels |
+//! | `tests/compiler/print.rs` | output of kernels |
 //! | `tests/rounding.rs` | reciprocals, quotients and square roots, rounded as IEEE 754 says |
 //! | `tests/scoped_atomics.rs` | atomics of floats; atomics and fences with scopes |
 //! | `tests/stacks.rs` | stack use of kernels, and what happens where it does not suffice |
 //! | `tests/sub_groups.rs` | sub-groups |
-//! | `tests/thread_locals.rs` | thread-local variables of work-items that wait |
-//! | `tests/fidelity.rs` | test results of crates from the registry, under both compilers |
+//! | `tests/compiler/thread_locals.rs` | thread-local variables of work-items that wait |
+//! | `tests/compiler/fidelity.rs` | test results of crates from the registry, under both compilers |
 //!
 //! `passes/<pass>/*.ll` holds one case each: the IR that goes in, and comments that say what must
 //! and must not come out; see [`filecheck`]. The other tests compile programs (most of them in

@@ -33,7 +33,8 @@ const SUITE: &[&str] = &[
     "cargo schism doctor",
     "cargo schism run --release --example mandelbrot -- /tmp/in.png --check",
     "cargo schism run --release --example image_filter -- /tmp/in.png /tmp/out.png --check",
-    "cargo schism test --no-fail-fast -p schism-tests --test split --test launches --test matrix --test language",
+    "cargo schism test --no-fail-fast -p schism-tests --test compiler -- split:: launches:: matrix::",
+    "cargo schism test --no-fail-fast -p schism-tests --test language",
 ];
 
 /// The release of `--rustc RELEASE` before a test's arguments, and the rest.

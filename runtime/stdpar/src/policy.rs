@@ -418,12 +418,18 @@ impl Policy {
             self.spent = self.spent.saturating_add(time.saturating_mul(calls.into()));
         } else if counts
             && matches!(self.phase, Phase::Probing(_))
-            && self.current().is_some_and(|current| time > current.saturating_mul(8))
+            && self.current().is_some_and(|current| time > Self::clearly_longer(current))
         {
             // It need not be probed any longer.
             self.phase = Phase::Probing(0);
         }
         plan
+    }
+
+    /// A probe ends with a call that takes longer than this. Short calls vary much, and long ones
+    /// are what a program notices.
+    const fn clearly_longer(current: Nanos) -> Nanos {
+        if current < WORTH_A_KERNEL { current.saturating_mul(8) } else { current / 8 * 9 }
     }
 
     /// What the next calls do, after one that took `time`.
@@ -552,6 +558,17 @@ mod tests {
             let spent = program.in_all - before;
             assert!(spent * 100 < best * 105, "{rayon} {kernel}: {spent} for {best}");
         }
+    }
+
+    #[test]
+    fn very_long_calls_are_probed_once_if_the_kernel_is_slower() {
+        let kernels = |times: [Nanos; 2]| {
+            let mut program = Program::new();
+            program.calls(12, |_| times)
+        };
+        assert_eq!(kernels([ms(100), ms(150)]), 1);
+        assert_eq!(kernels([ms(100), ms(104)]), 2);
+        assert!(kernels([ms(100), ms(80)]) > 3);
     }
 
     #[test]

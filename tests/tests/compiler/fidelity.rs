@@ -6,7 +6,7 @@
 //! two cores:
 //!
 //! ```text
-//! SCHISM_TEST_FIDELITY=1 cargo schism test -p schism-tests --test fidelity -- --nocapture
+//! SCHISM_TEST_FIDELITY=1 cargo schism test -p schism-tests --test compiler fidelity:: -- --nocapture
 //! ```
 
 use std::collections::BTreeMap;
