@@ -48,7 +48,7 @@ pub struct Runtime {
 }
 
 /// What a lab's programs and compilers must not inherit from the cargo that runs the tests.
-const FOREIGN_VARIABLES: [&str; 37] = [
+const FOREIGN_VARIABLES: &[&str] = &[
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
     "CARGO_INCREMENTAL",
@@ -65,6 +65,7 @@ const FOREIGN_VARIABLES: [&str; 37] = [
     "RUST_BACKTRACE",
     "RUST_LOG",
     "SCHISM_ADAPTIVITY",
+    "SCHISM_ALGORITHMS",
     "SCHISM_CPU_MATH",
     "SCHISM_CPU_STACK",
     "SCHISM_CPU_THREADS",
@@ -78,6 +79,7 @@ const FOREIGN_VARIABLES: [&str; 37] = [
     "SCHISM_PRINT_AFTER",
     "SCHISM_STDPAR",
     "SCHISM_STDPAR_BUILD",
+    "SCHISM_STDPAR_CUT",
     "SCHISM_STDPAR_LIBRARY",
     "SCHISM_STDPAR_REPORT",
     "SCHISM_SUBCOMMAND",
@@ -85,6 +87,7 @@ const FOREIGN_VARIABLES: [&str; 37] = [
     "SCHISM_TIME_PASSES",
     "SCHISM_TRACE",
     "SCHISM_VERIFY_PASSES",
+    "SCHISM_WARN",
     "TERM",
 ];
 

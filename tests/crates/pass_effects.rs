@@ -1,5 +1,5 @@
 //! A kernel for each pass that looks for patterns in LLVM's output, in a function of the pass's
-//! name, or for each of its patterns. `tests/pass_effects.rs` compiles them with and without the pass.
+//! name, or for each of its patterns. `tests/compiler/pass_effects.rs` compiles them with and without the pass.
 
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -17,8 +17,8 @@
 //! | `amdgcn` | AMD's GPUs: code objects |
 //! | `spirv` | OpenCL's devices: SPIR-V |
 //!
-//! No target imports another, `gpu` imports none, and `common` imports neither. A new kind of device
-//! is a folder beside `cpu` that implements `common::target::Target`.
+//! No target imports another, `gpu` imports none, and `common` imports neither. A new target is
+//! a folder beside `cpu` that implements `common::target::Target`.
 //!
 //! Images come from files and are untrusted: see `common::image`. The output for the CPU is an object,
 //! which the crate `schism-loader` loads.

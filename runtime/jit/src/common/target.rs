@@ -1,8 +1,8 @@
 //! Targets: what one kind of device adds to stage 2.
 //!
 //! [`lower`] compiles one kernel, the same for every target. The order of passes is a pipeline of
-//! `schism_passes`; a [`Target`] runs the steps in it that need the launch. A new kind of device is
-//! a new implementation beside `cpu`, a pipeline, and an entry in the C interface.
+//! `schism_passes`; a [`Target`] runs the steps in it that need the launch. A new target is a new
+//! implementation beside `cpu`, a pipeline, and an entry in the C interface.
 //!
 //! A pass that panics, fails or leaves invalid IR has a defect. Where code is right without it, the
 //! kernel is compiled once more without it, which shows in no more than a line of
