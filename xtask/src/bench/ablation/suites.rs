@@ -107,10 +107,12 @@ impl Programs {
     pub fn probe(&self, suite: Suite) -> std::result::Result<(), String> {
         let one_line = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut program = self.program(suite, None).map_err(one_line)?;
-        if suite.pipeline() == "cpu" {
-            return Ok(());
-        }
-        program.args(["--small", "--precise", "--runs", "1", "--only", "copy"]);
+        let kernel = match suite {
+            Suite::Cpu | Suite::Stdpar => return Ok(()),
+            Suite::Gpu => "copy",
+            Suite::Breadth => "fnv",
+        };
+        program.args(["--small", "--precise", "--runs", "1", "--only", kernel]);
         let run = command::capture(program, "to measure", "it was just built");
         run.map(drop).map_err(|error| one_line(error.to_string()))
     }
@@ -176,8 +178,9 @@ impl Programs {
             let (_, without) = without.iter().find(|(other, _)| *other == kernel)?;
             Some((kernel, with / without))
         };
-        // What a launch costs, and the driver's own copy, are no passes' work.
-        let is_kernel = |name: &str| !name.starts_with("launch_") && !name.starts_with("memcpy/");
+        // What a launch costs, and the driver's own copies, are no passes' work.
+        let driver = ["launch_", "memcpy/", "copy_in/", "copy_out/"];
+        let is_kernel = |name: &str| !driver.iter().any(|prefix| name.starts_with(prefix));
         let wanted = |(kernel, ratio): &(String, f64)| {
             options.wants(kernel) && is_kernel(kernel) && ratio.is_finite()
         };
