@@ -215,7 +215,6 @@ const GENERIC_TO_ADDRESS_SPACES: Step = Step::Group(&[
     Step::Target(TargetStep::CompareAddresses),
     Step::Target(TargetStep::NameKernel),
     Step::Pass("address-spaces"),
-    Step::Pass("demote-shared-loads"),
     Step::Target(TargetStep::DumpLegalized),
 ]);
 

@@ -29,9 +29,9 @@ use crate::frontend::{
 };
 use crate::gpu::merge_panic_exits::{Fences, Joins};
 use crate::gpu::{
-    address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
-    infer_alignment, lower_local_memory, merge_panic_exits, panic_sites, select_elements,
-    superblocks, thread_headers, unroll_hints, unroll_policy,
+    address_spaces, demote_private_atomics, expand_mem_intrinsics, infer_alignment,
+    lower_local_memory, merge_panic_exits, panic_sites, select_elements, superblocks,
+    thread_headers, unroll_hints, unroll_policy,
 };
 use crate::nvptx::{circular_statics, nvptx_prepare};
 use crate::pass::{Failure, Pass, PassContext, optional, pass};
@@ -99,7 +99,6 @@ pub static PASSES: &[Pass] = &[
     optional("select-elements", "keeps private arrays in registers whose indices are one of a few constants (GPUs)", |module, _| try_each(module, select_elements::run)),
     optional("expand-mem-intrinsics", "expands large memset and memcpy intrinsics into loops of words", |module, _| each(module, expand_mem_intrinsics::run)),
     pass("demote-private-atomics", "turns atomic accesses of private memory into plain ones", |module, _| each(module, demote_private_atomics::run)),
-    optional("demote-shared-loads", "turns relaxed atomic loads of work-group memory into plain loads where no store is possible in the same barrier interval", |module, _| each(module, demote_shared_loads::run)),
     optional("unroll-hints", "adds unroll counts to small counted loops", |module, _| each(module, unroll_hints::run)),
     optional("unroll-policy", "unrolls loops over private arrays completely, and for OpenCL keeps loops around loops with barriers", |module, cx| try_each(module, |function| unroll_policy::run(function, &cx.spec.target))),
     pass("address-spaces", "moves pointers into the target's address spaces", |module, cx| Ok(address_spaces::run(module.handle(), &cx.spec.target, &cx.kernels())?)),

@@ -59,26 +59,6 @@ fn infer_alignment(queue: &Queue, a: &Buffer<f32>, c: &mut Buffer<f32>, side: us
     })
 }
 
-/// A product of two tiles in local memory.
-fn demote_shared_loads(
-    queue: &Queue,
-    a: &Buffer<f32>,
-    b: &Buffer<f32>,
-    c: &mut Buffer<f32>,
-) -> Outcome {
-    let range = NdRange::new([TILE, TILE], [TILE, TILE])?;
-    queue.for_each_in(range, (whole(a), whole(b), c), |item, (a, b, c)| {
-        let a_tile = local_array!(item, f32; TILE * TILE);
-        let b_tile = local_array!(item, f32; TILE * TILE);
-        let [y, x] = item.local_id();
-        a_tile.set(y * TILE + x, a[y * TILE + x]);
-        b_tile.set(y * TILE + x, b[y * TILE + x]);
-        item.barrier();
-        let products = (0..TILE).map(|k| a_tile.get(y * TILE + k) * b_tile.get(k * TILE + x));
-        *c = products.sum();
-    })
-}
-
 /// A step of a sorting network: neighbours in local memory change places.
 fn nvptx_prepare_relaxed(queue: &Queue, from: &Buffer<u32>, to: &mut Buffer<u32>) -> Outcome {
     let range = NdRange::new(TILE, TILE)?;
@@ -316,7 +296,6 @@ fn main() -> Result<(), schism::Error> {
     narrow_integers_division(&queue, &from, &from, &mut row)?;
     expand_mem_intrinsics(&queue, &mut Buffer::filled(&queue, side, 7)?)?;
     infer_alignment(&queue, &from, &mut to, side)?;
-    demote_shared_loads(&queue, &from, &from, &mut to)?;
     let keys = Buffer::filled(&queue, 2 * side, 7)?;
     nvptx_prepare_relaxed(&queue, &keys, &mut Buffer::filled(&queue, side, 0)?)?;
     superblocks_rare_cases(&queue, &mut to)?;

@@ -2,7 +2,6 @@
 
 pub mod address_spaces;
 pub mod demote_private_atomics;
-pub mod demote_shared_loads;
 pub mod expand_mem_intrinsics;
 pub mod infer_alignment;
 pub mod lower_local_memory;

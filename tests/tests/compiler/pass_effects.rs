@@ -35,7 +35,6 @@ const EFFECTS: &[(&str, &[Effect])] = &[
     ("narrow-integers/division", &[Disappears("div.u64")]),
     ("expand-mem-intrinsics", &[Disappears("st.local.b8")]),
     ("infer-alignment", &[Appears("ld.global.nc.v4")]),
-    ("demote-shared-loads", &[Disappears("ld.relaxed"), Appears("ld.shared.v4")]),
     ("superblocks/rare-cases", &[Appears("and.pred")]),
     ("superblocks/loads", &[Appears("and.pred")]),
     ("narrow-integers/checks", &[Appears("setp.lt.u32")]),
