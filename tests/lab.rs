@@ -48,7 +48,7 @@ pub struct Runtime {
 }
 
 /// What a lab's programs and compilers must not inherit from the cargo that runs the tests.
-const FOREIGN_VARIABLES: [&str; 37] = [
+const FOREIGN_VARIABLES: [&str; 38] = [
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
     "CARGO_INCREMENTAL",
@@ -78,6 +78,7 @@ const FOREIGN_VARIABLES: [&str; 37] = [
     "SCHISM_PRINT_AFTER",
     "SCHISM_STDPAR",
     "SCHISM_STDPAR_BUILD",
+    "SCHISM_STDPAR_EXCLUDE",
     "SCHISM_STDPAR_LIBRARY",
     "SCHISM_STDPAR_REPORT",
     "SCHISM_SUBCOMMAND",
