@@ -27,6 +27,7 @@
 //! | `tests/bodies.rs` | bodies of the standard library's functions without MIR |
 //! | `tests/split.rs` | the two halves of a crate, on their IR and their bytes |
 //! | `tests/cuda.rs`, `tests/hip.rs` | GPUs over drivers that are none |
+//! | `tests/conditions.rs` | launches under conditions, optional and mandatory ones, on every device and over a driver that is none |
 //! | `tests/trust.rs` | files of the compiler that other users could have changed |
 //! | `tests/emit.rs` | `cargo schism emit`, and statics that refer to each other in circles |
 //! | `tests/imports.rs` | kernels that call functions which other crates of the program define |
@@ -80,6 +81,7 @@ pub mod captures;
 pub mod constants;
 pub mod container;
 pub mod devices;
+pub mod features;
 pub mod filecheck;
 #[path = "fuzz/mod.rs"]
 pub mod fuzz;
