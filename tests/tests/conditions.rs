@@ -188,7 +188,7 @@ fn mandatory_without_a_report() {
     );
 }
 
-/// Mandatory, with a look at the result: the launch is left out, and the program goes on.
+/// Mandatory, with a look at the result: the launch is left out, and the program continues.
 #[test]
 fn mandatory_with_a_report() {
     let Some(program) = program() else { return };
