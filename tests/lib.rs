@@ -31,6 +31,7 @@
 //! | `tests/compiler/emit.rs` | `cargo schism emit`, and statics that refer to each other in circles |
 //! | `tests/compiler/imports.rs` | kernels that call functions which other crates of the program define |
 //! | `tests/compiler/instrumentation.rs` | coverage, profiles, sanitizers and the like: not on a device, and on the host as plain rustc has them |
+//! | `tests/conditions.rs` | launches under conditions, optional and mandatory ones, on every device and over a driver that is none |
 //! | `tests/sanitizers.rs` | what the sanitizers see of work-items that have waited: only under `.ci/sanitize` |
 //! | `tests/compiler/internal_errors.rs` | internal compiler errors end as rustc's do |
 //! | `tests/compiler/launches.rs` | kernels in every kind of place, launched on the device `cpu` |
@@ -80,6 +81,7 @@ pub mod captures;
 pub mod constants;
 pub mod container;
 pub mod devices;
+pub mod features;
 pub mod filecheck;
 #[path = "fuzz/mod.rs"]
 pub mod fuzz;

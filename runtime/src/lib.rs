@@ -145,7 +145,9 @@
 //! `SCHISM_DEVICE=cuda,cpu` is a GPU where there is one, and `cpu` elsewhere.
 //!
 //! A device that was not demanded never fails a program: a kernel that the GPU cannot have, or a buffer that it
-//! has no memory for, goes to the host, with a warning. [`Queue::report`] says where launches ran:
+//! has no memory for, goes to the host, with a warning. A program decides for its own launches by
+//! [`Queue::when`], [`Queue::optional`], [`Queue::mandatory`] and [`Device::optional`]. [`Queue::report`] says
+//! where launches ran:
 //! ```
 //! # fn main() -> Result<(), schism::Error> {
 //! use schism::prelude::*;
@@ -183,6 +185,7 @@ mod util;
 
 pub use api::device::Device;
 pub use api::event::Event;
+pub use api::placement::{device, host};
 pub use api::queue::Queue;
 pub use api::scope::Scope;
 pub use data::buffer::Buffer;

@@ -26,6 +26,8 @@ pub(crate) struct Wish {
     pub(crate) host: Option<BackendDevice>,
     /// Whether nothing may take the place of that one.
     pub(crate) is_host_last: bool,
+    /// Whether the user is not warned where another device takes its place.
+    pub(crate) is_silent: bool,
 }
 
 /// The first device of an order that can be used. The last device of an order that the user gave is
@@ -43,7 +45,7 @@ pub(super) fn choose(
     if !images::has_device_code() && order.contains(&fallback.name()) {
         // Such programs need not load LLVM, or a driver; the first launch warns about that.
         let why = "the program has no code for devices".to_owned();
-        let wish = Wish { why, host: None, is_host_last: true };
+        let wish = Wish { why, host: None, is_host_last: true, is_silent: false };
         let demanded = !is_default && order[last] == fallback.name();
         return Ok(Chosen { device: fallback, wish: (!demanded).then_some(wish), missing: None });
     }
@@ -67,11 +69,8 @@ pub(super) fn choose(
                 let (host, is_host_last) = first_of_host(rest, is_default);
                 let first = || format!("it is the first of {}", order.join(", "));
                 let why = if passed.is_empty() { first() } else { passed.join("; ") };
-                return Ok(Chosen {
-                    device,
-                    wish: Some(Wish { why, host, is_host_last }),
-                    missing,
-                });
+                let wish = Wish { why, host, is_host_last, is_silent: false };
+                return Ok(Chosen { device, wish: Some(wish), missing });
             }
             Err((_, error)) if index == last => return Err(error),
             Err((reason, error)) => {

@@ -9,6 +9,7 @@ use crate::code::compiler::about as stage2;
 use crate::code::compiler_path::Missing;
 use crate::error::DeviceError;
 use crate::hal::dispatch::{self, DeviceKind};
+use crate::launch::desc::OnRefusal;
 use crate::util::fork::{self, NoForkGuard};
 use crate::util::trace;
 use crate::util::variables::DEVICE;
@@ -105,23 +106,103 @@ impl Device {
             return Self::by_name(name);
         }
         match given {
-            Some(order) => Self::first_of(&order, false),
-            None => Self::first_of(&names(dispatch::BackendDevice::ORDER), true),
+            Some(order) => Self::first_of(&order, false, false),
+            None => Self::first_of(&names(dispatch::BackendDevice::ORDER), true, false),
         }
     }
 
-    /// As [`default_device`](Self::default_device) without the variable, of the host's devices.
-    pub(crate) fn default_of_host() -> Result<Self, DeviceError> {
+    /// The device with this name if it can be used, otherwise the host: `cpu`, or `native` if there is
+    /// no code for that. `name` may also be an order of devices, such as `cuda:1, cuda:0`.
+    ///
+    /// The device need not run every kernel, nor hold every buffer, as for
+    /// [`default_device`](Self::default_device); but nothing warns of it, as for
+    /// [`Queue::optional`](crate::Queue::optional). The reports of launches say why it is this device.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::on(&Device::optional("cuda:7")?)?;
+    /// let (outcome, reports) = queue.report(|queue| queue.parallel_for(10, |_| ()));
+    /// outcome?;
+    /// // For example: cpu, because cuda: there is no /dev/nvidiactl
+    /// println!("{}, because {}", reports[0].device, reports[0].why);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`DeviceError::Unknown`] for a name that no device can have; [`DeviceError::Forked`] if this
+    /// process was forked while another thread was compiling a kernel.
+    pub fn optional(name: &str) -> Result<Self, DeviceError> {
+        trace::install();
+        refuse_if_broken(name)?;
+        let _no_fork = NoForkGuard::enter();
+        let mut order = names(name);
+        order.extend(names(dispatch::BackendDevice::ORDER_OF_HOST));
+        Self::first_of(&order, true, true)
+    }
+
+    /// The GPU with the number `n` modulo their number: with four GPUs, 2 and 6 are the third one and
+    /// 1000 is the first. So threads or processes that have a number each share the GPUs of any
+    /// machine.
+    ///
+    /// GPUs are counted from 0 in the order of their names. If they have several drivers, those of one
+    /// count: of `cuda`, `hip` and `opencl` the first that has any. The number belongs to the GPU as
+    /// if it had been asked for by [name](Self::by_name): what it cannot do is an error. A program
+    /// that has no number to ask for, or -1, leaves the choice to
+    /// [`default_device`](Self::default_device).
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use std::thread;
+    ///
+    /// use schism::prelude::*;
+    ///
+    /// let mut parts = vec![vec![1.0_f32; 1000]; 8];
+    /// thread::scope(|scope| {
+    ///     let run = |(n, part): (usize, &mut Vec<f32>)| -> Result<(), schism::Error> {
+    ///         let queue = Queue::on(&Device::nth_gpu(n)?)?;
+    ///         queue.for_each(part, |x| *x += 1.0)?;
+    ///         Ok(())
+    ///     };
+    ///     let threads: Vec<_> =
+    ///         parts.iter_mut().enumerate().map(|part| scope.spawn(move || run(part))).collect();
+    ///     threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
+    /// })?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// That of [`by_name`](Self::by_name) for `cuda` if there is no GPU.
+    pub fn nth_gpu(n: usize) -> Result<Self, DeviceError> {
+        let mut gpus = Self::all();
+        gpus.retain(|device| device.device.traits().is_gpu);
+        if let Some(kind) = gpus.first().map(Self::kind) {
+            gpus.retain(|device| device.kind() == kind);
+        }
+        match n.checked_rem(gpus.len()) {
+            Some(index) => Ok(gpus.swap_remove(index)),
+            None => Self::by_name("cuda"),
+        }
+    }
+
+    /// As [`default_device`](Self::default_device) without the variable, of the host's devices; the
+    /// user is not warned if it `is_silent`.
+    pub(crate) fn default_of_host(is_silent: bool) -> Result<Self, DeviceError> {
         trace::install();
         refuse_if_broken("default")?;
         let _no_fork = NoForkGuard::enter();
-        Self::first_of(&names(dispatch::BackendDevice::ORDER_OF_HOST), true)
+        Self::first_of(&names(dispatch::BackendDevice::ORDER_OF_HOST), true, is_silent)
     }
 
-    fn first_of(order: &[&str], is_default: bool) -> Result<Self, DeviceError> {
+    /// As [`choose`]; the user is not warned if it `is_silent`.
+    fn first_of(order: &[&str], is_default: bool, is_silent: bool) -> Result<Self, DeviceError> {
         let Chosen { device, wish, missing } = choose(order, is_default, unknown)?;
-        let chosen = Self { device, wish: wish.map(Arc::new) };
-        if let Some(missing) = missing {
+        let wish = wish.map(|wish| Arc::new(Wish { is_silent, ..wish }));
+        let chosen = Self { device, wish };
+        if let Some(missing) = missing.filter(|_| !is_silent) {
             report_missing(format_args!("kernels run on the device `{chosen}`"), &missing);
         }
         tracing::debug!(device = chosen.name(), why = chosen.why(), "chose the device");
@@ -184,9 +265,17 @@ impl Device {
         &self.device
     }
 
-    /// Whether the user chose it by name: nothing takes its place.
-    pub(crate) const fn demanded(&self) -> bool {
-        self.wish.is_none()
+    /// What becomes of what it refuses: an error, if the user chose it by name.
+    pub(crate) fn on_refusal(&self) -> OnRefusal {
+        match &self.wish {
+            None => OnRefusal::Fail,
+            // Nothing is there that could take its place.
+            Some(wish) if wish.host.is_none() && !self.device.traits().runs_on_host => {
+                OnRefusal::Fail
+            }
+            Some(wish) if wish.is_silent => OnRefusal::Silent,
+            Some(_) => OnRefusal::Warn,
+        }
     }
 
     /// Why it is the program's device.
@@ -204,6 +293,7 @@ impl Device {
             why: format!("`{self}` cannot be used; {}", wish.why),
             host: None,
             is_host_last: true,
+            is_silent: wish.is_silent,
         };
         Some(Self { device, wish: (!wish.is_host_last).then(|| Arc::new(next())) })
     }

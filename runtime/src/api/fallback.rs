@@ -1,5 +1,6 @@
-//! Launches that a device refuses which was not demanded: a device of the host's runs them, over
-//! copies of the buffers.
+//! Launches that the host runs in the place of a queue's device: those that a device refuses which was
+//! not demanded, those that are optional, and those whose condition is false. A device of the host's
+//! runs them, over copies of the buffers.
 //!
 //! A device refuses a launch before anything of it has run: there is no code for it, or the driver
 //! does not take it, or a group is too large. Then the queue waits for its earlier launches, all
@@ -14,21 +15,35 @@ use std::sync::{Arc, OnceLock};
 use crate::api::device::Device;
 use crate::code::captured::CapturedAddress;
 use crate::code::closure_addresses;
-use crate::error::{BufferError, DriverError, LaunchError};
+use crate::error::{BufferError, DeviceError, DriverError, LaunchError};
 use crate::hal::DeviceBlock;
 use crate::hal::address_window::is_in_window;
 use crate::hal::dispatch::{BackendMemory, BackendQueue};
-use crate::launch::desc::LaunchDesc;
+use crate::launch::desc::{LaunchDesc, OnRefusal};
 use crate::util::warn_once::WarnOnce;
 
-/// What takes the place of a queue's device.
-pub(crate) struct Fallback {
-    device: Device,
-    /// A queue of it, which is made when it is needed; `None` if that fails.
-    queue: OnceLock<Option<BackendQueue>>,
+/// Why a launch runs on the host whose condition is false.
+pub(crate) const CONDITION: &str = "the condition of `when` is false";
+
+/// A handle's condition is false.
+#[derive(Clone)]
+pub(crate) struct FalseCondition {
+    /// The queue that it is a handle to, unless that one's device is the host.
+    pub(crate) device: Option<BackendQueue>,
 }
 
-/// A launch that was refused, and that another device has run.
+/// The device of the host's that takes the place of a queue's device. It is looked for when it is
+/// needed.
+pub(crate) struct Fallback {
+    device: OnceLock<Result<Device, DeviceError>>,
+    /// A queue of it that runs launches while the queue's device is idle, and nothing else: a launch
+    /// that has this queue does not wait for the device.
+    while_idle: OnceLock<Result<BackendQueue, DeviceError>>,
+    /// The queue of handles whose condition is false.
+    conditional: OnceLock<Result<BackendQueue, DeviceError>>,
+}
+
+/// A launch that another device has run than the queue's own.
 pub(crate) struct Replaced {
     pub(crate) device: String,
     /// Why the queue's own device did not run it.
@@ -36,24 +51,39 @@ pub(crate) struct Replaced {
     /// Bytes that were copied to the queue's device, and from it.
     pub(crate) bytes_to: u64,
     pub(crate) bytes_from: u64,
-    pub(crate) outcome: Result<(), LaunchError>,
 }
 
+/// What the host has run, and how that ended.
+pub(crate) type Elsewhere = (Replaced, Result<(), LaunchError>);
+
 impl Fallback {
-    /// That of a device, if it was not demanded.
+    /// That of a device; `None` if it is the host's. If the device was wished for in an order, it is the
+    /// host's after it there.
     pub(crate) fn of(device: &Device) -> Option<Self> {
-        Some(Self { device: device.substitute()?, queue: OnceLock::new() })
+        if device.backend().traits().runs_on_host {
+            return None;
+        }
+        let known = device.substitute().map(Ok).map_or_else(OnceLock::new, OnceLock::from);
+        Some(Self { device: known, while_idle: OnceLock::new(), conditional: OnceLock::new() })
     }
 
-    fn queue(&self) -> Option<&BackendQueue> {
-        let make = || {
-            let made = self.device.backend().queue();
-            made.inspect_err(
-                |error| tracing::warn!(device = self.device.name(), %error, "no queue"),
-            )
-            .ok()
-        };
-        self.queue.get_or_init(make).as_ref()
+    fn device(&self) -> Result<&Device, &DeviceError> {
+        self.device.get_or_init(|| Device::default_of_host(true)).as_ref()
+    }
+
+    /// A device of the host's and a queue of it, for all handles whose condition is false.
+    ///
+    /// # Errors
+    /// As for [`Queue::on`](crate::Queue::on), for the host.
+    pub(crate) fn conditional(&self) -> Result<(Device, BackendQueue), DeviceError> {
+        let device = self.device().map_err(DeviceError::clone)?;
+        let queue = self.conditional.get_or_init(|| device.backend().queue());
+        Ok((device.clone(), queue.clone()?))
+    }
+
+    fn while_idle(&self) -> Result<(&Device, &BackendQueue), &DeviceError> {
+        let device = self.device()?;
+        Ok((device, self.while_idle.get_or_init(|| device.backend().queue()).as_ref()?))
     }
 
     /// Runs a launch that the queue `from` has refused.
@@ -70,85 +100,91 @@ impl Fallback {
         from: &BackendQueue,
         launch: &LaunchDesc<'_>,
         refused: LaunchError,
-    ) -> Result<Replaced, LaunchError> {
+    ) -> Result<Elsewhere, LaunchError> {
         let Some(why) = refusal(&refused) else { return Err(refused) };
-        let Some(queue) = self.queue() else { return Err(refused) };
         // SAFETY: the caller's promises.
-        let addresses = match unsafe { closure_addresses::all(launch.kernel) } {
-            Ok(Some(addresses)) => addresses,
-            _ => return Err(refused),
+        let (device, copied) = match unsafe { self.run_while_idle(from, launch) } {
+            Ok(ran) => ran,
+            Err(error) => {
+                tracing::debug!(kernel = launch.kernel.name(), %error, "a launch that was refused cannot run elsewhere");
+                return Err(refused);
+            }
         };
-        let mut ran = None;
-        let idle = from.while_idle(&mut || {
-            // SAFETY: the caller's promises; no kernel uses the device's memory.
-            ran = unsafe { self.run_on_copies(queue, from, launch, &addresses) };
-        });
-        if let Err(error) = idle {
-            tracing::debug!(kernel = launch.kernel.name(), %error, "a launch that was refused cannot run elsewhere");
-        }
-        let Some(Copied { bytes_to, bytes_from, outcome }) = ran else { return Err(refused) };
+        let Copied { bytes_to, bytes_from, outcome } = copied;
         if outcome.as_ref().is_err_and(|error| refusal(error).is_some()) {
             // It can run nowhere.
             return Err(refused);
         }
         static WARNING: WarnOnce = WarnOnce::new();
-        let (kernel, device) = (launch.kernel.name(), self.device.name().to_owned());
-        WARNING.warn(format_args!(
-            "kernel `{kernel}` runs on the device `{device}`, with copies of its buffers: {why}; set SCHISM_DEVICE={device} to have no copies"
-        ));
+        let (kernel, device) = (launch.kernel.name(), device.name().to_owned());
+        WARNING.warn_unless(
+            launch.on_refusal == OnRefusal::Silent,
+            format_args!(
+                "kernel `{kernel}` runs on the device `{device}`, with copies of its buffers: {why}; set SCHISM_DEVICE={device} to have no \
+                 copies"
+            ),
+        );
         tracing::debug!(kernel, device, why, bytes_to, bytes_from, "launched elsewhere");
-        Ok(Replaced { device, why, bytes_to, bytes_from, outcome })
+        Ok((Replaced { device, why, bytes_to, bytes_from }, outcome))
     }
 
-    /// Runs a launch over copies of what it refers to; `None` if it cannot be, and nothing has run.
+    /// Runs a launch of a handle to the queue `from` whose condition is false.
+    ///
+    /// # Errors
+    /// The launch cannot be: it has a buffer of another device, or there is no memory for copies, or
+    /// the device has failed.
     ///
     /// # Safety
-    /// As for [`run`](Self::run), and no kernel uses the memory of the device `from`.
-    unsafe fn run_on_copies(
+    /// As for [`BackendQueue::run`].
+    #[cold]
+    pub(crate) unsafe fn run_conditional(
         &self,
-        queue: &BackendQueue,
         from: &BackendQueue,
         launch: &LaunchDesc<'_>,
-        addresses: &[CapturedAddress],
-    ) -> Option<Copied> {
-        let raw = launch.kernel;
-        let mut copies = Copies::default();
-        let closure = Bytes::new(raw.layout)?;
-        // SAFETY: there is room for the closure, whose bytes may be partly uninitialised; it lives as
-        // long as the launch, and the copy is not dropped.
-        unsafe {
-            std::ptr::copy_nonoverlapping(
-                raw.closure.cast::<u8>(),
-                closure.begin,
-                raw.layout.size(),
-            );
-        }
-        for found in addresses.iter().filter(|found| is_in_window(found.address)) {
-            // SAFETY: no kernel uses the device's memory.
-            let address = match unsafe { copies.address(from, found) } {
-                Some(address) => address,
-                // In a union, it may be something else.
-                None if found.uncertain => continue,
-                None => return None,
-            };
-            // SAFETY: the closure has an address there.
-            unsafe { closure.begin.add(found.offset).cast::<usize>().write_unaligned(address) };
-        }
-        let kernel = raw.with_closure(closure.begin.cast_const().cast());
-        let demanded = self.device.demanded();
-        // SAFETY: the caller's promises: the closure is of the kernel's type, and refers to copies that
-        // live until the launch has ended.
-        let outcome = unsafe { queue.run(&LaunchDesc { kernel: &kernel, demanded, ..*launch }) };
-        let failed = |error| LaunchError::Driver {
-            kernel: raw.name(),
-            device: self.device.name().to_owned(),
-            source: Box::new(error),
-        };
-        // SAFETY: no kernel uses the device's memory.
-        let written = unsafe { copies.write_back() };
-        let bytes_to = *written.as_ref().unwrap_or(&0);
-        let outcome = outcome.and(written.map(drop).map_err(failed));
-        Some(Copied { bytes_to, bytes_from: copies.bytes(), outcome })
+    ) -> Result<Elsewhere, LaunchError> {
+        // SAFETY: the caller's promises.
+        let (device, copied) = unsafe { self.run_while_idle(from, launch)? };
+        let (device, why) = (device.name().to_owned(), CONDITION.to_owned());
+        let Copied { bytes_to, bytes_from, outcome } = copied;
+        let kernel = launch.kernel.name();
+        tracing::debug!(kernel, device, why, bytes_to, bytes_from, "launched elsewhere");
+        Ok((Replaced { device, why, bytes_to, bytes_from }, outcome))
+    }
+
+    /// Runs a launch on the host while the device of the queue `from` is idle.
+    ///
+    /// # Errors
+    /// Why it cannot be; nothing has run.
+    ///
+    /// # Safety
+    /// As for [`BackendQueue::run`].
+    unsafe fn run_while_idle(
+        &self,
+        from: &BackendQueue,
+        launch: &LaunchDesc<'_>,
+    ) -> Result<(&Device, Copied), LaunchError> {
+        let kernel = || launch.kernel.name();
+        let (device, queue) = self.while_idle().map_err(|error| LaunchError::NoThread {
+            kernel: kernel(),
+            device: "cpu".to_owned(),
+            reason: error.to_string(),
+        })?;
+        let name = || device.name().to_owned();
+        // SAFETY: the caller's promises.
+        let addresses = unsafe { closure_addresses::all(launch.kernel) }
+            .map_err(|cause| LaunchError::Image {
+                kernel: kernel(),
+                device: name(),
+                cause: Box::new(cause),
+            })?
+            .ok_or_else(|| LaunchError::NoDeviceCode { kernel: kernel(), device: name() })?;
+        let mut ran = None;
+        let idle = from.while_idle(&mut || {
+            // SAFETY: the caller's promises; no kernel uses the device's memory.
+            ran = Some(unsafe { run_on_copies((device, queue), from, launch, &addresses) });
+        });
+        let failed = |error| failed(launch, from.device_name(), error);
+        Ok((device, ran.ok_or_else(|| idle.err().map_or(LaunchError::InsideKernel, failed))??))
     }
 
     /// Memory of the host's for a buffer that the queue's device has no memory for.
@@ -160,9 +196,73 @@ impl Fallback {
         &self,
         layout: Layout,
         refused: BufferError,
+        on_refusal: OnRefusal,
     ) -> Result<BackendMemory, BufferError> {
-        allocate_on(&self.device, layout, refused)
+        match self.device() {
+            Ok(device) => allocate_on(device, layout, refused, on_refusal),
+            Err(_) => Err(refused),
+        }
     }
+}
+
+/// The error of a launch by that of a device's driver.
+fn failed(launch: &LaunchDesc<'_>, device: &str, error: DriverError) -> LaunchError {
+    let (kernel, device) = (launch.kernel.name(), device.to_owned());
+    LaunchError::Driver { kernel, device, source: Box::new(error) }
+}
+
+/// Runs a launch over copies of what it refers to.
+///
+/// # Errors
+/// There is no memory for copies, or it refers to memory of another device, or that cannot be read;
+/// nothing has run.
+///
+/// # Safety
+/// As for [`BackendQueue::run`], and no kernel uses the memory of the device of the queue `from`.
+unsafe fn run_on_copies(
+    (device, queue): (&Device, &BackendQueue),
+    from: &BackendQueue,
+    launch: &LaunchDesc<'_>,
+    addresses: &[CapturedAddress],
+) -> Result<Copied, LaunchError> {
+    let raw = launch.kernel;
+    let mut copies = Copies::default();
+    let closure = Bytes::new(raw.layout, device)?;
+    // SAFETY: there is room for the closure, whose bytes may be partly uninitialised; it lives as
+    // long as the launch, and the copy is not dropped.
+    unsafe {
+        std::ptr::copy_nonoverlapping(raw.closure.cast::<u8>(), closure.begin, raw.layout.size());
+    }
+    for found in addresses.iter().filter(|found| is_in_window(found.address)) {
+        // SAFETY: no kernel uses the device's memory.
+        let copied = unsafe { copies.address(device, from, launch, found) };
+        let Some(address) = copied? else {
+            if found.uncertain {
+                // In a union, it may be something else.
+                continue;
+            }
+            let (kernel, device) = (raw.name(), device.name().to_owned());
+            let memory = "another device".to_owned();
+            return Err(LaunchError::ForeignBuffer { kernel, device, memory });
+        };
+        // SAFETY: the closure has an address there.
+        unsafe { closure.begin.add(found.offset).cast::<usize>().write_unaligned(address) };
+    }
+    let kernel = raw.with_closure(closure.begin.cast_const().cast());
+    // What was demanded as the last of an order stays demanded.
+    let on_refusal = match device.on_refusal() {
+        OnRefusal::Fail => OnRefusal::Fail,
+        _ => launch.on_refusal,
+    };
+    // SAFETY: the caller's promises: the closure is of the kernel's type, and refers to copies that
+    // live until the launch has ended.
+    let outcome = unsafe { queue.run(&LaunchDesc { kernel: &kernel, on_refusal, ..*launch }) };
+    // SAFETY: no kernel uses the device's memory.
+    let written = unsafe { copies.write_back() };
+    let bytes_to = *written.as_ref().unwrap_or(&0);
+    let written = written.map(drop).map_err(|error| failed(launch, from.device_name(), error));
+    let outcome = outcome.and(written);
+    Ok(Copied { bytes_to, bytes_from: copies.bytes(), outcome })
 }
 
 /// Memory of a device of the host's for a buffer that another device has no memory for.
@@ -174,16 +274,20 @@ pub(crate) fn allocate_on(
     device: &Device,
     layout: Layout,
     refused: BufferError,
+    on_refusal: OnRefusal,
 ) -> Result<BackendMemory, BufferError> {
     if !matches!(refused, BufferError::OutOfMemory { .. } | BufferError::Unavailable { .. }) {
         return Err(refused);
     }
     let memory = device.backend().allocate(layout)?;
     static WARNING: WarnOnce = WarnOnce::new();
-    WARNING.warn(format_args!(
-        "a buffer of {} bytes is in the host's memory, and kernels that use it run on the device `{device}`: {refused}",
-        layout.size()
-    ));
+    WARNING.warn_unless(
+        on_refusal == OnRefusal::Silent,
+        format_args!(
+            "a buffer of {} bytes is in the host's memory, and kernels that use it run on the device `{device}`: {refused}",
+            layout.size()
+        ),
+    );
     Ok(memory)
 }
 
@@ -220,38 +324,45 @@ struct Copy {
 }
 
 impl Copies {
-    /// Where the copy has an address of the device's; `None` if it is not the device's, or there is
-    /// no memory for the copy, or the driver fails.
+    /// Where the copy on the host has an address of the device of the queue `from`; `None` if it is
+    /// not that device's.
+    ///
+    /// # Errors
+    /// There is no memory for the copy, or the driver fails.
     ///
     /// # Safety
     /// No kernel uses the device's memory.
-    unsafe fn address(&mut self, from: &BackendQueue, found: &CapturedAddress) -> Option<usize> {
+    unsafe fn address(
+        &mut self,
+        host: &Device,
+        from: &BackendQueue,
+        launch: &LaunchDesc<'_>,
+        found: &CapturedAddress,
+    ) -> Result<Option<usize>, LaunchError> {
         // An empty view may begin where its buffer ends.
         let at_end = || {
             let block = from.block_at(found.address.checked_sub(1)?)?;
             (block.begin() + block.bytes() == found.address).then_some(block)
         };
-        let block = from.block_at(found.address).or_else(at_end)?;
+        let Some(block) = from.block_at(found.address).or_else(at_end) else { return Ok(None) };
         let begin = block.begin();
         let known = self.0.iter().position(|copy| copy.block.begin() == begin);
         let index = match known {
             Some(index) => index,
             None => {
-                let layout = Layout::from_size_align(block.bytes(), 1).ok()?;
-                let bytes = Bytes::new(layout)?;
+                let too_large = |_| BufferError::TooLarge { len: block.bytes(), element_size: 1 };
+                let layout = Layout::from_size_align(block.bytes(), 1).map_err(too_large)?;
+                let bytes = Bytes::new(layout, host)?;
                 // SAFETY: there is as much room; the caller's promise.
                 let read = unsafe { block.read(bytes.begin) };
-                read.inspect_err(
-                    |error| tracing::warn!(%error, "a buffer cannot be copied to the host"),
-                )
-                .ok()?;
+                read.map_err(|error| failed(launch, from.device_name(), error))?;
                 self.0.push(Copy { block, bytes, is_written: false });
                 self.0.len() - 1
             }
         };
         let copy = &mut self.0[index];
         copy.is_written |= !found.read_only;
-        Some(copy.bytes.begin.addr() + (found.address - begin))
+        Ok(Some(copy.bytes.begin.addr() + (found.address - begin)))
     }
 
     /// How many bytes were copied to the host.
@@ -286,16 +397,22 @@ struct Bytes {
 struct Line(#[expect(dead_code, reason = "it is used by its address")] [MaybeUninit<u8>; 128]);
 
 impl Bytes {
-    /// Memory for a layout, without values; `None` if there is none.
-    fn new(layout: Layout) -> Option<Self> {
+    /// Memory of the host's for a layout, without values.
+    ///
+    /// # Errors
+    /// [`BufferError::OutOfMemory`].
+    fn new(layout: Layout, host: &Device) -> Result<Self, BufferError> {
         let align = layout.align().max(align_of::<Line>());
-        let lines = layout.size().checked_add(align)?.div_ceil(size_of::<Line>());
+        let lines = layout.size().saturating_add(align).div_ceil(size_of::<Line>());
         let mut memory: Vec<Line> = Vec::new();
-        memory.try_reserve_exact(lines).ok()?;
+        let (bytes, device) = (layout.size(), host.name());
+        let refused =
+            |_| BufferError::OutOfMemory { bytes, device: device.to_owned(), available: None };
+        memory.try_reserve_exact(lines).map_err(refused)?;
         let first = memory.as_mut_ptr().cast::<u8>();
         // The address goes into a closure, and comes back from there.
         let begin = first.wrapping_add(first.align_offset(align));
         let _ = begin.expose_provenance();
-        Some(Self { memory, begin })
+        Ok(Self { memory, begin })
     }
 }

@@ -1,9 +1,11 @@
 //! The user's interface: devices, queues, scopes, events.
 
 pub(crate) mod choice;
+pub(crate) mod conditions;
 pub(crate) mod device;
 pub(crate) mod event;
 pub(crate) mod fallback;
+pub(crate) mod placement;
 pub(crate) mod queue;
 pub(crate) mod resident;
 pub(crate) mod scope;

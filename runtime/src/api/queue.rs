@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::api::device::Device;
-use crate::api::fallback::Fallback;
+use crate::api::fallback::{CONDITION, Elsewhere, Fallback, FalseCondition, Replaced};
 use crate::code::background;
 use crate::data::host_copies::HostCopies;
 use crate::data::host_range::Placed;
@@ -23,7 +23,7 @@ use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::offset::At;
 use crate::kernel::spec_const::SpecConst;
 use crate::launch::adaptivity::Adaptivity;
-use crate::launch::desc::{HostAddresses, HostThreads, LaunchDesc};
+use crate::launch::desc::{HostAddresses, HostThreads, LaunchDesc, OnRefusal};
 use crate::launch::elementwise::{ForEach, ForEachIn, ParallelFor};
 use crate::launch::erased::{ErasedKernel, RawKernel};
 use crate::launch::failure;
@@ -43,16 +43,19 @@ use crate::util::warn_once::WarnOnce;
 /// [`scope`](Self::scope) do not wait.
 #[derive(Clone)]
 pub struct Queue {
-    device: Device,
-    queue: dispatch::BackendQueue,
+    pub(super) device: Device,
+    pub(super) queue: dispatch::BackendQueue,
     options: Option<Arc<Options>>,
     adaptivity: Adaptivity,
     /// Threads of a block on GPUs, for launches without groups.
     block_size: Option<usize>,
     /// Whether launches in scopes are timed.
     timed: bool,
-    /// What runs launches that the device refuses, if it was not demanded.
-    fallback: Option<Arc<Fallback>>,
+    pub(super) on_refusal: OnRefusal,
+    /// What runs launches on the host in the device's place; `None` if the device is the host.
+    pub(super) fallback: Option<Arc<Fallback>>,
+    /// That of a handle whose condition is false: then the device and the queue above are the host's.
+    pub(super) condition: Option<FalseCondition>,
     /// What becomes of the launches, if the program asks.
     reports: Option<Reports>,
 }
@@ -86,15 +89,29 @@ impl Queue {
             (Err(error), Some(substitute)) => {
                 let queue = substitute.backend().queue()?;
                 static WARNING: WarnOnce = WarnOnce::new();
-                WARNING.warn(format_args!("kernels run on the device `{substitute}`: {error}"));
+                WARNING.warn_unless(
+                    device.on_refusal() == OnRefusal::Silent,
+                    format_args!("kernels run on the device `{substitute}`: {error}"),
+                );
                 (substitute, queue)
             }
             (made, _) => (device.clone(), made?),
         };
         let fallback = Fallback::of(&device).map(Arc::new);
         let adaptivity = Adaptivity::from_environment();
-        let (options, block_size, timed, reports) = (None, None, false, None);
-        Ok(Self { device, queue, options, adaptivity, block_size, timed, fallback, reports })
+        let on_refusal = device.on_refusal();
+        Ok(Self {
+            device,
+            queue,
+            options: None,
+            adaptivity,
+            block_size: None,
+            timed: false,
+            on_refusal,
+            fallback,
+            condition: None,
+            reports: None,
+        })
     }
 
     /// The device that the launches run on.
@@ -648,14 +665,44 @@ impl Queue {
             // SAFETY: the caller's promises.
             return unsafe { self.run_reported(launch, run, ended) };
         }
-        match (run(launch), &self.fallback) {
+        // SAFETY: as above.
+        unsafe { self.run_placed(launch, run, ended) }.1
+    }
+
+    /// As [`run_somewhere`](Self::run_somewhere), and tells where, if another device has run it.
+    ///
+    /// # Safety
+    /// As for [`submit`](Self::submit).
+    #[inline]
+    unsafe fn run_placed<T>(
+        &self,
+        launch: &LaunchDesc<'_>,
+        run: impl FnOnce(&LaunchDesc<'_>) -> Result<T, LaunchError>,
+        ended: T,
+    ) -> (Option<Replaced>, Result<T, LaunchError>) {
+        let placed = |ran: Result<Elsewhere, LaunchError>| match ran {
+            Ok((replaced, outcome)) => (Some(replaced), outcome.map(|()| ended)),
+            Err(error) => (None, Err(error)),
+        };
+        if let (Some(condition), Some(fallback)) = (&self.condition, &self.fallback)
+            && let Some(device) = &condition.device
+        {
+            // SAFETY: the caller's promises.
+            return placed(unsafe { fallback.run_conditional(device, launch) });
+        }
+        match (run(launch), self.fallback()) {
             (Err(refused), Some(fallback)) => {
                 // SAFETY: the caller's promises; nothing has run.
-                let replaced = unsafe { fallback.run(&self.queue, launch, refused) };
-                replaced?.outcome.map(|()| ended)
+                placed(unsafe { fallback.run(&self.queue, launch, refused) })
             }
-            (outcome, _) => outcome,
+            (outcome, _) => (None, outcome),
         }
+    }
+
+    /// What takes the place of the device where that refuses something.
+    fn fallback(&self) -> Option<&Fallback> {
+        let is_used = self.on_refusal != OnRefusal::Fail && self.condition.is_none();
+        self.fallback.as_deref().filter(|_| is_used)
     }
 
     /// As [`run_somewhere`](Self::run_somewhere), and adds a report.
@@ -671,18 +718,8 @@ impl Queue {
     ) -> Result<T, LaunchError> {
         let native = OnceLock::new();
         let launch = LaunchDesc { replaced: Some(&native), ..*launch };
-        let (mut bytes_to, mut bytes_from) = (0, 0);
-        let mut elsewhere = None;
-        let outcome = match (run(&launch), &self.fallback) {
-            (Err(refused), Some(fallback)) => {
-                // SAFETY: the caller's promises; nothing has run.
-                let replaced = unsafe { fallback.run(&self.queue, &launch, refused) }?;
-                (bytes_to, bytes_from) = (replaced.bytes_to, replaced.bytes_from);
-                elsewhere = Some((replaced.device, replaced.why));
-                replaced.outcome.map(|()| ended)
-            }
-            (outcome, _) => outcome,
-        };
+        // SAFETY: the caller's promises.
+        let (replaced, outcome) = unsafe { self.run_placed(&launch, run, ended) };
         let has_run = match &outcome {
             Ok(_) => launch.range.items != 0,
             Err(error) => matches!(
@@ -694,10 +731,20 @@ impl Queue {
         };
         if let Some(reports) = self.reports.as_ref().filter(|_| has_run) {
             let kernel = launch.kernel.name();
-            let own = || (self.device.name().to_owned(), self.device.why().to_owned());
-            let (mut device, mut why) = elsewhere.unwrap_or_else(own);
+            let Replaced { mut device, mut why, bytes_to, bytes_from } =
+                replaced.unwrap_or_else(|| Replaced {
+                    device: self.device.name().to_owned(),
+                    why: self
+                        .condition
+                        .as_ref()
+                        .map_or(self.device.why(), |_| CONDITION)
+                        .to_owned(),
+                    bytes_to: 0,
+                    bytes_from: 0,
+                });
             if let Some(reason) = native.into_inner() {
-                (device, why) = (dispatch::BackendDevice::FALLBACK.name().to_owned(), reason);
+                device = dispatch::BackendDevice::FALLBACK.name().to_owned();
+                why = if self.condition.is_some() { format!("{why}; {reason}") } else { reason };
             }
             reports.add(LaunchReport { kernel, device, why, bytes_to, bytes_from });
         }
@@ -706,8 +753,8 @@ impl Queue {
 
     /// Memory for a buffer: of the device, or of the host if the device has none and was not demanded.
     pub(crate) fn allocate(&self, layout: Layout) -> Result<BackendMemory, BufferError> {
-        self.queue.allocate(layout).or_else(|refused| match &self.fallback {
-            Some(fallback) => fallback.allocate(layout, refused),
+        self.queue.allocate(layout).or_else(|refused| match self.fallback() {
+            Some(fallback) => fallback.allocate(layout, refused, self.on_refusal),
             None => Err(refused),
         })
     }
@@ -750,7 +797,7 @@ impl Queue {
         dynamic: usize,
     ) -> LaunchDesc<'a> {
         let (options, adaptivity, timed) = (self.options.as_ref(), self.adaptivity, self.timed);
-        let (demanded, block_size) = (self.device.demanded(), self.block_size);
+        let (on_refusal, block_size) = (self.on_refusal, self.block_size);
         let (range, groups) = (&shape.range, shape.groups(dynamic));
         let host_addresses = HostAddresses::None;
         LaunchDesc {
@@ -761,7 +808,7 @@ impl Queue {
             adaptivity,
             block_size,
             timed,
-            demanded,
+            on_refusal,
             replaced: None,
             host_addresses,
             threads: HostThreads::ANY,
@@ -778,7 +825,8 @@ impl Queue {
         if lengths.has_host_atomics() {
             return Err(self.foreign_buffer(kernel(), "the host"));
         }
-        if !lengths.is_in_device_memory() || self.queue.translates_addresses() {
+        let is_copied = self.condition.as_ref().is_some_and(|condition| condition.device.is_some());
+        if !lengths.is_in_device_memory() || self.queue.translates_addresses() || is_copied {
             return Ok(());
         }
         Err(self.foreign_buffer(kernel(), "a GPU"))

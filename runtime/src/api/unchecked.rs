@@ -361,7 +361,7 @@ pub unsafe fn in_group<'g>(item: Item<1>) -> (NdItem<'g, 1>, *mut u8) {
 /// # Errors
 /// As for [`Device::default_device`].
 pub fn default_of_host() -> Result<Device, DeviceError> {
-    Device::default_of_host()
+    Device::default_of_host(false)
 }
 
 /// What a device says of itself.

@@ -7,7 +7,7 @@ use crate::code::recent::RecentCode;
 use crate::code::requirements::LaunchRequirements;
 use crate::error::{ImageError, LaunchError};
 use crate::hal::{CodeLoader, PendingOps, QueueOps, Submitted};
-use crate::launch::desc::LaunchDesc;
+use crate::launch::desc::{LaunchDesc, OnRefusal};
 use crate::launch::erased::NativeBody;
 use crate::launch::range::Extent;
 use crate::util::warn_once::WarnOnce;
@@ -209,10 +209,11 @@ unsafe fn find<Q: QueueOps>(
         let in_place = |cause| not_compiled(queue, launch, body(), cause).map(Found::Native);
         found.map_or_else(in_place, |kernel| Ok(Found::Compiled(kernel)))
     } else {
-        let body = body().filter(|_| !launch.demanded || queue.loader().is_none());
+        let is_free = launch.on_refusal != OnRefusal::Fail;
+        let body = body().filter(|_| is_free || queue.loader().is_none());
         let body = body.ok_or_else(|| no_device_code(queue, launch))?;
-        if descriptor.is_none() && !launch.demanded {
-            plain_program();
+        if descriptor.is_none() && is_free {
+            plain_program(launch.on_refusal == OnRefusal::Silent);
             replaced(launch, || "the program was compiled by plain rustc".to_owned());
         }
         Ok(Found::Native(body))
@@ -228,12 +229,15 @@ fn not_compiled<Q: QueueOps>(
     cause: ImageError,
 ) -> Result<NativeBody, LaunchError> {
     let (kernel, device) = (launch.kernel.name(), queue.device_name());
-    match body.filter(|_| !launch.demanded) {
+    match body.filter(|_| launch.on_refusal != OnRefusal::Fail) {
         Some(body) => {
             static WARNING: WarnOnce = WarnOnce::new();
-            WARNING.warn(format_args!(
-                "kernel `{kernel}` runs on the device `native`, because on `{device}` {cause}"
-            ));
+            WARNING.warn_unless(
+                launch.on_refusal == OnRefusal::Silent,
+                format_args!(
+                    "kernel `{kernel}` runs on the device `native`, because on `{device}` {cause}"
+                ),
+            );
             replaced(launch, || format!("on `{device}` {cause}"));
             Ok(body)
         }
@@ -251,10 +255,11 @@ fn replaced(launch: &LaunchDesc<'_>, why: impl FnOnce() -> String) {
     }
 }
 
-/// Warns once that the program contains no code for devices.
-fn plain_program() {
+/// Warns once that the program contains no code for devices, unless the launch `is_silent`.
+fn plain_program(is_silent: bool) {
     static WARNING: WarnOnce = WarnOnce::new();
-    WARNING.warn(
+    WARNING.warn_unless(
+        is_silent,
         "this program was compiled by plain rustc, so its kernels run on the device `native`; build it with `cargo schism build` to \
          have them compiled for devices, or set SCHISM_DEVICE=native to be content with this",
     );

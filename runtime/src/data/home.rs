@@ -58,7 +58,7 @@ mod sealed {
             let allocated = self.backend().allocate(layout);
             allocated
                 .or_else(|refused| match self.substitute() {
-                    Some(host) => allocate_on(&host, layout, refused),
+                    Some(host) => allocate_on(&host, layout, refused, self.on_refusal()),
                     None => Err(refused),
                 })
                 .map(Allocated)

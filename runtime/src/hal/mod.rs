@@ -99,6 +99,8 @@ pub(crate) enum Unreadable {
 pub struct DeviceTraits {
     /// The host's own processors run the kernels, in the host's memory: few work-items at a time.
     pub runs_on_host: bool,
+    /// It is a GPU.
+    pub is_gpu: bool,
     /// It runs code that is compiled from the device half; otherwise the host half's own bodies.
     pub runs_device_code: bool,
     /// A work-item that waits at a barrier may keep a thread of the operating system.

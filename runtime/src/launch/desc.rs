@@ -22,13 +22,23 @@ pub(crate) struct LaunchDesc<'a> {
     pub(crate) block_size: Option<usize>,
     /// Whether its duration is measured.
     pub(crate) timed: bool,
-    /// The user chose the device: no other code runs in place of that device's.
-    pub(crate) demanded: bool,
+    pub(crate) on_refusal: OnRefusal,
     /// Gets the reason if the host half's own body runs in the place of the device's code.
     pub(crate) replaced: Option<&'a OnceLock<String>>,
     pub(crate) host_addresses: HostAddresses,
     /// Which threads run it, if the device is the host.
     pub(crate) threads: HostThreads,
+}
+
+/// What becomes of a launch that the device cannot run, or has no code for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnRefusal {
+    /// An error: the device was asked for by name, or the launch is mandatory.
+    Fail,
+    /// The host runs it, and the user is warned once.
+    Warn,
+    /// The host runs it. Reports and the trace tell.
+    Silent,
 }
 
 /// Whether addresses of the host's in a closure are used as they are.

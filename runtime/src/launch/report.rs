@@ -10,7 +10,8 @@ pub struct LaunchReport {
     pub kernel: String,
     /// The device that ran it.
     pub device: String,
-    /// Why that device: how the queue's was chosen, or why that did not run the kernel.
+    /// Why that device: how the queue's was chosen, or why that did not run the kernel, or that the
+    /// condition of [`when`](crate::Queue::when) is false.
     pub why: String,
     /// Bytes that were copied to the queue's device for this launch: slices of the host, and buffers
     /// after another device ran it.

@@ -194,6 +194,13 @@ variables! {
             "`auto`",
             "where parallel iterators of `--stdpar` run"
         );
+        STDPAR_EXCLUDE = (
+            "SCHISM_STDPAR_EXCLUDE",
+            "parts of names, separated by commas: `solver::,my_crate::io`",
+            "none",
+            "parallel iterators of `--stdpar` that stay with rayon: those whose names, as `SCHISM_STDPAR_REPORT` tells them, have one of these \
+             parts. The names are of types, in which those of closures tell the module and the function"
+        );
         STDPAR_REPORT = (
             "SCHISM_STDPAR_REPORT",
             "`1`, on standard error; a path, to the end of that file",

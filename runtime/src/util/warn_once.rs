@@ -31,6 +31,15 @@ impl WarnOnce {
         }
         warn(text);
     }
+
+    /// As [`warn`](Self::warn); a step of the trace if it `is_silent`.
+    pub(crate) fn warn_unless(&self, is_silent: bool, text: impl Display) {
+        if is_silent {
+            tracing::debug!("{text}");
+        } else {
+            self.warn(text);
+        }
+    }
 }
 
 /// Warns once of what several parts of the runtime find.

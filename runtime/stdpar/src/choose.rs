@@ -17,7 +17,7 @@ use schism::Queue;
 use crate::budget;
 use crate::device;
 use crate::policy::{self, Decision, Kernel, Plan, Policy, Step};
-use crate::setting::{Setting, setting};
+use crate::setting::{self, Setting, setting};
 
 /// A pipeline of the program.
 struct Site {
@@ -27,6 +27,8 @@ struct Site {
     next: Option<&'static Self>,
     /// One of the states below.
     kernel: AtomicU8,
+    /// Whether the user keeps it with rayon; unknown until it is asked for.
+    is_excluded: OnceLock<bool>,
     /// Whether the next run as a kernel has nothing to make, and counts.
     is_made: AtomicBool,
     /// What it has taken with rayon, in nanoseconds.
@@ -113,7 +115,25 @@ pub(crate) struct Run {
     class: &'static Class,
     /// Whether the policy learns of it.
     counts: bool,
+    /// Whether the program asks for the device here: what it refuses says nothing of other runs.
+    is_asked_for: bool,
     begin: Option<Instant>,
+}
+
+/// Whether the user keeps a pipeline of this name with rayon.
+pub(crate) fn is_excluded(descriptor: usize, name: fn() -> &'static str) -> bool {
+    let is_new = || setting::excludes(name());
+    setting::excludes_some() && descriptor != 0 && *site(descriptor).is_excluded.get_or_init(is_new)
+}
+
+/// Chooses for a pipeline where the program asks for a device.
+pub(crate) fn asked_for(descriptor: usize, len: Option<usize>) -> Choice {
+    if descriptor == 0 {
+        return Choice::Rayon;
+    }
+    let site = site(descriptor);
+    let run = Run { is_asked_for: true, ..site.run(site.class(len), len, false) };
+    Choice::Device(Run { begin: Some(Instant::now()), ..run })
 }
 
 /// Chooses for a pipeline, which the address of its descriptor stands for; one without a descriptor
@@ -137,8 +157,7 @@ pub(crate) fn choice(
         site.wait.store(wait - 1, Ordering::Relaxed);
         return Choice::Rayon;
     }
-    let within = usize::from(rayon::current_thread_index().is_some());
-    let class = &site.classes[within][(usize::BITS - len.unwrap_or(0).leading_zeros()) as usize];
+    let class = site.class(len);
     if setting() == Setting::Always {
         return site.always(class, len);
     }
@@ -221,6 +240,7 @@ fn add(descriptor: usize, bucket: &AtomicPtr<Site>) -> &'static Site {
         descriptor,
         next: first,
         kernel: AtomicU8::new(UNASKED),
+        is_excluded: OnceLock::new(),
         is_made: AtomicBool::new(false),
         spent: AtomicU64::new(0),
         wait: AtomicU32::new(0),
@@ -232,8 +252,16 @@ fn add(descriptor: usize, bucket: &AtomicPtr<Site>) -> &'static Site {
 }
 
 impl Site {
+    /// The calls that are like one of so many items.
+    #[inline]
+    fn class(&'static self, len: Option<usize>) -> &'static Class {
+        let within = usize::from(rayon::current_thread_index().is_some());
+        &self.classes[within][(usize::BITS - len.unwrap_or(0).leading_zeros()) as usize]
+    }
+
     fn run(&'static self, class: &'static Class, len: Option<usize>, counts: bool) -> Run {
-        Run { site: self, len, class, counts, begin: counts.then(Instant::now) }
+        let begin = counts.then(Instant::now);
+        Run { site: self, len, class, counts, is_asked_for: false, begin }
     }
 
     #[inline]
@@ -247,7 +275,7 @@ impl Site {
             self.kernel.store(REFUSED, Ordering::Relaxed);
             return Choice::Rayon;
         }
-        Choice::Device(Run { site: self, len, class, counts: false, begin: Some(Instant::now()) })
+        Choice::Device(Run { begin: Some(Instant::now()), ..self.run(class, len, false) })
     }
 
     /// A call that is not planned.
@@ -400,6 +428,9 @@ impl Run {
 
     fn end_as(&self, strategy: policy::Strategy) -> Option<Duration> {
         let time = self.begin?.elapsed();
+        if self.is_asked_for {
+            return Some(time);
+        }
         let (class, nanos) = (self.class, nanos(time));
         class.latest.store(nanos, Ordering::Relaxed);
         if !self.counts {
@@ -430,7 +461,7 @@ impl Run {
     /// It ran as a kernel.
     #[inline]
     pub(crate) fn end_on_device(self, name: fn() -> &'static str, pieces: usize, queue: &Queue) {
-        if self.site.put_off.load(Ordering::Relaxed) != 0 {
+        if !self.is_asked_for && self.site.put_off.load(Ordering::Relaxed) != 0 {
             self.site.put_off.store(0, Ordering::Relaxed);
         }
         let (device, name) = (queue.device(), name());
@@ -447,6 +478,9 @@ impl Run {
 
     /// It cannot be launched now. A later call tries again: the second one, and then ever fewer.
     pub(crate) fn put_off(self, name: fn() -> &'static str, why: &str) {
+        if self.is_asked_for {
+            return self.refuse(name, why);
+        }
         let before = self.site.put_off.load(Ordering::Relaxed);
         self.site.put_off.store((before + 1).min(LONGEST_WAIT), Ordering::Relaxed);
         self.site.wait.store(1 << before.min(LONGEST_WAIT), Ordering::Relaxed);
@@ -456,6 +490,12 @@ impl Run {
 
     /// There is no kernel for it.
     pub(crate) fn refuse(self, name: fn() -> &'static str, why: &str) {
+        if self.is_asked_for {
+            return note(format_args!(
+                "a parallel iterator goes to rayon, because {why}: {}",
+                name()
+            ));
+        }
         refuse(self.site, name, why);
     }
 }

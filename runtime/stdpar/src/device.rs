@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use schism::__private::variables::{DEVICE, STDPAR_CUT};
 use schism::__private::{
-    Hook, HostThreads, ProgramPool, default_of_host, device_traits, heap, note,
-    prefer_host_mathematics, warn,
+    Hook, HostThreads, Placement, ProgramPool, default_of_host, device_traits, heap, note,
+    placement, prefer_host_mathematics, warn,
 };
 use schism::{Adaptivity, Device, DeviceError, Queue};
 
@@ -21,7 +21,8 @@ extern "C" fn at_start() {
     let on_host = named.is_none_or(|order| order.split(',').all(is_of_host));
     if !on_host && !setting::is_off() {
         heap::at_start();
-        heap::share(|| queue().map(|queue| Queue::clone(&queue)));
+        // Shared memory is there before any pipeline chooses a device.
+        heap::share(|| queue_on(default()?).map(|queue| Queue::clone(&queue)));
     }
 }
 
@@ -61,8 +62,17 @@ fn is_cut_on_device() -> bool {
     })
 }
 
-/// The device; `None` where all pipelines stay with rayon. The first call looks for it.
+/// The device of the pipelines that the calling thread begins; `None` where they stay with rayon.
 pub(crate) fn device() -> Option<&'static Device> {
+    match placement() {
+        Placement::Device(device) => Some(device),
+        Placement::Default | Placement::Host => default(),
+    }
+}
+
+/// The device of a program that names none; `None` where all pipelines stay with rayon. The first
+/// call looks for it.
+fn default() -> Option<&'static Device> {
     static DEVICE: OnceLock<Option<Device>> = OnceLock::new();
     // What it allocates asks for no queue.
     DEVICE.get_or_init(|| heap::prepare(find)).as_ref()
@@ -99,7 +109,7 @@ fn find() -> Option<Device> {
 }
 
 thread_local! {
-    /// This thread's queues that run nothing. A launch takes one, so that launches of several threads
+    /// This thread's queues that run nothing, of all devices. A launch takes one, so that launches of several threads
     /// do not wait for each other, nor one in a kernel for the one around it.
     static QUEUES: RefCell<Vec<Queue>> = const { RefCell::new(Vec::new()) };
 }
@@ -128,14 +138,23 @@ impl Drop for OwnQueue {
 
 /// A queue that runs nothing, if there is one.
 pub(crate) fn queue() -> Option<OwnQueue> {
+    queue_on(device()?)
+}
+
+fn queue_on(device: &Device) -> Option<OwnQueue> {
     let make = || {
-        let queue = Queue::on(device()?).ok()?;
+        let queue = Queue::on(device).ok()?;
         // What is compiled for some launches only is given up some day. Kernels on the host may
         // leave addresses of their constants in results, so there are no such versions. A GPU's
         // constants are not the host's: pipelines that leave addresses of them stay with rayon.
         let is_host = device_traits(queue.device()).runs_on_host;
         Some(if is_host { queue.with_adaptivity(Adaptivity::Off) } else { queue })
     };
-    let kept = QUEUES.try_with(|queues| queues.borrow_mut().pop()).ok()?;
+    let take = |queues: &RefCell<Vec<Queue>>| {
+        let mut queues = queues.borrow_mut();
+        let index = queues.iter().rposition(|queue| queue.device() == device)?;
+        Some(queues.swap_remove(index))
+    };
+    let kept = QUEUES.try_with(take).ok()?;
     Some(OwnQueue(Some(kept.or_else(|| heap::prepare(make))?)))
 }

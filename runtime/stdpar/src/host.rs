@@ -9,7 +9,10 @@ use std::panic::{panic_any, resume_unwind};
 use std::time::Duration;
 
 use rayon::iter::plumbing::{Consumer, Producer, UnindexedConsumer, UnindexedProducer};
-use schism::__private::{ErasedKernel, prepare_unchecked, with_host_memory};
+use schism::__private::{
+    ErasedKernel, Placement, device_traits, placement, prepare_unchecked, with_host_memory,
+    with_placement,
+};
 use schism::{ImageError, LaunchError, Queue};
 
 use crate::budget;
@@ -146,7 +149,19 @@ fn decide(descriptor: usize, len: Option<usize>, kind: Kind) -> Decision {
         // Who asks for one thread gets one.
         return Decision::Rayon(Place::OneThread, None);
     }
-    match choose::choice(descriptor, len, &|prepared| prepare(kind, prepared)) {
+    if choose::is_excluded(descriptor, kind.names().1) {
+        return Decision::Rayon(Place::Excluded, None);
+    }
+    let choice = match placement() {
+        Placement::Host => return Decision::Rayon(Place::Host, None),
+        Placement::Device(device) if !device_traits(device).runs_device_code => {
+            report::refused(kind.names().1, descriptor, NO_KERNELS);
+            return Decision::Rayon(Place::Refused, None);
+        }
+        Placement::Device(_) => choose::asked_for(descriptor, len),
+        Placement::Default => choose::choice(descriptor, len, &|prepared| prepare(kind, prepared)),
+    };
+    match choice {
         Choice::Rayon => Decision::Rayon(Place::Chosen, None),
         Choice::Measured(run) => Decision::Rayon(Place::Chosen, Some(run)),
         Choice::Device(run) => match device::queue() {
@@ -274,9 +289,12 @@ impl Pipeline {
             }
             Outcome::NotBegun(launch, error) => {
                 not_begun(run, steps.names, self.kernel.address(), &error);
-                // SAFETY: each is one of these steps, and is used up.
-                let with_rayon = |piece, result| unsafe {
-                    share::run(steps, Held::new(steps.piece, piece), result);
+                let placement = placement();
+                let with_rayon = |piece, result| {
+                    // SAFETY: each is one of these steps, and is used up.
+                    let share =
+                        || unsafe { share::run(steps, Held::new(steps.piece, piece), result) };
+                    with_placement(placement, share);
                 };
                 // SAFETY: the caller's promise.
                 unsafe { launch.run_by(each_with_rayon, &with_rayon, result) };
@@ -295,6 +313,9 @@ fn grid_of(steps: &Steps) -> Option<(&grid::Steps, (grid::Form, ErasedKernel))> 
 
 /// Why a pipeline that collects stays with rayon.
 const UNKNOWN_RESULT: &str = "this version of rayon collects in a way that is not known";
+
+/// Why a pipeline stays with rayon where the program asks for the device `native`.
+const NO_KERNELS: &str = "the device `native` has nothing but the host's own code";
 
 /// Why a launch cannot begin where a thread has no queue.
 const NO_QUEUE: &str = "there is no queue";
@@ -481,4 +502,55 @@ fn each_with_rayon(numbers: Range<usize>, run: &(dyn Fn(usize) + Sync)) {
         || each_with_rayon(numbers.start..middle, run),
         || each_with_rayon(middle..numbers.end, run),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use rayon::ThreadPoolBuilder;
+
+    use super::*;
+
+    struct Nothing;
+
+    impl pieces::Piece for Nothing {
+        type Result = ();
+        type Reducer = ();
+
+        const IS_ENDLESS: bool = false;
+
+        fn run(self) {}
+
+        unsafe fn split(_: *mut Self, _: usize, _: *mut Self, _: *mut ()) -> bool {
+            false
+        }
+
+        fn reduce((): (), (): (), (): ()) {}
+    }
+
+    #[test]
+    fn scopes_decide_for_the_pipelines_that_begin_in_them() {
+        let steps = const { &Steps::of::<Nothing>((|| "nothing", || "nothing at all")) };
+        // Not a descriptor, but nothing reads it.
+        static DESCRIPTOR: u8 = 0;
+        let descriptor = (&raw const DESCRIPTOR).addr();
+        let decide = || match decide(descriptor, Some(1000), Kind::Pipeline(steps)) {
+            Decision::Rayon(place, _) => place,
+            Decision::Device(..) => Place::Kernel,
+        };
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().expect("threads");
+        pool.install(|| {
+            assert_eq!(decide(), Place::Chosen);
+            schism::host(|| assert_eq!(decide(), Place::Host));
+            let native = schism::device("native", || assert_eq!(decide(), Place::Refused));
+            native.expect("every machine has it");
+            // The device `cpu` needs a compiler, which is not everywhere.
+            match schism::device("cpu", decide) {
+                Ok(place) => assert_eq!(place, Place::Kernel),
+                Err(error) => println!("skipped on cpu: {error}"),
+            }
+            assert_eq!(decide(), Place::Chosen);
+        });
+        let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+        pool.install(|| schism::host(|| assert_eq!(decide(), Place::OneThread)));
+    }
 }

@@ -32,6 +32,10 @@ pub(crate) enum Place {
     OneThread,
     /// With rayon: `SCHISM_STDPAR=never`.
     Never,
+    /// With rayon: `SCHISM_STDPAR_EXCLUDE`.
+    Excluded,
+    /// With rayon: in `schism::host`.
+    Host,
     /// With rayon: the compiler made no kernel of its types.
     NoKernel,
     /// With rayon, as that was measured, or had been measured to be faster.
@@ -50,6 +54,8 @@ impl Display for Place {
             Self::Kernel => "as a kernel",
             Self::OneThread => "with rayon: a pool of one thread",
             Self::Never => "with rayon: SCHISM_STDPAR=never",
+            Self::Excluded => "with rayon: SCHISM_STDPAR_EXCLUDE",
+            Self::Host => "with rayon: in schism::host",
             Self::NoKernel => "with rayon: no kernel, by its types",
             Self::Chosen => "with rayon: chosen by time",
             Self::Pieces => "with rayon: too many pieces",

@@ -7,6 +7,8 @@
 use std::alloc::Layout;
 use std::mem::MaybeUninit;
 
+use schism::__private::{Placement, placement, with_placement};
+
 use crate::memory::Memory;
 use crate::steps::{Held, Limits, Steps};
 
@@ -52,7 +54,12 @@ pub(crate) unsafe fn run(steps: &Steps, piece: Held<'_>, result: *mut u8) {
     unsafe {
         let limits = steps.limits(piece.place());
         let divisions = Divisions::of(limits);
-        Shared { steps, divisions }.run(limits.len, false, Place(piece.take()), Place(result));
+        Shared { steps, divisions, placement: placement() }.run(
+            limits.len,
+            false,
+            Place(piece.take()),
+            Place(result),
+        );
     }
 }
 
@@ -61,6 +68,8 @@ pub(crate) unsafe fn run(steps: &Steps, piece: Held<'_>, result: *mut u8) {
 struct Shared<'s> {
     steps: &'s Steps,
     divisions: Divisions,
+    /// Where pipelines inside it run.
+    placement: Placement,
 }
 
 /// A place that one thread uses.
@@ -116,7 +125,12 @@ impl Shared<'_> {
             let reducer = Held::new(self.steps.reducer, reducer);
             // A half that has panicked leaves no result, and that of the other half is dropped then.
             let run = move |len, is_taken, piece: Place, result: Place| {
-                self.run(len, is_taken, piece, result);
+                let run = || self.run(len, is_taken, piece, result);
+                if is_taken {
+                    with_placement(self.placement, run)
+                } else {
+                    run()
+                }
                 Held::new(self.steps.result, result.0)
             };
             let (first, second) = rayon::join_context(
@@ -150,5 +164,84 @@ impl Layouts {
         let (all, result) = with(steps.piece.layout, steps.result.layout);
         let (whole, reducer) = with(all, steps.reducer.layout);
         Self { result, reducer, whole }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::any::type_name;
+    use std::collections::BTreeSet;
+    use std::ops::Range;
+    use std::time::Duration;
+
+    use rayon::ThreadPoolBuilder;
+
+    use super::*;
+    use crate::pieces::Piece;
+
+    /// What looks where pipelines of its thread run.
+    struct Looks(Range<usize>);
+
+    /// How many looks there were, how many of them saw `schism::host`, and the threads.
+    type Seen = (usize, usize, BTreeSet<Option<usize>>);
+
+    impl Piece for Looks {
+        type Result = Seen;
+        type Reducer = ();
+
+        const IS_ENDLESS: bool = false;
+
+        fn run(self) -> Seen {
+            // Long enough for other threads to take the rest.
+            std::thread::sleep(Duration::from_millis(2));
+            let is_host = matches!(placement(), Placement::Host);
+            let threads = BTreeSet::from([rayon::current_thread_index()]);
+            (self.0.len(), if is_host { self.0.len() } else { 0 }, threads)
+        }
+
+        unsafe fn split(piece: *mut Self, _: usize, right: *mut Self, reducer: *mut ()) -> bool {
+            // SAFETY: the caller's promises.
+            unsafe {
+                let Range { start, end } = (*piece).0.clone();
+                if end - start < 2 {
+                    return false;
+                }
+                let middle = start.midpoint(end);
+                (*piece).0 = start..middle;
+                right.write(Self(middle..end));
+                reducer.write(());
+            }
+            true
+        }
+
+        fn reduce((): (), left: Seen, right: Seen) -> Seen {
+            (left.0 + right.0, left.1 + right.1, left.2.into_iter().chain(right.2).collect())
+        }
+    }
+
+    fn look() -> Seen {
+        let steps = const { &Steps::of::<Looks>((type_name::<Looks>, type_name::<Looks>)) };
+        let mut looks = MaybeUninit::new(Looks(0..256));
+        let mut seen = MaybeUninit::<Seen>::uninit();
+        // SAFETY: the piece is there, and there is a place for the result, which is written.
+        unsafe {
+            run(steps, Held::new(steps.piece, looks.as_mut_ptr().cast()), seen.as_mut_ptr().cast());
+            seen.assume_init()
+        }
+    }
+
+    #[test]
+    fn threads_that_take_a_part_have_the_scope_of_its_pipeline() {
+        let pool = ThreadPoolBuilder::new().num_threads(4).build().expect("threads");
+        for _ in 0..3 {
+            let (looks, of_host, threads) = pool.install(|| schism::host(look));
+            assert_eq!((looks, of_host), (256, 256), "{threads:?}");
+            assert!(threads.len() > 1, "no other thread has taken any");
+            let (looks, of_host, _) = pool.install(look);
+            assert_eq!((looks, of_host), (256, 0));
+            // From outside, too.
+            let (looks, of_host, _) = schism::host(look);
+            assert_eq!((looks, of_host), (256, 256));
+        }
     }
 }

@@ -4,4 +4,5 @@
 mod after_panics;
 mod identity;
 mod notes;
+mod places;
 mod programs;

@@ -202,7 +202,12 @@ impl DeviceOps for &'static Gpu {
     }
 
     fn traits(&self) -> DeviceTraits {
-        DeviceTraits { runs_on_host: false, runs_device_code: true, slow_barriers: false }
+        DeviceTraits {
+            runs_on_host: false,
+            is_gpu: true,
+            runs_device_code: true,
+            slow_barriers: false,
+        }
     }
 
     fn aot_target(&self) -> Option<Box<dyn AotTarget>> {

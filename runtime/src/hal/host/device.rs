@@ -67,7 +67,12 @@ impl DeviceOps for Cpu {
     }
 
     fn traits(&self) -> DeviceTraits {
-        DeviceTraits { runs_on_host: true, runs_device_code: true, slow_barriers: false }
+        DeviceTraits {
+            runs_on_host: true,
+            is_gpu: false,
+            runs_device_code: true,
+            slow_barriers: false,
+        }
     }
 
     fn aot_target(&self) -> Option<Box<dyn AotTarget>> {
@@ -121,7 +126,12 @@ impl DeviceOps for Native {
     }
 
     fn traits(&self) -> DeviceTraits {
-        DeviceTraits { runs_on_host: true, runs_device_code: false, slow_barriers: true }
+        DeviceTraits {
+            runs_on_host: true,
+            is_gpu: false,
+            runs_device_code: false,
+            slow_barriers: true,
+        }
     }
 
     fn queue(&self) -> Result<HostQueue, DeviceError> {

@@ -185,7 +185,8 @@ impl DeviceOps for &'static ClDevice {
     }
 
     fn traits(&self) -> DeviceTraits {
-        DeviceTraits { runs_on_host: false, runs_device_code: true, slow_barriers: false }
+        let is_gpu = self.properties.is_gpu;
+        DeviceTraits { runs_on_host: false, is_gpu, runs_device_code: true, slow_barriers: false }
     }
 
     fn queue(&self) -> Result<ClQueue, DeviceError> {

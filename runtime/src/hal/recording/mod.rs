@@ -63,7 +63,12 @@ impl DeviceOps for Recording {
     }
 
     fn traits(&self) -> DeviceTraits {
-        DeviceTraits { runs_on_host: true, runs_device_code: false, slow_barriers: false }
+        DeviceTraits {
+            runs_on_host: true,
+            is_gpu: false,
+            runs_device_code: false,
+            slow_barriers: false,
+        }
     }
 
     fn queue(&self) -> Result<Queue, DeviceError> {
