@@ -5,7 +5,7 @@
 //! | [`Backend`] | which devices there are |
 //! | [`DeviceOps`] | properties of a device; its queues |
 //! | [`QueueOps`] | runs launches in order |
-//! | [`HostMemoryOps`] | access to the program's own memory, for a device with memory of its own |
+//! | [`HostMemoryOps`] | access to the program's own memory, for a device with its own memory |
 //! | [`PendingOps`] | a launch that the device runs asynchronously |
 //! | [`MemoryOps`] | a buffer's memory, and copies |
 //! | [`CodeLoader`] | what a kernel is compiled for; loads its machine code |
@@ -160,12 +160,14 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     /// Held by a thread while its launch is submitted, or runs.
     type Guard<'a>: DerefMut<Target = HeldOf<Self>>;
 
-    /// Whether closures may contain window addresses, which the queue then replaces by the device's
-    /// own.
-    const TRANSLATES_ADDRESSES: bool = false;
-
     /// The device's name.
     fn device_name(&self) -> &str;
+
+    /// Whether kernels reach no memory but the device's. Closures then contain
+    /// [window](address_window) addresses, and slices of the host are copied.
+    fn has_own_memory(&self) -> bool {
+        false
+    }
 
     /// The maximum number of work-items of a group.
     fn max_group_size(&self) -> usize;
@@ -311,7 +313,7 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     }
 }
 
-/// Access of a device with memory of its own to the memory of a program that has no buffers: a
+/// Access of a device with its own memory to the memory of a program that has no buffers: a
 /// rayon pipeline that became a kernel.
 pub(crate) trait HostMemoryOps {
     /// Calls `run`, which runs launches whose kernels use addresses of the host's as they are.
@@ -444,8 +446,8 @@ pub(crate) trait MemoryOps: Debug + Send + Sync {
     /// The first byte, or an address of the [window](address_window) that represents it.
     fn address(&self) -> NonNull<u8>;
 
-    /// Whether the host can access the memory directly.
-    const ON_HOST: bool;
+    /// Whether the host accesses the memory directly.
+    fn is_on_host(&self) -> bool;
 
     /// Copies `bytes` bytes to the memory.
     ///

@@ -25,7 +25,7 @@ pub const MEASURES: &[Measure] = &[
     Measure {
         name: "lines",
         what: "lines of code that users get, without tests, comments and blank lines",
-        limit: 92_425,
+        limit: 92_866,
         goal: 80_000,
         list: code_lines,
     },
@@ -89,7 +89,7 @@ pub const MEASURES: &[Measure] = &[
     Measure {
         name: "words",
         what: "lines with a word that is not to be used",
-        limit: 46,
+        limit: 44,
         goal: 0,
         list: words::list,
     },
