@@ -17,6 +17,23 @@ pub fn listed() -> Vec<Device> {
     Device::all()
 }
 
+/// As [`listed`], and the device `cpu:copies`, which copies slices of the host as a GPU does.
+///
+/// # Panics
+/// If there is no such device.
+#[must_use]
+pub fn with_copies() -> Vec<Device> {
+    let mut all = listed();
+    all.push(Device::by_name("cpu:copies").expect("every machine has it"));
+    all
+}
+
+/// Whether a device has its own memory, so that slices of the host are copied.
+#[must_use]
+pub fn copies(device: &Device) -> bool {
+    matches!(device.kind(), DeviceKind::Cuda | DeviceKind::Hip) || device.name() == "cpu:copies"
+}
+
 /// The queue of a device that every machine has.
 ///
 /// # Panics

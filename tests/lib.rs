@@ -17,6 +17,7 @@
 //! | `tests/group_parts.rs` | what work-items of groups own and share: rows, tiles, cells; permuted elements; parts of buffers |
 //! | `tests/algorithms/` | `schism::algorithms` against the standard library, on every device; the table `docs/algorithms.md` |
 //! | `tests/slices.rs` | slices of the host in launches, and slices that stay on a device, on every device |
+//! | `tests/regions.rs` | random programs of launches, regions, scopes and algorithms over slices against plain loops, and the bytes that they copy |
 //! | `tests/pictures.rs` | neighbours where a picture ends: copied borders, clamped coordinates |
 //! | `tests/textbook.rs` | softmax, layer normalisation, transposes and Fourier transforms, without `unsafe` |
 //! | `tests/constants.rs` | specialization constants and relaxed mathematics, on every device |
@@ -75,6 +76,11 @@
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;
+
+/// Those of docs/using.md.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/using.md")]
+pub struct Using;
 
 pub mod amdgcn;
 pub mod captures;

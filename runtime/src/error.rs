@@ -257,6 +257,19 @@ pub enum BufferError {
         /// Elements of the matrix.
         len: usize,
     },
+    /// A part of a slice is kept on the device by [`Queue::resident`](crate::Queue::resident), the
+    /// rest is not.
+    #[error(
+        "the bytes at {slice:#x?} are in part on device `{device}`, where a region keeps those at {present:#x?}; keep all of the slice, or use the parts one by one"
+    )]
+    PartlyPresent {
+        /// The addresses of the slice.
+        slice: std::ops::Range<usize>,
+        /// The addresses of what is kept.
+        present: std::ops::Range<usize>,
+        /// The device.
+        device: String,
+    },
     /// A range is not inside the buffer.
     #[error(
         "elements {begin}{}{end} are not part of {len} elements; a range ends at {len} at most, and does not end before it begins",
@@ -554,6 +567,16 @@ pub enum LaunchError {
     /// work-items may or may not have run. See [Panics](crate#panics).
     #[error(transparent)]
     Panicked(Box<KernelPanic>),
+}
+
+impl LaunchError {
+    /// Whether work-items have run.
+    pub(crate) const fn has_run(&self) -> bool {
+        matches!(
+            self,
+            Self::Panicked(_) | Self::DivergentBarrier { .. } | Self::DivergentSubGroup { .. }
+        )
+    }
 }
 
 /// The environment variable that names the driver of a device.

@@ -29,7 +29,7 @@ macro_rules! numbered {
 numbered!(device, DeviceError:
     DeviceError::Unknown { .. }, DeviceError::Stage2 { .. }, DeviceError::Stage2Version { .. }, DeviceError::NoGpu { .. }, DeviceError::NoOpenCl { .. }, DeviceError::Driver { .. }, DeviceError::Forked { .. }, DeviceError::Threads { .. }, DeviceError::CpuStack { .. }, DeviceError::CpuLanes { .. }, DeviceError::CpuMath { .. });
 numbered!(buffer, BufferError:
-    BufferError::TooLarge { .. }, BufferError::OutOfMemory { .. }, BufferError::AddressSpace { .. }, BufferError::Driver { .. }, BufferError::Forked { .. }, BufferError::DeviceLost { .. }, BufferError::Length { .. }, BufferError::Range { .. }, BufferError::Unavailable { .. }, BufferError::Permutation { .. }, BufferError::Rectangle { .. });
+    BufferError::TooLarge { .. }, BufferError::OutOfMemory { .. }, BufferError::AddressSpace { .. }, BufferError::Driver { .. }, BufferError::Forked { .. }, BufferError::DeviceLost { .. }, BufferError::Length { .. }, BufferError::Range { .. }, BufferError::Unavailable { .. }, BufferError::Permutation { .. }, BufferError::Rectangle { .. }, BufferError::PartlyPresent { .. });
 numbered!(launch, LaunchError:
     LaunchError::RangeOverflow { .. }, LaunchError::EmptyGroup { .. }, LaunchError::UnevenGroups { .. },
     LaunchError::GroupTooLarge { .. }, LaunchError::LocalMemory { .. }, LaunchError::DivergentBarrier { .. },
@@ -179,6 +179,14 @@ fn buffers() {
         (
             BufferError::Rectangle { rows: 1..4, columns: 0..9, width: 8, len: 24 },
             "rows 1..4 and columns 0..9 are not part of a matrix of 24 elements in rows of 8",
+        ),
+        (
+            BufferError::PartlyPresent {
+                slice: 0x1000..0x1400,
+                present: 0x1200..0x2000,
+                device: text("cuda:0"),
+            },
+            "the bytes at 0x1000..0x1400 are in part on device `cuda:0`, where a region keeps those at 0x1200..0x2000; keep all of the slice, or use the parts one by one",
         ),
     ];
     check(cases, buffer);

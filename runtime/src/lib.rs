@@ -189,8 +189,10 @@ pub use api::placement::{device, host};
 pub use api::queue::Queue;
 pub use api::scope::Scope;
 pub use data::buffer::Buffer;
+pub use data::source::atomics::atomics;
 pub use data::source::cells::Cells;
 pub use data::source::lent::Lent;
+pub use data::source::out::{Out, out};
 pub use data::source::per_group::{per_group, per_sub_group};
 pub use data::source::permuted::{BitReversal, Permutation, Reversal};
 pub use data::source::share::Share;
@@ -333,11 +335,13 @@ macro_rules! import_to_device {
 pub mod source {
     pub use crate::api::resident::Resident;
     pub use crate::data::home::BufferHome;
+    pub use crate::data::source::atomics::Atomics;
     pub use crate::data::source::cells::CellChunks;
     pub use crate::data::source::chunks::{Chunks, ChunksMut};
     pub use crate::data::source::lent::{
         LentAtomics, LentCells, LentChunks, LentChunksMut, LentTilesMut, LentViewMut, LentWhole,
     };
+    pub use crate::data::source::out::Outputs;
     pub use crate::data::source::per_group::{
         InGroups, OfGroups, OfSubGroups, PerGroup, PerSubGroup,
     };
@@ -363,6 +367,6 @@ pub mod prelude {
     pub use crate::{
         Buffer, Capture, Cells, Device, Element, Event, GroupValue, Item, LaunchError, Lent, Local,
         Local2d, NdItem, NdRange, Queue, Range, Report, Scope, Share, SpecConst, TileShare, View,
-        ViewMut, local, local_2d, per_group, per_sub_group, whole,
+        ViewMut, atomics, local, local_2d, out, per_group, per_sub_group, whole,
     };
 }

@@ -3,17 +3,15 @@
 
 #![forbid(unsafe_code)]
 
-use std::ops;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use fastrand::Rng;
 use schism::prelude::*;
-use schism::{DeviceKind, Error, Reversal};
-use schism_tests::devices::listed;
+use schism::{BufferError, Error, LaunchError, LaunchReport, Reversal, algorithms};
+use schism_tests::devices::{copies, with_copies};
 
 /// Runs a test on every device.
 fn on_every_device(test: impl Fn(&Queue)) {
-    for device in listed() {
+    for device in with_copies() {
         println!("on {device}");
         test(&Queue::on(&device).expect("a device that is listed"));
     }
@@ -142,7 +140,6 @@ fn reports_count_the_copies() {
     on_every_device(|queue| {
         let x = [1_u32; 1000];
         let mut y = vec![0_u32; 1000];
-        let copies = !matches!(queue.device().kind(), DeviceKind::Cpu | DeviceKind::Native);
         let (outcome, reports) = queue.report(|queue| {
             queue.for_each((&mut y, &x, whole(&x[..500])), |(y, x, part)| *y = x + part[0])?;
             queue.resident((&mut y, &x), |(mut y, x)| {
@@ -155,9 +152,15 @@ fn reports_count_the_copies() {
         outcome.expect("launches");
         assert_eq!(y, [12; 1000]);
         assert_eq!(reports.len(), 11);
-        let expected = if copies { (8000, 4000) } else { (0, 0) };
-        assert_eq!((reports[0].bytes_to, reports[0].bytes_from), expected);
-        assert!(reports[1..].iter().all(|report| (report.bytes_to, report.bytes_from) == (0, 0)));
+        let mut expected = vec![(0, 0); 11];
+        if copies(queue.device()) {
+            // The launch; the begin and the end of the region.
+            expected[0] = (8000, 4000);
+            expected[1] = (8000, 0);
+            expected[10] = (0, 4000);
+        }
+        let bytes = reports.iter().map(|report| (report.bytes_to, report.bytes_from));
+        assert_eq!(bytes.collect::<Vec<_>>(), expected);
     });
 }
 
@@ -265,64 +268,486 @@ fn resident_slices_are_captured_and_found() {
     });
 }
 
-/// One array or another, in part.
-fn part(random: &mut Rng, len: usize) -> ops::Range<usize> {
-    let begin = random.usize(..=len);
-    begin..random.usize(begin..=len)
+/// Runs launches of a queue, and says how many bytes were copied to the device and from it.
+fn copied(queue: &Queue, launches: impl FnOnce(&Queue) -> Result<(), Error>) -> (u64, u64) {
+    let mut buffer = Buffer::filled(queue, 1, 0_u8).expect("memory");
+    let (outcome, reports) = queue.report(|queue| {
+        // A launch that copies nothing, which what is copied without a launch is reported with.
+        queue.for_each(&mut buffer, |x| *x += 1)?;
+        launches(queue)
+    });
+    outcome.expect("launches");
+    let sum = |bytes: fn(&LaunchReport) -> u64| reports.iter().map(bytes).sum();
+    (sum(|report| report.bytes_to), sum(|report| report.bytes_from))
 }
 
-/// Random launches over slices and parts of them, in regions and regions within regions, against
-/// plain loops. `SCHISM_TEST_SLICES` is how many.
+/// Whether so many bytes were copied by a device with its own memory, and none by others.
+#[track_caller]
+fn expect_copies(queue: &Queue, expected: (u64, u64), found: (u64, u64)) {
+    let expected = if copies(queue.device()) { expected } else { (0, 0) };
+    assert_eq!(found, expected, "bytes to and from {}", queue.device());
+}
+
+/// What a launch is given without a word on copies is used where it is present, and copied elsewhere.
 #[test]
-fn random_launches_are_plain_loops() {
-    let count =
-        std::env::var("SCHISM_TEST_SLICES").map_or(200, |count| count.parse().expect("a number"));
+fn sources_are_present_or_copied() {
     on_every_device(|queue| {
-        for number in 0..count {
-            let mut random = Rng::with_seed(number);
-            let len = random.usize(..3000);
-            let x: Vec<u32> = (0..len).map(|_| random.u32(..)).collect();
-            let mut y = x.clone();
-            let mut expected = x.clone();
-            for _ in 0..random.usize(1..=5) {
-                let factor = random.u32(..);
-                let to = part(&mut random, len);
-                let begin = random.usize(..=len - to.len());
-                let from = begin..begin + to.len();
-                for (to, from) in expected[to.clone()].iter_mut().zip(&x[from.clone()]) {
-                    *to = to.wrapping_mul(factor) ^ from;
-                }
-                let launch = |to: &mut [u32], from: &[u32]| {
-                    queue.for_each((to, from), move |(to, from)| {
-                        *to = to.wrapping_mul(factor) ^ from
-                    })
-                };
-                match random.usize(..4) {
-                    0 => launch(&mut y[to], &x[from]).expect("a launch"),
-                    1 => queue
-                        .resident((&mut y[to], &x[from]), |(to, from)| {
-                            Ok(queue.for_each((to, from), move |(to, from)| {
-                                *to = to.wrapping_mul(factor) ^ from;
-                            })?)
-                        })
-                        .expect("a region"),
-                    2 => {
-                        queue.resident(&x, |_| Ok(launch(&mut y[to], &x[from])?)).expect("a region")
-                    }
-                    _ => queue
-                        .resident((&mut y, &x), |(y, all)| {
-                            let (to, part) = (y.slice(to)?, all.slice(from)?);
-                            // A second region, of what the first has.
-                            queue.resident(&x[..len / 2], |_| {
-                                Ok(queue.for_each((to, part), move |(to, from)| {
-                                    *to = to.wrapping_mul(factor) ^ from;
-                                })?)
-                            })
-                        })
-                        .expect("regions"),
-                }
+        let (x, mut y) = (vec![2_u32; 100], vec![1_u32; 100]);
+        let found = copied(queue, |queue| {
+            queue.for_each((&mut y, &x), |(y, x)| *y += x)?;
+            queue.resident(&x, |_| Ok(queue.for_each((&mut y, &x[..]), |(y, x)| *y += x)?))
+        });
+        expect_copies(queue, (800 + 400 + 400, 800), found);
+        assert_eq!(y, [5; 100]);
+    });
+}
+
+/// What is only read is copied to the device only; what is only written, from it only.
+#[test]
+fn types_say_what_is_copied() {
+    on_every_device(|queue| {
+        let (x, mut y, mut z) = (vec![2_u32; 100], vec![1_u64; 50], vec![7_u8; 100]);
+        let read = copied(queue, |queue| {
+            let mut sum = Buffer::filled(queue, 100, 0_u32)?;
+            Ok(queue.for_each((&mut sum, &x), |(sum, x)| *sum += x)?)
+        });
+        expect_copies(queue, (400, 0), read);
+        let written = copied(queue, |queue| {
+            queue.for_each((0.., out(&mut y)), |(i, y)| y.set(i as u64))?;
+            Ok(algorithms::generate(queue, &mut z, |i| i as u8)?)
+        });
+        expect_copies(queue, (0, 400 + 100), written);
+        assert!((0..50).all(|i| y[i] == i as u64) && (0..100).all(|i| z[i] == i as u8));
+        let both = copied(queue, |queue| Ok(queue.for_each(&mut z, |z| *z += 1)?));
+        expect_copies(queue, (100, 100), both);
+    });
+}
+
+/// What no work-item writes, and what a failed launch leaves, are values that there were.
+#[test]
+fn what_is_not_written_has_a_value() {
+    on_every_device(|queue| {
+        let mut y: Vec<u16> = (5..105).collect();
+        let set_even = queue.for_each((0.., out(&mut y)), |(i, y)| {
+            if i % 2 == 0 {
+                y.set(1000);
             }
-            assert!(y == expected, "number {number} on {}", queue.device());
+        });
+        set_even.expect("a launch");
+        for (i, y) in y.iter().enumerate() {
+            let is_kept = *y == 5 || usize::from(*y) == i + 5;
+            assert!(if i % 2 == 0 { *y == 1000 } else { is_kept }, "{y} at {i}");
         }
+        let mut y: Vec<u16> = (5..105).collect();
+        let failed = queue.for_each((0.., out(&mut y)), |(i, y)| {
+            assert!(i != 50, "item {i}");
+            y.set(1000);
+        });
+        assert!(failed.expect_err("a panic").to_string().contains("item 50"));
+        assert!((0..100).all(|i| y[i] == 1000 || usize::from(y[i]) == i + 5));
+    });
+}
+
+/// A region moves elements, and runs nothing by itself.
+#[test]
+fn regions_move_and_run_nothing() {
+    on_every_device(|queue| {
+        let (x, mut y) = (vec![2_u32; 100], vec![1_u32; 100]);
+        let (sum, reports) = queue.report(|queue| {
+            queue.resident((&mut y, &x), |(y, x)| {
+                Ok(x.iter().sum::<u32>() + y.into_view().iter().sum::<u32>())
+            })
+        });
+        assert_eq!((sum.expect("no launch"), reports), (300, vec![]));
+        assert_eq!(y, [1; 100]);
+    });
+}
+
+/// Whether there is a region can be decided when the program runs: what is inside takes views.
+#[test]
+fn regions_can_depend_on_a_condition() {
+    on_every_device(|queue| {
+        for is_kept in [false, true] {
+            let (x, mut y) = (vec![2_u32; 100], vec![1_u32; 100]);
+            let twice = |queue: &Queue, mut y: ViewMut<'_, u32>, x: View<'_, u32>| {
+                queue.for_each((&mut y, x), |(y, x)| *y += x)?;
+                queue.for_each((&mut y, x), |(y, x)| *y *= x)?;
+                Ok::<_, Error>(())
+            };
+            let found = copied(queue, |queue| {
+                if is_kept {
+                    queue.resident((&mut y, &x), |(y, x)| twice(queue, y, x))
+                } else {
+                    twice(queue, ViewMut::from(&mut y), View::from(&x))
+                }
+            });
+            let times = if is_kept { 1 } else { 2 };
+            expect_copies(queue, (times * 800, times * 400), found);
+            assert_eq!(y, [6; 100]);
+        }
+    });
+}
+
+/// `&x` of a region is copied to the device, and not back.
+#[test]
+fn shared_elements_of_a_region_are_copied_in() {
+    on_every_device(|queue| {
+        let x = vec![2_u32; 100];
+        let found = copied(queue, |queue| {
+            queue.resident(&x, |x| {
+                let mut y = Buffer::filled(queue, 100, 1_u32)?;
+                queue.for_each((&mut y, x), |(y, x)| *y += x)?;
+                queue.for_each((&mut y, x), |(y, x)| *y += x)?;
+                assert_eq!(y.to_vec(), [5; 100]);
+                Ok(())
+            })
+        });
+        expect_copies(queue, (400, 0), found);
+    });
+}
+
+/// `out(&mut y)` of a region is copied from the device, and not to it.
+#[test]
+fn out_elements_of_a_region_are_copied_out() {
+    on_every_device(|queue| {
+        let mut y = vec![1_u32; 100];
+        let found = copied(queue, |queue| {
+            queue.resident(out(&mut y), |mut y| {
+                queue.for_each((0.., out(&mut y)), |(i, y)| y.set(i as u32))?;
+                Ok(queue.for_each(&mut y, |y| *y *= 3)?)
+            })
+        });
+        expect_copies(queue, (0, 400), found);
+        assert!((0..100).all(|i| y[i] == 3 * i as u32));
+    });
+}
+
+/// `&mut y` of a region is copied to the device and from it, once.
+#[test]
+fn exclusive_elements_of_a_region_are_copied_in_and_out() {
+    on_every_device(|queue| {
+        let mut y = vec![1_u32; 100];
+        let found = copied(queue, |queue| {
+            queue.resident(&mut y, |mut y| {
+                for _ in 0..3 {
+                    queue.for_each(&mut y, |y| *y *= 3)?;
+                }
+                Ok(())
+            })
+        });
+        expect_copies(queue, (400, 400), found);
+        assert_eq!(y, [27; 100]);
+    });
+}
+
+/// Memory of a region alone is a buffer: nothing is copied, and it has values from the begin.
+#[test]
+fn memory_of_a_region_alone_is_created_there() {
+    on_every_device(|queue| {
+        let mut y = vec![1_u64; 100];
+        let found = copied(queue, |queue| {
+            queue.resident(&mut y, |mut y| {
+                let mut scratch = Buffer::<u64>::with_len(queue, 100)?;
+                queue.for_each((&mut scratch, &mut y), |(scratch, y)| *scratch += *y * 5)?;
+                Ok(queue.for_each((&mut y, &scratch), |(y, scratch)| *y += scratch)?)
+            })
+        });
+        expect_copies(queue, (800, 800), found);
+        assert_eq!(y, [6; 100]);
+    });
+}
+
+/// What a kernel captures has to be present; a view of what is not is an error.
+#[test]
+fn captured_elements_have_to_be_present() {
+    on_every_device(|queue| {
+        let (x, mut y) = (vec![2_u32; 100], Buffer::filled(queue, 100, 1_u32).expect("memory"));
+        let mut add = |x: View<'_, u32>| {
+            queue.for_each((0.., &mut y), move |(i, y)| *y += x[x.len() - 1 - i])
+        };
+        let outcome = add(View::from(&x));
+        if copies(queue.device()) {
+            let error = outcome.expect_err("nothing is copied for a capture");
+            assert!(matches!(error, LaunchError::ForeignBuffer { .. }), "{error}");
+            queue.resident(&x, |x| Ok(add(x)?)).expect("a launch");
+        } else {
+            outcome.expect("a launch");
+        }
+        assert_eq!(y.to_vec(), [3; 100]);
+    });
+}
+
+/// A function with a region, for what may be kept around it.
+fn triple<'a>(queue: &Queue, y: impl Into<ViewMut<'a, u32>>) -> Result<(), Error> {
+    queue.resident(&mut y.into(), |mut y| Ok(queue.for_each(&mut y, |y| *y *= 3)?))
+}
+
+/// A region within another finds what that keeps, and copies the rest in and out.
+#[test]
+fn regions_are_present_or_copied() {
+    on_every_device(|queue| {
+        let mut y = vec![1_u32; 100];
+        expect_copies(queue, (400, 400), copied(queue, |queue| triple(queue, &mut y)));
+        let found = copied(queue, |queue| {
+            queue.resident(&mut y, |mut y| {
+                triple(queue, &mut y)?;
+                triple(queue, y.slice(50..)?)
+            })
+        });
+        expect_copies(queue, (400, 400), found);
+        assert!(y[..50] == [9; 50] && y[50..] == [27; 50]);
+    });
+}
+
+/// The same for what is only read: it is found by its address.
+#[test]
+fn regions_are_present_or_copied_in() {
+    on_every_device(|queue| {
+        let x: Vec<u32> = (0..100).collect();
+        let total = |range: std::ops::Range<u32>| range.sum::<u32>();
+        let found = copied(queue, |queue| {
+            queue.resident(&x, |_| {
+                let inner = |x: &[u32]| {
+                    queue.resident(x, |x| Ok(algorithms::reduce(queue, &x, 0, |a, b| a + b)?))
+                };
+                assert_eq!(inner(&x[..50])?, total(0..50));
+                assert_eq!(inner(&x[50..])?, total(50..100));
+                assert_eq!(algorithms::reduce(queue, &x[20..30], 0, |a, b| a + b)?, total(20..30));
+                Ok(())
+            })
+        });
+        expect_copies(queue, (400, 0), found);
+    });
+}
+
+/// The same for what is only written.
+#[test]
+fn regions_are_present_or_copied_out() {
+    on_every_device(|queue| {
+        let mut y = vec![1_u32; 100];
+        let fill = |queue: &Queue, y: ViewMut<'_, u32>| {
+            queue.resident(out(y), |mut y| {
+                Ok(queue.for_each((0.., out(&mut y)), |(i, y)| y.set(i as u32))?)
+            })
+        };
+        let alone = copied(queue, |queue| fill(queue, ViewMut::from(&mut y)));
+        expect_copies(queue, (0, 400), alone);
+        let within = copied(queue, |queue| queue.resident(&mut y, |y| fill(queue, y.slice(50..)?)));
+        expect_copies(queue, (400, 400), within);
+        assert!((0..100).all(|i| y[i] as usize == i % 50));
+    });
+}
+
+/// A function that takes memory where there is some, and creates it otherwise.
+#[test]
+fn memory_is_present_or_created() {
+    on_every_device(|queue| {
+        let with_scratch = |queue: &Queue, y: &mut ViewMut<'_, u32>, scratch: &mut Option<_>| {
+            if scratch.is_none() {
+                *scratch = Some(Buffer::with_len(queue, y.len())?);
+            }
+            let scratch: &mut Buffer<u32> = scratch.as_mut().expect("there is one");
+            queue.resident((y, scratch), |(mut y, mut scratch)| {
+                queue.for_each((&mut scratch, &mut y), |(scratch, y)| *scratch += *y)?;
+                Ok(queue.for_each((&mut y, &mut scratch), |(y, scratch)| *y += *scratch)?)
+            })
+        };
+        let mut y = vec![1_u32; 100];
+        let found = copied(queue, |queue| {
+            queue.resident(&mut y, |mut y| {
+                let mut scratch = None;
+                with_scratch(queue, &mut y, &mut scratch)?;
+                with_scratch(queue, &mut y, &mut scratch)
+            })
+        });
+        expect_copies(queue, (400, 400), found);
+        // 1 + 1, and 2 + (1 + 2).
+        assert_eq!(y, [5; 100]);
+    });
+}
+
+/// What is kept is known by its address: parts are found, a slice of which a part is kept is an error,
+/// and when the region ends nothing is left.
+#[test]
+fn the_runtime_knows_what_is_present() {
+    on_every_device(|queue| {
+        let x: Vec<u32> = (0..100).collect();
+        let mut y = vec![0_u32; 60];
+        let copy = |queue: &Queue, y: &mut [u32], x: &[u32]| {
+            queue.for_each((out(y), x), |(y, x)| y.set(*x))
+        };
+        let found = copied(queue, |queue| {
+            queue.resident(&x[20..80], |_| {
+                copy(queue, &mut y, &x[20..80])?;
+                copy(queue, &mut y[..20], &x[..20])?;
+                let outcome = copy(queue, &mut y, &x[10..70]);
+                if copies(queue.device()) {
+                    let error = outcome.expect_err("a part is kept");
+                    let text = error.to_string();
+                    let LaunchError::Memory(BufferError::PartlyPresent { slice, present, .. }) =
+                        error
+                    else {
+                        panic!("{text}");
+                    };
+                    let address = |i: usize| x.as_ptr().wrapping_add(i).addr();
+                    assert_eq!(slice, address(10)..address(70));
+                    assert_eq!(present, address(20)..address(80));
+                    assert!(text.contains(&format!("{slice:#x?}")), "{text}");
+                    assert!(text.contains(&format!("{present:#x?}")), "{text}");
+                }
+                Ok(())
+            })?;
+            Ok(copy(queue, &mut y, &x[10..70])?)
+        });
+        expect_copies(queue, (240 + 80 + 240, 240 + 80 + 240), found);
+        assert!((0..60).all(|i| y[i] as usize == 10 + i));
+    });
+}
+
+/// One statement with all there is: what goes in, what comes out, and what does both.
+#[test]
+fn one_launch_says_what_goes_where() {
+    on_every_device(|queue| {
+        let (a, table) = ([1_u16; 40], [3_u8; 10]);
+        let (mut sums, mut squares, mut counts) = ([5_u16; 40], vec![0_u32; 40], [0_u32; 4]);
+        let factor = 2;
+        let found = copied(queue, |queue| {
+            let sources =
+                ((0.., &a, whole(&table)), (&mut sums, out(&mut squares), atomics(&mut counts)));
+            Ok(queue.for_each(sources, move |((i, a, table), (sum, square, counts))| {
+                *sum += a * factor + u16::from(table[i % 10]);
+                square.set((i * i) as u32);
+                counts[i % 4].fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            })?)
+        });
+        expect_copies(queue, (80 + 10 + 80 + 16, 80 + 160 + 16), found);
+        assert!(sums == [10; 40] && counts == [10; 4]);
+        assert!((0..40).all(|i| squares[i] as usize == i * i));
+    });
+}
+
+/// `out` of a launch is copied from the device only.
+#[test]
+fn out_is_copied_from_the_device_only() {
+    on_every_device(|queue| {
+        let mut boxed: Box<[f64]> = vec![0.0; 33].into();
+        let found = copied(queue, |queue| {
+            Ok(queue.for_each((out(&mut boxed), 0..33), |(y, i)| y.set(i as f64 / 2.0))?)
+        });
+        expect_copies(queue, (0, 264), found);
+        assert!((0..33).all(|i| boxed[i] == i as f64 / 2.0));
+    });
+}
+
+/// `&mut` of a launch is copied in both directions.
+#[test]
+fn exclusive_sources_are_copied_in_and_out() {
+    on_every_device(|queue| {
+        let mut array = [[1_u8, 2, 3]; 21];
+        let found = copied(queue, |queue| {
+            Ok(queue.for_each(&mut array, |[a, b, c]| (*a, *b, *c) = (*c, *a, *b))?)
+        });
+        expect_copies(queue, (63, 63), found);
+        assert_eq!(array, [[3, 1, 2]; 21]);
+    });
+}
+
+/// What goes along are the captures, by value, and the listed sources; nothing else.
+#[test]
+fn captures_and_sources_are_all_that_goes_along() {
+    on_every_device(|queue| {
+        #[derive(Clone, Copy)]
+        struct Line {
+            slope: f32,
+            constants: [f32; 3],
+        }
+        let (line, scale) = (Line { slope: 2.0, constants: [0.5, 1.0, 1.5] }, 4.0_f32);
+        let (x, unused) = (vec![1.0_f32; 64], vec![9.0_f32; 1000]);
+        let mut y = vec![0.0_f32; 64];
+        let found = copied(queue, |queue| {
+            Ok(queue.for_each((0.., out(&mut y), &x), move |(i, y, x)| {
+                y.set((line.slope * x + line.constants[i % 3]) * scale);
+            })?)
+        });
+        expect_copies(queue, (256, 256), found);
+        assert!((0..64).all(|i| y[i] == [10.0, 12.0, 14.0][i % 3]));
+        assert_eq!(unused.len(), 1000);
+    });
+}
+
+/// Each source takes slices: those of groups, matrices, loans and atomics, too.
+#[test]
+fn every_source_takes_slices() {
+    on_every_device(|queue| {
+        // Tiles: a transpose.
+        let (height, width) = (6, 5);
+        let matrix: Vec<u32> = (0..30).collect();
+        let mut transpose = vec![0_u32; 30];
+        let tiles = ViewMut::from(&mut transpose).tiles_mut::<2, 3>(height);
+        let sources = (tiles, whole(&matrix));
+        queue
+            .for_each(sources, move |(mut tile, matrix)| {
+                let [row, column] = tile.origin();
+                for ([y, x], to) in tile.iter_mut() {
+                    *to = matrix[(column + x) * width + row + y];
+                }
+            })
+            .expect("a launch");
+        for (i, to) in transpose.iter().enumerate() {
+            assert_eq!(*to as usize, i % height * width + i / height);
+        }
+
+        // Shares and cells of groups, and one element for each of them.
+        let mut rows = vec![1_u32; 40];
+        let (mut sorted, mut firsts) = (vec![0_u32; 40], [0_u32; 10]);
+        let range = NdRange::new(40, 4).expect("groups");
+        let parts = (
+            per_group(ViewMut::from(&mut rows).chunks_mut(4)),
+            per_group(ViewMut::from(&mut sorted).cells(4)),
+            per_group((View::from(&matrix[..10]), &mut firsts)),
+        );
+        queue
+            .for_each_in(range, parts, |item, (mut row, sorted, (number, first))| {
+                row.fill(*number);
+                sorted.set(3 - item.local_x(), item.local_x() as u32);
+                if let Some(first) = first {
+                    *first = number * 2;
+                }
+            })
+            .expect("a launch");
+        assert!((0..40).all(|i| rows[i] as usize == i / 4 && sorted[i] as usize == 3 - i % 4));
+        assert!((0..10).all(|i| firsts[i] as usize == 2 * i));
+
+        // Rows of one block, as slices of slices.
+        let (first, rest) = rows.split_at_mut(20);
+        let sources = (&mut first[..], View::from(&rest[..]).chunks(1));
+        queue.for_each(sources, |(to, from)| *to = from[0]).expect("a launch");
+        assert!((0..20).all(|i| rows[i] == rows[20 + i]));
+
+        // Loans of slices, and of what a region keeps.
+        let (x, mut y) = (vec![3_u32; 40], vec![1_u32; 40]);
+        let lend = |queue: &Queue, y: ViewMut<'_, u32>| {
+            queue.scope(|scope| {
+                let mut y = scope.lend(y);
+                scope.for_each((&mut y, &x), |(y, x)| *y += x)?;
+                scope.for_each((y.chunks_mut(4), &x[..10]), |(y, x)| y[0] += x)?;
+                scope.for_each((0..40, y.atomics()), |(i, y)| {
+                    y[i / 40].fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                })?;
+                scope.for_each((&mut y, &x), |(y, x)| *y *= x)?;
+                Ok(())
+            })
+        };
+        let expected = |i: usize| {
+            3 * (4 + if i.is_multiple_of(4) { 3 } else { 0 } + if i == 0 { 40 } else { 0 })
+        };
+        let found = copied(queue, |queue| lend(queue, ViewMut::from(&mut y)));
+        // The launches copy the loan, and the first what the others find.
+        expect_copies(queue, (4 * 160 + 160, 4 * 160), found);
+        assert!((0..40).all(|i| y[i] as usize == expected(i)), "{y:?}");
+        let mut y = vec![1_u32; 40];
+        let found = copied(queue, |queue| queue.resident(&mut y, |y| lend(queue, y)));
+        expect_copies(queue, (160 + 160, 160), found);
+        assert!((0..40).all(|i| y[i] as usize == expected(i)), "{y:?}");
     });
 }

@@ -1,7 +1,8 @@
 //! First launches: the time until a kernel has run for the first time in a process.
 //!
 //! Prints a line `name seconds checksum` for the queue, and for each kernel of the examples over a
-//! range so small that only the overhead takes time.
+//! range so small that only the overhead takes time. `slices` in its place measures launches that
+//! follow one another, over buffers and over slices of the host; `choice` that of a device.
 
 use std::time::Instant;
 
@@ -12,8 +13,10 @@ use schism_examples::fractal::Window;
 use schism_examples::gravity::disc;
 
 fn main() -> Result<(), schism::Report> {
-    if std::env::args().nth(1).as_deref() == Some("choice") {
-        return choice();
+    match std::env::args().nth(1).as_deref() {
+        Some("choice") => return choice(),
+        Some("slices") => return slices(),
+        _ => {}
     }
     let start = Instant::now();
     let queue = Queue::new()?;
@@ -75,6 +78,47 @@ fn main() -> Result<(), schism::Report> {
     })?;
     println!(" {}", checksum(&next.to_vec(), |b| u64::from(b.position[0].to_bits())));
     Ok(())
+}
+
+/// Prints how long a launch takes over buffers, and over vectors of the host, of several lengths.
+fn slices() -> Result<(), schism::Report> {
+    /// Of each, in turn.
+    const ROUNDS: usize = 101;
+    /// Elements of a round, at least.
+    const ELEMENTS: usize = 1 << 20;
+    let queue = Queue::new()?;
+    for len in [64, 1 << 10, 1 << 14, 1 << 17] {
+        let (host_x, mut host_y) = (vec![1.0_f32; len], vec![2.0_f32; len]);
+        let (x, mut y) =
+            (Buffer::from_slice(&queue, &host_x)?, Buffer::from_slice(&queue, &host_y)?);
+        let launches = (ELEMENTS / len).clamp(16, 1024);
+        let [mut buffers, mut slices] = [Vec::new(), Vec::new()];
+        for _ in 0..ROUNDS {
+            buffers
+                .push(timed(launches, || queue.for_each((&mut y, &x), |(y, x)| *y += 0.5 * *x))?);
+            slices.push(timed(launches, || {
+                queue.for_each((&mut host_y, &host_x), |(y, x)| *y += 0.5 * *x)
+            })?);
+        }
+        for (name, mut times, y) in [("buffers", buffers, y.to_vec()), ("slices", slices, host_y)] {
+            times.sort_unstable_by(f64::total_cmp);
+            let sum = checksum(&y, |v| u64::from(v.to_bits()));
+            println!("{name}-{len} {} {sum}", times[ROUNDS / 2]);
+        }
+    }
+    Ok(())
+}
+
+/// Seconds of a launch, of so many.
+fn timed(
+    launches: usize,
+    mut launch: impl FnMut() -> Result<(), schism::LaunchError>,
+) -> Result<f64, schism::LaunchError> {
+    let start = Instant::now();
+    for _ in 0..launches {
+        launch()?;
+    }
+    Ok(start.elapsed().as_secs_f64() / launches as f64)
 }
 
 /// Prints how long the choice of a device takes, after the compiler is known, and which it is.

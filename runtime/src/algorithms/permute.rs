@@ -76,7 +76,8 @@ where
     O: Output<Element = T> + ?Sized,
 {
     let input = input.read_on(queue)?;
-    let mut output = output.write_on(queue)?;
+    // SAFETY: the kernel writes each of them.
+    let mut output = unsafe { output.overwrite_on(queue)? };
     check_len(1, input.view().raw().len(), output.view_mut().len())?;
     reverse_views(queue, input.view(), output.view_mut())?;
     output.finish()
@@ -151,7 +152,8 @@ where
     O: Output<Element = T> + ?Sized,
 {
     let input = input.read_on(queue)?;
-    let mut output = output.write_on(queue)?;
+    // SAFETY: the kernel writes each of them.
+    let mut output = unsafe { output.overwrite_on(queue)? };
     let from = input.view();
     check_room(0, middle, from.raw().len())?;
     check_len(1, from.raw().len(), output.view_mut().len())?;

@@ -119,7 +119,8 @@ where
     F: Fn(O::Element, O::Element) -> O::Element + Function,
 {
     let input = input.read_on(queue)?;
-    let mut output = output.write_on(queue)?;
+    // SAFETY: a scan writes each of them, and reads what it has written.
+    let mut output = unsafe { output.overwrite_on(queue)? };
     let (from, to) = (input.view(), output.view_mut());
     check_len(1, from.raw().len(), to.len())?;
     Scan { input: from, transform, op, init }.run(queue, to, exclusive)?;
@@ -368,7 +369,8 @@ where
     F: Fn(T, T) -> T + Function,
 {
     let input = input.read_on(queue)?;
-    let mut output = output.write_on(queue)?;
+    // SAFETY: the kernel writes each of them.
+    let mut output = unsafe { output.overwrite_on(queue)? };
     let from = input.view();
     check_len(1, from.raw().len(), output.view_mut().len())?;
     queue.for_each((0.., output.view_mut()), move |(i, to)| {

@@ -61,7 +61,8 @@ where
     D: Output<Element = T> + ?Sized,
     F: Fn(usize) -> T + Function,
 {
-    let mut data = data.write_on(queue)?;
+    // SAFETY: the kernel writes each of them.
+    let mut data = unsafe { data.overwrite_on(queue)? };
     queue.for_each((0.., data.view_mut()), move |(i, to)| *to = value(i))?;
     data.finish()
 }
@@ -120,7 +121,8 @@ where
     F: Fn(I::Element) -> O::Element + Function,
 {
     let input = input.read_on(queue)?;
-    let mut output = output.write_on(queue)?;
+    // SAFETY: the kernel writes each of them.
+    let mut output = unsafe { output.overwrite_on(queue)? };
     check_len(1, input.view().raw().len(), output.view_mut().len())?;
     queue.for_each((output.view_mut(), input.view()), move |(to, from)| *to = function(*from))?;
     output.finish()
@@ -157,7 +159,8 @@ where
     F: Fn(A::Element, B::Element) -> O::Element + Function,
 {
     let (a, b) = (a.read_on(queue)?, b.read_on(queue)?);
-    let mut output = output.write_on(queue)?;
+    // SAFETY: the kernel writes each of them.
+    let mut output = unsafe { output.overwrite_on(queue)? };
     check_len(1, a.view().raw().len(), b.view().raw().len())?;
     check_len(2, a.view().raw().len(), output.view_mut().len())?;
     let sources = (output.view_mut(), a.view(), b.view());

@@ -210,7 +210,8 @@ impl Device {
     }
 
     /// The device with this name: `cpu`, `native`, or `cuda:0`, `hip:1` and so on; `cuda` is the
-    /// first GPU.
+    /// first GPU. `cpu:copies`, which [`all`](Self::all) does not list, is `cpu` with its own
+    /// memory: it copies slices as a GPU does, so that tests of what is copied need no GPU.
     ///
     /// # Errors
     /// [`DeviceError::Unknown`]; [`DeviceError::Stage2`] if the compiler for `cpu` or `cuda` cannot

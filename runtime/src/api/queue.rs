@@ -405,19 +405,20 @@ impl Queue {
         S: IntoSource,
         F: for<'item> Fn(<S::Source as Source>::Item<'item>) + Send + Sync + Capture,
     {
-        let mut lengths = Lengths::default().listing_host_ranges(self.queue.translates_addresses());
+        let mut lengths = Lengths::default().listing_host_ranges(self.queue.has_own_memory());
         sources.check(&mut lengths)?;
         self.check_memory(&lengths, type_name::<F>)?;
         let shape = lengths.length()?.shape()?;
         // SAFETY: the sources borrow the ranges until this returns, after `finish`.
-        let (copies, placed) = unsafe { self.copy_sources(&mut lengths)? };
+        let (copies, placed) =
+            unsafe { self.copy_sources(&mut lengths, &shape, &|layout| self.allocate(layout))? };
         let mut placement = Placement::new(placed);
         // SAFETY: the launch starts here; it runs once, over the sources' length.
         let kernel = unsafe { ForEach::new(S::start(sources.prepare(&mut placement)), kernel) };
         let raw = RawKernel::new::<_, 1>(&raw const kernel, type_name::<F>);
         // SAFETY: the kernel lives in this frame, and is `Sync`.
         let outcome = unsafe { self.run(raw, &shape, placement.bytes()) };
-        self.finish(copies, outcome)
+        self.finish(copies.as_ref(), outcome)
     }
 
     /// Runs `kernel` once for each point of `range`, and returns when all work-items have ended.
@@ -484,10 +485,10 @@ impl Queue {
         S: IntoSource<R::Mode<Blocking>>,
         F: for<'g> Fn(R::Item<'g>, <S::Source as Source>::Item<'g>) + Send + Sync + Capture,
     {
-        let copies_slices = self.queue.translates_addresses();
+        let copies_slices = self.queue.has_own_memory();
         self.launch_in(range, sources, kernel, copies_slices, |raw, shape, bytes, copies| {
             // SAFETY: the kernel lives until this returns, is `Sync`, and allows the shape.
-            self.finish(copies, unsafe { self.run(raw, shape, bytes) })
+            self.finish(copies.as_ref(), unsafe { self.run(raw, shape, bytes) })
         })
     }
 
@@ -545,7 +546,8 @@ impl Queue {
         sources.check(&mut lengths)?;
         self.check_memory(&lengths, type_name::<F>)?;
         // SAFETY: the sources borrow the ranges until `launch` has returned and `finish` has.
-        let (copies, placed) = unsafe { self.copy_sources(&mut lengths)? };
+        let (copies, placed) =
+            unsafe { self.copy_sources(&mut lengths, &shape, &|layout| self.allocate(layout))? };
         let mut placement = Placement::new(placed);
         let ready = sources.prepare(&mut placement);
         // SAFETY: the launch starts here; it runs once, over a range of the sources' length, with
@@ -560,17 +562,19 @@ impl Queue {
     #[inline]
     pub(crate) fn finish(
         &self,
-        copies: Option<HostCopies>,
+        copies: Option<&HostCopies>,
         outcome: Result<(), LaunchError>,
     ) -> Result<(), LaunchError> {
-        match copies {
-            None => outcome,
-            Some(copies) => copies.finish(outcome, self.reports.as_ref()),
+        let Some(copies) = copies else { return outcome };
+        let (bytes, outcome) = copies.finish(outcome);
+        if let Some(reports) = &self.reports {
+            reports.copied_from(bytes);
         }
+        outcome
     }
 
-    /// Copies sources in the host's memory to the device, if it needs that, and says where they are
-    /// there.
+    /// Copies sources in the host's memory to the device, if it needs that, into memory by
+    /// `allocate`, and says where they are there.
     ///
     /// # Safety
     /// As for [`HostCopies::new`].
@@ -578,16 +582,21 @@ impl Queue {
     pub(crate) unsafe fn copy_sources(
         &self,
         lengths: &mut Lengths,
+        shape: &LaunchShape,
+        allocate: &dyn Fn(Layout) -> Result<BackendMemory, BufferError>,
     ) -> Result<(Option<HostCopies>, Vec<Placed>), LaunchError> {
         let ranges = lengths.take_host_ranges();
-        if ranges.is_empty() {
+        // Without work-items nothing is used.
+        if ranges.is_empty() || shape.range.items == 0 {
             return Ok((None, Vec::new()));
         }
         self.refuse_inside_kernels()?;
         // SAFETY: the caller's promise.
-        let copies =
-            unsafe { HostCopies::new(&self.queue, &|layout| self.allocate(layout), ranges)? };
+        let copies = unsafe { HostCopies::new(&self.queue, allocate, ranges)? };
         let placed = copies.placed();
+        if let Some(reports) = &self.reports {
+            reports.copied_to(copies.bytes());
+        }
         Ok((Some(copies), placed))
     }
 
@@ -722,12 +731,7 @@ impl Queue {
         let (replaced, outcome) = unsafe { self.run_placed(&launch, run, ended) };
         let has_run = match &outcome {
             Ok(_) => launch.range.items != 0,
-            Err(error) => matches!(
-                error,
-                LaunchError::Panicked(_)
-                    | LaunchError::DivergentBarrier { .. }
-                    | LaunchError::DivergentSubGroup { .. }
-            ),
+            Err(error) => error.has_run(),
         };
         if let Some(reports) = self.reports.as_ref().filter(|_| has_run) {
             let kernel = launch.kernel.name();
@@ -826,7 +830,7 @@ impl Queue {
             return Err(self.foreign_buffer(kernel(), "the host"));
         }
         let is_copied = self.condition.as_ref().is_some_and(|condition| condition.device.is_some());
-        if !lengths.is_in_device_memory() || self.queue.translates_addresses() || is_copied {
+        if !lengths.is_in_device_memory() || self.queue.has_own_memory() || is_copied {
             return Ok(());
         }
         Err(self.foreign_buffer(kernel(), "a GPU"))
@@ -846,6 +850,11 @@ impl Queue {
             return Err(broken());
         }
         if failure::inside() { Err(LaunchError::InsideKernel) } else { Ok(()) }
+    }
+
+    /// What lists the reports, if the program asks for them.
+    pub(crate) const fn reports(&self) -> Option<&Reports> {
+        self.reports.as_ref()
     }
 
     pub(crate) const fn backend(&self) -> &dispatch::BackendQueue {

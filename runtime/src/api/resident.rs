@@ -1,12 +1,12 @@
 //! Slices that stay on a device over several launches.
 
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
 
 use crate::api::queue::Queue;
-use crate::data::buffer::Buffer;
-use crate::data::operand::{Read, Readable, Writable, Write};
+use crate::data::host_range::HostRange;
+use crate::data::operand::{Read, Readable, Writable, Write, filled};
 use crate::data::present::PresentCopy;
+use crate::data::source::out::Outputs;
 use crate::data::view::{View, ViewMut};
 use crate::error::{Error, LaunchError};
 use crate::kernel::element::Element;
@@ -18,7 +18,7 @@ mod sealed {
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot stay on a device",
         label = "not a reference to elements",
-        note = "what stays is `&` or `&mut` of slices, arrays, `Vec<T>`, boxed slices, buffers and views, and tuples of these"
+        note = "what stays is `&` or `&mut` of slices, arrays, `Vec<T>`, boxed slices, buffers and views, `out` of what is `&mut`, and tuples of these"
     )]
     pub trait Keep {
         /// What the launches get.
@@ -36,17 +36,19 @@ mod sealed {
 use sealed::Keep;
 
 /// What [`Queue::resident`] takes: `&` or `&mut` of a slice, an array, a `Vec`, a boxed slice, a
-/// [`Buffer`](crate::Buffer) or a view, or a tuple of two to eight of these.
+/// [`Buffer`](crate::Buffer) or a view, [`out`](fn@crate::out) of what can be `&mut`, or a tuple of two
+/// to eight of these.
 pub trait Resident: Keep {}
 
 impl<R: Keep> Resident for R {}
 
 /// Elements that launches read.
 #[derive(Debug)]
-pub enum Shared<'a, T: Element> {
-    InPlace(View<'a, T>),
-    /// Launches that are given a part of the slice learn of the copy.
-    Copied(Arc<Buffer<T>>, Option<PresentCopy>),
+pub struct Shared<'a, T: Element> {
+    elements: Readable<'a, T>,
+    /// By it launches that are given a part of the slice know of the copy.
+    #[expect(dead_code, reason = "it is only kept")]
+    present: Option<PresentCopy>,
 }
 
 impl<'a, E: Read + ?Sized> Keep for &'a E {
@@ -54,25 +56,21 @@ impl<'a, E: Read + ?Sized> Keep for &'a E {
     type Kept = Shared<'a, E::Element>;
 
     fn keep(self, queue: &Queue) -> Result<Self::Kept, LaunchError> {
-        Ok(match self.read_on(queue)? {
-            Readable::InPlace(view) => Shared::InPlace(view),
-            Readable::Copied(buffer) => {
-                let buffer = Arc::new(buffer);
-                let device = queue.device().name();
-                let copy = buffer.view().raw().as_ptr();
-                let present = self.host_elements().map(|host| {
-                    PresentCopy::new(host, copy, Arc::<Buffer<_>>::clone(&buffer), device)
-                });
-                Shared::Copied(buffer, present)
-            }
-        })
+        let elements = self.read_on(queue)?;
+        let mut present = None;
+        if let Readable::Copied(buffer) = &elements
+            && let Some(host) = self.host_elements()
+            && let Some(range) = HostRange::read(host.as_ptr(), host.len())
+        {
+            let copy = buffer.view().raw().as_ptr().cast();
+            let device = queue.backend().device_name();
+            present = Some(PresentCopy::new(&range, copy, buffer.clone(), device, true));
+        }
+        Ok(Shared { elements, present })
     }
 
     fn views(kept: &mut Self::Kept) -> Self::Views<'_> {
-        match kept {
-            Shared::InPlace(view) => *view,
-            Shared::Copied(buffer, _) => buffer.view(),
-        }
+        kept.elements.view()
     }
 
     fn finish(_: Self::Kept) -> Result<(), LaunchError> {
@@ -86,6 +84,23 @@ impl<'a, E: Write + ?Sized> Keep for &'a mut E {
 
     fn keep(self, queue: &Queue) -> Result<Self::Kept, LaunchError> {
         self.write_on(queue)
+    }
+
+    fn views(kept: &mut Self::Kept) -> Self::Views<'_> {
+        kept.view_mut()
+    }
+
+    fn finish(kept: Self::Kept) -> Result<(), LaunchError> {
+        kept.finish()
+    }
+}
+
+impl<'a, T: Element> Keep for Outputs<'a, T> {
+    type Views<'kept> = ViewMut<'kept, T>;
+    type Kept = Writable<'a, T>;
+
+    fn keep(self, queue: &Queue) -> Result<Self::Kept, LaunchError> {
+        filled(queue, self.into_view())
     }
 
     fn views(kept: &mut Self::Kept) -> Self::Views<'_> {
@@ -136,8 +151,9 @@ impl Queue {
     /// nothing.
     ///
     /// Launches in `body` use the views as they use those of buffers, and the host reads them by
-    /// [`View::as_slice`]. A launch that is given a part of a slice that is
-    /// kept shared, by a function that knows nothing of the view, copies nothing either.
+    /// [`View::as_slice`]. A launch, a region or an algorithm that is given a part of a slice that is
+    /// kept shared, by a function that knows nothing of the view, copies nothing either. One that is
+    /// given more than the region keeps is an error, on devices that copy.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -159,7 +175,9 @@ impl Queue {
     ///
     /// # Errors
     /// The error of `body`; otherwise that of a copy, also [`LaunchError::ForeignBuffer`] for a
-    /// buffer of another device.
+    /// buffer of another device, and
+    /// [`BufferError::PartlyPresent`](crate::BufferError::PartlyPresent) for a slice of which a region
+    /// around this one keeps a part.
     ///
     /// # Panics
     /// If `body` panics, after the elements have been copied back.

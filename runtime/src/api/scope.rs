@@ -11,10 +11,13 @@ use std::time::Instant;
 use crate::api::event::{Completing, Event, Events};
 use crate::api::queue::Queue;
 use crate::code::display_name::KernelName;
-use crate::data::buffer::Buffer;
+use crate::data::host_copies::HostCopies;
+use crate::data::host_range::Placed;
+use crate::data::present::PresentCopy;
 use crate::data::source::length::Lengths;
 use crate::data::source::lent::Lent;
 use crate::data::source::traits::{IntoSource, Scoped, Source};
+use crate::data::view::ViewMut;
 use crate::error::{Error, LaunchError};
 use crate::hal::dispatch::BackendPending;
 use crate::hal::{NumberedLaunch, Submitted, Task};
@@ -36,6 +39,8 @@ pub struct Scope<'scope, 'env: 'scope> {
     /// Launches that may still be running.
     launches: Mutex<Launches>,
     numbered: Numbered,
+    /// Copies of slices, which the scope borrows until it ends.
+    present: Mutex<Vec<PresentCopy>>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
@@ -117,6 +122,7 @@ impl Queue {
             queue: self.clone(),
             launches: Mutex::new(Launches { events: Events::default(), many: MANY_EVENTS }),
             numbered: Numbered::default(),
+            present: Mutex::default(),
             scope: PhantomData,
             env: PhantomData,
         };
@@ -147,10 +153,14 @@ impl Queue {
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    /// Lends a buffer to the scope's launches; they may read or change it one after the other.
+    /// Lends a buffer, a slice or a view to the scope's launches; they may read or change it one
+    /// after the other.
     #[must_use]
-    pub fn lend<T: Element>(&'scope self, buffer: &'scope mut Buffer<T>) -> Lent<'scope, T> {
-        Lent::new(buffer)
+    pub fn lend<T: Element>(
+        &'scope self,
+        elements: impl Into<ViewMut<'scope, T>>,
+    ) -> Lent<'scope, T> {
+        Lent::new(elements.into())
     }
 
     /// Submits what [`Queue::parallel_for`] runs.
@@ -186,12 +196,12 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     {
         self.queue.refuse_inside_kernels()?;
         let mut lengths =
-            Lengths::default().listing_host_ranges(self.queue.backend().translates_addresses());
+            Lengths::default().listing_host_ranges(self.queue.backend().has_own_memory());
         sources.check(&mut lengths)?;
         self.queue.check_memory(&lengths, type_name::<F>)?;
         let shape = lengths.length()?.shape()?;
         // SAFETY: the sources borrow the ranges for longer than this call, which waits.
-        let (copies, placed) = unsafe { self.queue.copy_sources(&mut lengths)? };
+        let (copies, placed) = unsafe { self.copy_sources(&mut lengths, &shape)? };
         let mut placement = Placement::new(placed);
         let ready = sources.prepare(&mut placement);
         let dynamic = placement.bytes();
@@ -199,8 +209,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let start = || unsafe { ForEach::new(S::start(ready), kernel) };
         // SAFETY: as above, and it is `Sync`.
         let event = unsafe { self.submit::<1, _>(shape, dynamic, type_name::<F>, start) };
-        if copies.is_some() {
-            self.queue.finish(copies, event.wait())?;
+        if let Some(copies) = copies {
+            self.finish(copies, &event)?;
         }
         Ok(event)
     }
@@ -229,11 +239,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.queue.refuse_inside_kernels()?;
         let shape = range.shape()?;
         let mut lengths =
-            shape.lengths().listing_host_ranges(self.queue.backend().translates_addresses());
+            shape.lengths().listing_host_ranges(self.queue.backend().has_own_memory());
         sources.check(&mut lengths)?;
         self.queue.check_memory(&lengths, type_name::<F>)?;
         // SAFETY: the sources borrow the ranges for longer than this call, which waits.
-        let (copies, placed) = unsafe { self.queue.copy_sources(&mut lengths)? };
+        let (copies, placed) = unsafe { self.copy_sources(&mut lengths, &shape)? };
         let mut placement = Placement::new(placed);
         let ready = sources.prepare(&mut placement);
         let dynamic = placement.bytes();
@@ -244,10 +254,46 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         };
         // SAFETY: as above, and it is `Sync`.
         let event = unsafe { self.submit::<D, _>(shape, dynamic, type_name::<F>, start) };
-        if copies.is_some() {
-            self.queue.finish(copies, event.wait())?;
+        if let Some(copies) = copies {
+            self.finish(copies, &event)?;
         }
         Ok(event)
+    }
+
+    /// Copies sources in the host's memory to the device, if it needs that. Where it has no room, the
+    /// copies that earlier launches have left go.
+    ///
+    /// # Safety
+    /// As for [`HostCopies::new`].
+    unsafe fn copy_sources(
+        &self,
+        lengths: &mut Lengths,
+        shape: &LaunchShape,
+    ) -> Result<(Option<HostCopies>, Vec<Placed>), LaunchError> {
+        let allocate = |layout| {
+            self.queue.allocate(layout).or_else(|error| {
+                let left = std::mem::take(&mut *self.present());
+                if left.is_empty() {
+                    return Err(error);
+                }
+                drop(left);
+                self.queue.allocate(layout)
+            })
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.queue.copy_sources(lengths, shape, &allocate) }
+    }
+
+    /// Waits for a launch over copies, and copies back what it has changed. Later launches of the
+    /// scope find what it has read: the scope borrows that until it ends.
+    fn finish(&'scope self, copies: HostCopies, event: &Event) -> Result<(), LaunchError> {
+        self.queue.finish(Some(&copies), event.wait())?;
+        self.present().extend(copies.leave(self.queue.backend().device_name()));
+        Ok(())
+    }
+
+    fn present(&self) -> MutexGuard<'_, Vec<PresentCopy>> {
+        self.present.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn launches(&self) -> MutexGuard<'_, Launches> {

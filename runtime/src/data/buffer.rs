@@ -277,6 +277,12 @@ impl<'a, T: Element> From<&'a Buffer<T>> for View<'a, T> {
     }
 }
 
+impl<'a, T: Element> From<&'a mut Buffer<T>> for ViewMut<'a, T> {
+    fn from(buffer: &'a mut Buffer<T>) -> Self {
+        buffer.view_mut()
+    }
+}
+
 impl<T: Element + fmt::Debug> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(&*self.view()).finish()

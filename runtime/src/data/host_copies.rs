@@ -1,16 +1,14 @@
-//! Slices of the host in launches on devices with memory of their own: they are copied there before
-//! the launch, and those that it may change are copied back after it.
+//! Slices of the host in launches on devices with memory of their own: what a launch may read is
+//! copied there before it, and what it may change is copied back after it.
 
 use std::alloc::Layout;
-use std::any::Any;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::data::host_range::{HostRange, Placed};
-use crate::data::present::present;
+use crate::data::host_range::{HostAccess, HostRange, Placed};
+use crate::data::present::{CopyOwner, PresentCopy, present};
 use crate::error::{BufferError, LaunchError};
 use crate::hal::dispatch::{BackendMemory, BackendQueue};
-use crate::launch::report::Reports;
 
 /// Copies keep the host's alignment up to this many bytes.
 const ALIGNMENT: usize = 256;
@@ -37,7 +35,7 @@ enum CopyMemory {
     /// Memory of the launch's own, in which the range begins at an offset.
     Own(BackendMemory, usize),
     /// A copy that was there before, and stays there while it is used.
-    Present(#[expect(dead_code, reason = "it is only kept")] Arc<dyn Any + Send + Sync>),
+    Present(#[expect(dead_code, reason = "it is only kept")] CopyOwner),
 }
 
 impl HostCopies {
@@ -55,23 +53,36 @@ impl HostCopies {
         allocate: &dyn Fn(Layout) -> Result<BackendMemory, BufferError>,
         ranges: Vec<HostRange>,
     ) -> Result<Self, BufferError> {
+        // What is an error is one before anything is copied.
+        let found: Result<Vec<_>, _> = merged(ranges)
+            .into_iter()
+            .map(|range| present(queue, &range).map(|present| (range, present)))
+            .collect();
         let (mut copies, mut bytes) = (Vec::new(), 0);
-        for range in merged(ranges) {
-            if let Some((memory, copy)) = present(queue, &range) {
-                copies.push(HostCopy { range, memory: CopyMemory::Present(memory), copy });
+        for (range, present) in found? {
+            if let Some((owner, copy)) = present {
+                copies.push(HostCopy { range, memory: CopyMemory::Present(owner), copy });
                 continue;
             }
-            let offset = range.begin.addr() % ALIGNMENT;
+            let offset = match range.access {
+                // Values that are repeated begin with the memory.
+                HostAccess::Writes(_) => 0,
+                _ => range.begin.addr() % ALIGNMENT,
+            };
             let layout = offset
                 .checked_add(range.bytes)
-                .and_then(|bytes| Layout::from_size_align(bytes, ALIGNMENT).ok())
+                .and_then(|bytes| Layout::from_size_align(bytes, ALIGNMENT.max(range.align)).ok())
                 .ok_or(BufferError::TooLarge { len: range.bytes, element_size: 1 })?;
             let mut memory = allocate(layout)?;
-            // SAFETY: the memory has as many bytes from there on; the caller's promise.
-            unsafe { memory.write(offset, range.begin, range.bytes)? };
+            if let HostAccess::Writes(value) = &range.access {
+                memory.fill(value)?;
+            } else {
+                // SAFETY: the memory has as many bytes from there on; the caller's promise.
+                unsafe { memory.write(offset, range.begin, range.bytes)? };
+                bytes += range.bytes;
+            }
             // SAFETY: it lies in the memory.
             let copy = unsafe { memory.address().add(offset) };
-            bytes += range.bytes;
             copies.push(HostCopy { range, memory: CopyMemory::Own(memory, offset), copy });
         }
         tracing::debug!(bytes, device = queue.device_name(), "copied slices to the device");
@@ -82,38 +93,60 @@ impl HostCopies {
     pub(crate) fn placed(&self) -> Vec<Placed> {
         self.copies
             .iter()
-            .map(|HostCopy { range, copy, .. }| Placed { range: *range, copy: *copy })
+            .map(|HostCopy { range, copy, .. }| Placed {
+                begin: range.begin.addr(),
+                end: range.end(),
+                copy: *copy,
+            })
             .collect()
     }
 
-    /// Copies back what a launch with this outcome may have changed. A panic of the kernel leaves
-    /// what the work-items have written before it, as on the host.
+    /// How many bytes were copied to the device.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Copies back what a launch with this outcome may have changed, and says how many bytes that is.
+    /// A panic of the kernel leaves what the work-items have written before it, as on the host; but
+    /// what was to be written only is left as it was, and so is all that a launch is refused for.
     ///
     /// # Errors
     /// The launch's own, or that of a copy.
     #[cold]
     pub(crate) fn finish(
-        self,
+        &self,
         outcome: Result<(), LaunchError>,
-        reports: Option<&Reports>,
-    ) -> Result<(), LaunchError> {
+    ) -> (usize, Result<(), LaunchError>) {
         let mut bytes = 0;
         let mut copied = Ok(());
-        for HostCopy { range, memory, .. } in self.copies {
+        for HostCopy { range, memory, .. } in &self.copies {
             let CopyMemory::Own(memory, offset) = memory else { continue };
-            if !range.exclusive {
+            let is_copied = match range.access {
+                HostAccess::Reads | HostAccess::ReadsLent => false,
+                HostAccess::Changes => {
+                    outcome.as_ref().map_or_else(LaunchError::has_run, |()| true)
+                }
+                HostAccess::Writes(_) => outcome.is_ok(),
+            };
+            if !is_copied {
                 continue;
             }
             // SAFETY: the promise to `new`.
-            copied = copied.and(unsafe { memory.read(offset, range.begin, range.bytes) });
+            copied = copied.and(unsafe { memory.read(*offset, range.begin, range.bytes) });
             bytes += range.bytes;
         }
         tracing::debug!(bytes, "copied slices from the device");
-        if let Some(reports) = reports {
-            reports.add_copies(self.bytes as u64, bytes as u64);
-        }
-        outcome?;
-        Ok(copied?)
+        (bytes, outcome.and(copied.map_err(LaunchError::from)))
+    }
+
+    /// Leaves the copies of what was read on the device, where later launches find them.
+    pub(crate) fn leave(self, device: &str) -> impl Iterator<Item = PresentCopy> {
+        self.copies.into_iter().filter_map(move |HostCopy { range, memory, copy }| {
+            let CopyMemory::Own(memory, _) = memory else { return None };
+            let is_read = range.access == HostAccess::Reads;
+            is_read
+                .then(|| PresentCopy::new(&range, copy.as_ptr(), Arc::new(memory), device, false))
+        })
     }
 }
 
@@ -125,7 +158,7 @@ fn merged(mut ranges: Vec<HostRange>) -> Vec<HostRange> {
         match merged.last_mut() {
             Some(last) if range.begin.addr() < last.end() => {
                 last.bytes = last.end().max(range.end()) - last.begin.addr();
-                last.exclusive |= range.exclusive;
+                last.align = last.align.max(range.align);
             }
             _ => merged.push(range),
         }

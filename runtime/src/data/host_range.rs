@@ -2,32 +2,83 @@
 
 use std::ptr::NonNull;
 
+use crate::hal::address_window::is_in_window;
+use crate::kernel::element::Element;
+use crate::launch::options::bytes_of;
+
 /// Elements of a source in the host's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct HostRange {
     pub(crate) begin: *mut u8,
     pub(crate) bytes: usize,
-    /// Whether the launch may change them.
-    pub(crate) exclusive: bool,
+    /// Of an element.
+    pub(crate) align: usize,
+    pub(crate) access: HostAccess,
+}
+
+/// What a launch does with a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum HostAccess {
+    Reads,
+    /// It reads what other launches may change.
+    ReadsLent,
+    /// It may change some elements, and read all.
+    Changes,
+    /// It reads none. In the copy all elements begin as this one, so that those that it does not
+    /// write have a value, too.
+    Writes(Box<[u8]>),
 }
 
 impl HostRange {
     /// The range of `len` elements; `None` if they are not in the host's memory, or have no bytes.
-    pub(crate) fn new<T>(elements: *mut T, len: usize, exclusive: bool) -> Option<Self> {
-        let bytes = len.wrapping_mul(size_of::<T>());
-        let is_host = bytes != 0 && !crate::hal::address_window::is_in_window(elements.addr());
-        is_host.then_some(Self { begin: elements.cast(), bytes, exclusive })
+    fn new<T>(elements: *mut T, len: usize, access: HostAccess) -> Option<Self> {
+        let (bytes, align) = (len.wrapping_mul(size_of::<T>()), align_of::<T>());
+        let is_host = bytes != 0 && !is_in_window(elements.addr());
+        is_host.then_some(Self { begin: elements.cast(), bytes, align, access })
+    }
+
+    /// That of elements that are read.
+    pub(crate) fn read<T>(elements: *const T, len: usize) -> Option<Self> {
+        Self::new(elements.cast_mut(), len, HostAccess::Reads)
+    }
+
+    /// That of elements that are read, and that other launches may change.
+    pub(crate) fn read_lent<T>(elements: *const T, len: usize) -> Option<Self> {
+        Self::new(elements.cast_mut(), len, HostAccess::ReadsLent)
+    }
+
+    /// That of elements that may be changed.
+    pub(crate) fn changed<T>(elements: *mut T, len: usize) -> Option<Self> {
+        Self::new(elements, len, HostAccess::Changes)
+    }
+
+    /// That of elements that are written.
+    ///
+    /// # Safety
+    /// If they are in the host's memory, they can be read.
+    pub(crate) unsafe fn written<T: Element>(elements: NonNull<T>, len: usize) -> Option<Self> {
+        let range = Self::changed(elements.as_ptr(), len)?;
+        // SAFETY: there is one, and the caller's promise.
+        let first = unsafe { elements.read() };
+        Some(Self { access: HostAccess::Writes(bytes_of(first)), ..range })
     }
 
     pub(crate) fn end(&self) -> usize {
         self.begin.addr() + self.bytes
     }
+
+    /// Whether the launch may change elements.
+    pub(crate) fn is_changed(&self) -> bool {
+        !matches!(self.access, HostAccess::Reads | HostAccess::ReadsLent)
+    }
 }
 
-/// A range, and where its device has a copy of it: the address of a buffer.
+/// Where a device has a copy of a range.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placed {
-    pub(crate) range: HostRange,
+    pub(crate) begin: usize,
+    pub(crate) end: usize,
+    /// The address of a buffer.
     pub(crate) copy: NonNull<u8>,
 }
 
@@ -36,17 +87,14 @@ pub(crate) struct Placed {
 #[cold]
 pub(crate) fn place<T>(placed: &[Placed], elements: NonNull<T>) -> NonNull<T> {
     let address = elements.addr().get();
-    if crate::hal::address_window::is_in_window(address) {
+    if is_in_window(address) {
         return elements;
     }
-    let found = placed
-        .iter()
-        .find(|placed| placed.range.begin.addr() <= address && address < placed.range.end());
-    match found {
+    match placed.iter().find(|placed| placed.begin <= address && address < placed.end) {
         // The copy is as large as the range.
         Some(placed) => {
-            let offset = address - placed.range.begin.addr();
-            NonNull::new(placed.copy.as_ptr().wrapping_add(offset).cast()).unwrap_or(elements)
+            let copy = placed.copy.as_ptr().wrapping_add(address - placed.begin);
+            NonNull::new(copy.cast()).unwrap_or(elements)
         }
         None => NonNull::dangling(),
     }

@@ -1,15 +1,20 @@
 //! What is read and written where kernels reach it: slices of the host and data of devices.
 
 use std::any::type_name;
+use std::mem::MaybeUninit;
 use std::slice;
+use std::sync::Arc;
 
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
 use crate::data::host_range::HostRange;
+use crate::data::present::{CopyOwner, present};
 use crate::data::source::length::Lengths;
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
+use crate::hal::address_window::is_in_window;
 use crate::kernel::element::Element;
+use crate::launch::report::Reports;
 
 mod sealed {
     use super::{Readable, Writable};
@@ -33,6 +38,18 @@ mod sealed {
     pub trait Write: Read {
         /// The elements, where kernels of the queue can change them.
         fn write_on(&mut self, queue: &Queue) -> Result<Writable<'_, Self::Element>, LaunchError>;
+
+        /// As [`write_on`](Self::write_on), for elements that are not read: nothing is copied to
+        /// the device.
+        ///
+        /// # Safety
+        /// All elements are written before one is read, and before [`Writable::finish`].
+        unsafe fn overwrite_on(
+            &mut self,
+            queue: &Queue,
+        ) -> Result<Writable<'_, Self::Element>, LaunchError> {
+            self.write_on(queue)
+        }
     }
 }
 pub(crate) use sealed::{Read, Write};
@@ -40,7 +57,7 @@ pub(crate) use sealed::{Read, Write};
 /// What an algorithm reads: `[T]`, `[T; N]`, `Vec<T>`, [`Buffer<T>`], [`View<T>`], [`ViewMut<T>`].
 ///
 /// Kernels of the host devices read slices of the host in place. For a GPU they are copied there,
-/// on each call; a buffer stays there.
+/// on each call, unless they are part of what [`Queue::resident`] keeps there; a buffer stays there.
 #[diagnostic::on_unimplemented(
     message = "algorithms cannot read `{Self}`",
     note = "they read slices, arrays, `Vec<T>`, `Buffer<T>`, `View<T>` and `ViewMut<T>` of `Copy` elements"
@@ -53,7 +70,7 @@ impl<I: Read + ?Sized> Input for I {}
 /// of elements stays the same.
 ///
 /// Kernels of the host devices change slices of the host in place. For a GPU they are copied there
-/// and back, on each call; a buffer stays there.
+/// and back, on each call, and only back by algorithms that write all elements; a buffer stays there.
 #[diagnostic::on_unimplemented(
     message = "algorithms cannot change `{Self}`",
     note = "they change slices, arrays, `Vec<T>`, `Buffer<T>` and `ViewMut<T>` of `Copy` elements"
@@ -66,13 +83,15 @@ impl<O: Write + ?Sized> Output for O {}
 #[derive(Debug)]
 pub enum Readable<'a, T: Element> {
     InPlace(View<'a, T>),
-    Copied(Buffer<T>),
+    /// In a copy that was there before, and stays as long as its owner.
+    Present(CopyOwner, View<'a, T>),
+    Copied(Arc<Buffer<T>>),
 }
 
 impl<T: Element> Readable<'_, T> {
     pub(crate) fn view(&self) -> View<'_, T> {
         match self {
-            Self::InPlace(view) => *view,
+            Self::InPlace(view) | Self::Present(_, view) => *view,
             Self::Copied(buffer) => buffer.view(),
         }
     }
@@ -82,7 +101,26 @@ impl<T: Element> Readable<'_, T> {
 #[derive(Debug)]
 pub enum Writable<'a, T: Element> {
     InPlace(ViewMut<'a, T>),
-    Copied(Buffer<T>, &'a mut [T]),
+    Copied(Buffer<T>, Origin<'a, T>),
+    /// They are written before they are read.
+    Overwritten(Buffer<MaybeUninit<T>>, Origin<'a, T>),
+}
+
+/// Where elements were copied from, and are copied to.
+#[derive(Debug)]
+pub struct Origin<'a, T> {
+    host: &'a mut [T],
+    reports: Option<Reports>,
+}
+
+impl<T: Element> Origin<'_, T> {
+    fn bring(self, buffer: &Buffer<T>) -> Result<(), LaunchError> {
+        buffer.read(self.host)?;
+        if let Some(reports) = &self.reports {
+            reports.copied_from(size_of_val(self.host));
+        }
+        Ok(())
+    }
 }
 
 impl<T: Element> Writable<'_, T> {
@@ -90,6 +128,12 @@ impl<T: Element> Writable<'_, T> {
         match self {
             Self::InPlace(view) => view.reborrow(),
             Self::Copied(buffer, _) => buffer.view_mut(),
+            Self::Overwritten(buffer, _) => {
+                let view = buffer.view_mut();
+                // SAFETY: the view has the elements for as long. What they are is asked when they
+                // have been written: the promise to `overwrite_on`.
+                unsafe { ViewMut::new(view.elements().cast(), view.len()) }
+            }
         }
     }
 
@@ -97,20 +141,58 @@ impl<T: Element> Writable<'_, T> {
     pub(crate) fn finish(self) -> Result<(), LaunchError> {
         match self {
             Self::InPlace(_) => Ok(()),
-            Self::Copied(buffer, host) => Ok(buffer.read(host)?),
+            Self::Copied(buffer, origin) => origin.bring(&buffer),
+            // SAFETY: the promise to `overwrite_on`.
+            Self::Overwritten(buffer, origin) => origin.bring(&unsafe { buffer.assume_init() }),
         }
     }
+}
+
+/// A copy of elements on the queue's device.
+fn copied<T: Element>(queue: &Queue, elements: &[T]) -> Result<Buffer<T>, LaunchError> {
+    let buffer = Buffer::from_slice(queue, elements)?;
+    if let Some(reports) = queue.reports() {
+        reports.copied_to(size_of_val(elements));
+    }
+    Ok(buffer)
+}
+
+/// Elements that launches of the queue's device change. If they are copies, they are not those of
+/// the host, but all the first one.
+pub(crate) fn filled<'a, T: Element>(
+    queue: &Queue,
+    view: ViewMut<'a, T>,
+) -> Result<Writable<'a, T>, LaunchError> {
+    if !is_copied(queue, view.as_mut_ptr(), view.len()) {
+        check_memory::<ViewMut<'_, T>, T>(queue, view.as_mut_ptr())?;
+        return Ok(Writable::InPlace(view));
+    }
+    let len = view.len();
+    // SAFETY: the view has exclusive access to elements of the host's, for as long, and is given up.
+    let host: &'a mut [T] = unsafe { slice::from_raw_parts_mut(view.as_mut_ptr(), len) };
+    let buffer = match host.first() {
+        Some(first) => Buffer::filled(queue, len, *first)?,
+        None => Buffer::from_slice(queue, host)?,
+    };
+    Ok(Writable::Copied(buffer, Origin { host, reports: queue.reports().cloned() }))
 }
 
 impl<T: Element> Read for [T] {
     type Element = T;
 
     fn read_on(&self, queue: &Queue) -> Result<Readable<'_, T>, LaunchError> {
-        Ok(if queue.backend().translates_addresses() {
-            Readable::Copied(Buffer::from_slice(queue, self)?)
-        } else {
-            Readable::InPlace(View::new(self))
-        })
+        if !queue.backend().has_own_memory() {
+            return Ok(Readable::InPlace(View::new(self)));
+        }
+        if let Some(range) = HostRange::read(self.as_ptr(), self.len())
+            && let Some((owner, copy)) = present(queue.backend(), &range)?
+        {
+            // SAFETY: the copy is aligned and has as many elements, which stay as long as the owner
+            // and do not change as long as the slice is borrowed. Kernels of the device read them.
+            let elements = unsafe { slice::from_raw_parts(copy.as_ptr().cast(), self.len()) };
+            return Ok(Readable::Present(owner, View::new(elements)));
+        }
+        Ok(Readable::Copied(Arc::new(copied(queue, self)?)))
     }
 
     fn host_elements(&self) -> Option<&[T]> {
@@ -120,11 +202,19 @@ impl<T: Element> Read for [T] {
 
 impl<T: Element> Write for [T] {
     fn write_on(&mut self, queue: &Queue) -> Result<Writable<'_, T>, LaunchError> {
-        Ok(if queue.backend().translates_addresses() {
-            Writable::Copied(Buffer::from_slice(queue, self)?, self)
-        } else {
-            Writable::InPlace(ViewMut::of_slice(self))
-        })
+        if !queue.backend().has_own_memory() {
+            return Ok(Writable::InPlace(ViewMut::of_slice(self)));
+        }
+        let buffer = copied(queue, self)?;
+        Ok(Writable::Copied(buffer, Origin { host: self, reports: queue.reports().cloned() }))
+    }
+
+    unsafe fn overwrite_on(&mut self, queue: &Queue) -> Result<Writable<'_, T>, LaunchError> {
+        if !queue.backend().has_own_memory() {
+            return Ok(Writable::InPlace(ViewMut::of_slice(self)));
+        }
+        let buffer = Buffer::uninit(queue, self.len())?;
+        Ok(Writable::Overwritten(buffer, Origin { host: self, reports: queue.reports().cloned() }))
     }
 }
 
@@ -145,6 +235,14 @@ macro_rules! of_a_slice {
         impl<T: Element, $($generics)*> Write for $type {
             fn write_on(&mut self, queue: &Queue) -> Result<Writable<'_, T>, LaunchError> {
                 self[..].write_on(queue)
+            }
+
+            unsafe fn overwrite_on(
+                &mut self,
+                queue: &Queue,
+            ) -> Result<Writable<'_, T>, LaunchError> {
+                // SAFETY: the caller's promise.
+                unsafe { self[..].overwrite_on(queue) }
             }
         }
     )*};
@@ -173,8 +271,7 @@ fn check_buffer<T: Element>(queue: &Queue, buffer: &Buffer<T>) -> Result<(), Lau
 
 /// Whether elements are the host's, and the queue's device has no access to them.
 fn is_copied<T>(queue: &Queue, elements: *const T, len: usize) -> bool {
-    queue.backend().translates_addresses()
-        && HostRange::new(elements.cast_mut(), len, false).is_some()
+    queue.backend().has_own_memory() && HostRange::read(elements, len).is_some()
 }
 
 impl<T: Element> Read for View<'_, T> {
@@ -186,6 +283,10 @@ impl<T: Element> Read for View<'_, T> {
         }
         check_memory::<Self, T>(queue, self.raw().as_ptr())?;
         Ok(Readable::InPlace(*self))
+    }
+
+    fn host_elements(&self) -> Option<&[T]> {
+        (!is_in_window(self.raw().as_ptr().addr())).then_some(self.raw())
     }
 }
 
@@ -204,12 +305,26 @@ impl<T: Element> Read for ViewMut<'_, T> {
 impl<T: Element> Write for ViewMut<'_, T> {
     fn write_on(&mut self, queue: &Queue) -> Result<Writable<'_, T>, LaunchError> {
         if is_copied(queue, self.as_mut_ptr(), self.len()) {
-            // SAFETY: the view has exclusive access to elements of the host's, and is borrowed.
-            let elements = unsafe { slice::from_raw_parts_mut(self.as_mut_ptr(), self.len()) };
-            return Ok(Writable::Copied(Buffer::from_slice(queue, elements)?, elements));
+            return self.host_slice().write_on(queue);
         }
         check_memory::<Self, T>(queue, self.as_mut_ptr())?;
         Ok(Writable::InPlace(self.reborrow()))
+    }
+
+    unsafe fn overwrite_on(&mut self, queue: &Queue) -> Result<Writable<'_, T>, LaunchError> {
+        if is_copied(queue, self.as_mut_ptr(), self.len()) {
+            // SAFETY: the caller's promise.
+            return unsafe { self.host_slice().overwrite_on(queue) };
+        }
+        self.write_on(queue)
+    }
+}
+
+impl<T: Element> ViewMut<'_, T> {
+    /// The elements, which are the host's.
+    fn host_slice(&mut self) -> &mut [T] {
+        // SAFETY: the view has exclusive access to them, and is borrowed.
+        unsafe { slice::from_raw_parts_mut(self.as_mut_ptr(), self.len()) }
     }
 }
 

@@ -167,8 +167,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
     }
 
     /// The same elements, to be read while the view is borrowed.
-    pub(crate) fn shared(&self) -> View<'_, T> {
-        device_memory::exclusive(self.elements, self.len);
+    pub(crate) const fn shared(&self) -> View<'_, T> {
+        // There may be others, and slices of them.
         // SAFETY: nothing else accesses the elements for `'a`, and `self` does not change them
         // while it is borrowed, except by methods whose callers exclude readers.
         View(unsafe { slice::from_raw_parts(self.elements.as_ptr(), self.len) })

@@ -7,9 +7,11 @@
 //! readable, is never written, contains zeros and uses no physical memory. Views hold addresses in
 //! the window, and a launch replaces them by the device's.
 //!
-//! When the host reads through a view it reads a copy, which lies elsewhere: see the backends.
+//! When the host reads through a view it reads a copy, which lies elsewhere: see the backends. Only
+//! the windows of the device `cpu:copies` are memory, which its kernels use by these addresses.
 
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The reserved part of the address space: 16 TiB from here on. Allocators that choose addresses
@@ -30,6 +32,18 @@ pub(crate) const fn is_in_window(address: usize) -> bool {
 /// part.
 pub(crate) fn is_in_buffer(address: usize) -> bool {
     is_in_window(address) && Windows::read().find(address).is_some()
+}
+
+/// The small addresses below are dangling ones, of empty slices.
+pub(crate) const LARGEST_DANGLING: usize = 1 << 16;
+
+/// The context of windows that are memory of the host's.
+const HOST: u64 = u64::MAX;
+
+/// Whether an address lies in a window that is memory of the host's.
+pub(crate) fn is_on_host(address: usize) -> bool {
+    is_in_window(address)
+        && Windows::read().find(address).is_some_and(|window| window.context == HOST)
 }
 
 /// A block of device memory and its window.
@@ -105,6 +119,19 @@ impl Window {
         }
     }
 
+    /// Reserves a window that is memory of the host's, of zeros.
+    pub(crate) fn with_memory(size: usize) -> io::Result<Self> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let window = Self::reserve(size, COUNT.fetch_add(1, Ordering::Relaxed), HOST)?;
+        allow_writes(window.begin, size).inspect_err(|_| window.release_memory())?;
+        Ok(window)
+    }
+
+    /// Releases a window that is memory. No view refers to it any more.
+    pub(crate) fn release_memory(&self) {
+        Self::release(self.device, self.context);
+    }
+
     /// Releases a window. No view refers to it any more.
     pub(crate) fn release(device: u64, context: u64) {
         let mut windows = write();
@@ -156,6 +183,19 @@ fn map(begin: usize, size: usize) -> io::Result<()> {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
     Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn allow_writes(begin: usize, size: usize) -> io::Result<()> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: it was mapped by `map`, and nothing refers to it yet.
+    let changed = unsafe { libc::mprotect(std::ptr::without_provenance_mut(begin), size, access) };
+    if changed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allow_writes(_: usize, _: usize) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(target_os = "linux")]

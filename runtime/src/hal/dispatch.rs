@@ -201,10 +201,10 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.poll(),)* }
             }
 
-            /// Whether closures may contain addresses of a device's memory.
+            /// See [`QueueOps::has_own_memory`].
             #[inline]
-            pub(crate) const fn translates_addresses(&self) -> bool {
-                match self { $($(#[cfg($cfg)])? Self::$Kind(_) => QueueOf::<$backend>::TRANSLATES_ADDRESSES,)* }
+            pub(crate) fn has_own_memory(&self) -> bool {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.has_own_memory(),)* }
             }
 
             /// See [`QueueOps::while_idle`].
@@ -251,9 +251,9 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.address(),)* }
             }
 
-            /// Whether the host can access the memory directly.
-            pub(crate) const fn is_on_host(&self) -> bool {
-                match self { $($(#[cfg($cfg)])? Self::$Kind(_) => MemoryOf::<$backend>::ON_HOST,)* }
+            /// See [`MemoryOps::is_on_host`].
+            pub(crate) fn is_on_host(&self) -> bool {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.is_on_host(),)* }
             }
 
             /// # Safety

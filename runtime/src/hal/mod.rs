@@ -162,12 +162,14 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     /// Held by a thread while its launch is submitted, or runs.
     type Guard<'a>: DerefMut<Target = HeldOf<Self>>;
 
-    /// Whether closures may contain window addresses, which the queue then replaces by the device's
-    /// own.
-    const TRANSLATES_ADDRESSES: bool = false;
-
     /// The device's name.
     fn device_name(&self) -> &str;
+
+    /// Whether kernels reach no memory but the device's. Closures then contain
+    /// [window](address_window) addresses, and slices of the host are copied.
+    fn has_own_memory(&self) -> bool {
+        false
+    }
 
     /// The maximum number of work-items of a group.
     fn max_group_size(&self) -> usize;
@@ -446,8 +448,8 @@ pub(crate) trait MemoryOps: Debug + Send + Sync {
     /// The first byte, or an address of the [window](address_window) that represents it.
     fn address(&self) -> NonNull<u8>;
 
-    /// Whether the host can access the memory directly.
-    const ON_HOST: bool;
+    /// Whether the host accesses the memory directly.
+    fn is_on_host(&self) -> bool;
 
     /// Copies `bytes` bytes to the memory.
     ///

@@ -129,7 +129,7 @@ variables! {
             "`cuda,hip,opencl,cpu,native`; for parallel iterators of `--stdpar`, `cpu`",
             "the device of programs that choose none. One name is a demand: what the device cannot do is an error. Several are a wish: the first \
              that can be used, where `opencl` is a GPU. What it refuses runs on the first of `cpu` and `native` after it; the last of them is \
-             demanded"
+             demanded. `cpu:copies`, for tests, is `cpu` with its own memory: it copies what a GPU would"
         );
         CPU_THREADS = (
             "SCHISM_CPU_THREADS", "a number", "one for each core", "threads of the host devices"

@@ -1,5 +1,6 @@
 //! `cargo schism bench launch`: how long the first launch of a kernel takes in a process, when it
-//! must be compiled, and when an earlier process has compiled it.
+//! must be compiled, and when an earlier process has compiled it; and later ones over vectors of the
+//! host beside the same over buffers.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -24,6 +25,9 @@ const GOALS: [f64; 2] = [50e-3, 2e-3];
 
 /// The most that the choice of a device is to take where there is no GPU, in seconds.
 const CHOICE: f64 = 1e-3;
+
+/// How much longer a launch over vectors is to take than one over buffers, at most.
+const SLICES: f64 = 1.02;
 
 /// Runs the program in turn with nothing kept, and with all its kernels.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
@@ -86,6 +90,22 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
         if middle <= CHOICE { "" } else { "!" },
         CHOICE * 1e3
     );
+    let mut run = command_of(&checkout, &program, &folder);
+    run.arg("slices");
+    let printed = command::capture(run, "needed to measure", "it was just built")?;
+    println!("{:14} {:>14} {:>14} {:>7}", "elements", "buffers", "vectors", "ratio");
+    for pair in read(&printed).chunks_exact(2) {
+        let [(name, buffers, sum), (_, slices, other_sum)] = pair else { continue };
+        let (len, ratio) = (name.trim_start_matches("buffers-"), slices / buffers);
+        let verdict = if ratio <= SLICES { ' ' } else { '!' };
+        println!(
+            "{len:14} {:>14} {:>14} {ratio:>7.3}{verdict}",
+            duration(*buffers),
+            duration(*slices)
+        );
+        wrong |= sum != other_sum;
+    }
+    println!("medians of launches that follow one another; goal: a ratio of {SLICES}");
     if wrong {
         println!("the results differ");
     }

@@ -1,9 +1,12 @@
 //! The lengths of a launch's sources.
 
+use std::ptr::NonNull;
+
 use crate::data::host_range::HostRange;
 use crate::error::LaunchError;
 use crate::hal::address_window;
 use crate::kernel::atomic::is_atomic;
+use crate::kernel::element::Element;
 
 /// Collects the lengths of sources, from the first to the last.
 #[derive(Debug, Default)]
@@ -91,9 +94,18 @@ impl Lengths {
     pub(crate) fn reads<T: 'static>(&mut self, elements: *const T, len: usize) {
         self.elements_at(elements);
         if let Some(ranges) = &mut self.host_ranges {
-            let range = HostRange::new(elements.cast_mut(), len, false);
+            let range = HostRange::read(elements, len);
             self.host_atomics |= range.is_some() && is_atomic::<T>();
             ranges.extend(range);
+        }
+    }
+
+    /// A source reads `len` elements there, which later launches may change.
+    #[inline]
+    pub(crate) fn reads_lent<T>(&mut self, elements: *const T, len: usize) {
+        self.elements_at(elements);
+        if let Some(ranges) = &mut self.host_ranges {
+            ranges.extend(HostRange::read_lent(elements, len));
         }
     }
 
@@ -107,7 +119,20 @@ impl Lengths {
     pub(crate) fn changes<T>(&mut self, elements: *mut T, len: usize) {
         self.elements_at(elements);
         if let Some(ranges) = &mut self.host_ranges {
-            ranges.extend(HostRange::new(elements, len, true));
+            ranges.extend(HostRange::changed(elements, len));
+        }
+    }
+
+    /// A source writes `len` elements there, and reads none.
+    ///
+    /// # Safety
+    /// If they are in the host's memory, they can be read.
+    #[inline]
+    pub(crate) unsafe fn writes<T: Element>(&mut self, elements: NonNull<T>, len: usize) {
+        self.elements_at(elements.as_ptr());
+        if let Some(ranges) = &mut self.host_ranges {
+            // SAFETY: the caller's promise.
+            ranges.extend(unsafe { HostRange::written(elements, len) });
         }
     }
 

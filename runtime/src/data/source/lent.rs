@@ -1,9 +1,8 @@
-//! Loans: buffers that several launches of one scope use one after the other.
+//! Loans: buffers and slices that several launches of one scope use one after the other.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use crate::data::buffer::Buffer;
 use crate::data::source::cells::CellChunks;
 use crate::data::source::chunks::{Chunks, ChunksMut};
 use crate::data::source::elements::{Each, EachMut};
@@ -21,8 +20,9 @@ use crate::kernel::grid::GridPoint;
 use crate::kernel::group::local::Placement;
 use crate::kernel::group::value::GroupValue;
 
-/// A buffer lent to a [scope](crate::Queue::scope): the scope's launches use it one after the
-/// other, exclusively or shared, as each one needs.
+/// A buffer, a slice or a view lent to a [scope](crate::Queue::scope): the scope's launches use it one
+/// after the other, exclusively or shared, as each one needs. For a device with its own memory,
+/// each launch copies a slice; what [`Queue::resident`](crate::Queue::resident) keeps is copied once.
 ///
 /// A submitted launch may still be running when the next one is submitted, so the borrow checker
 /// would not let both borrow the buffer. The queue runs them in order, however, and each one's
@@ -112,8 +112,7 @@ unsafe impl<T: Element> Send for Lent<'_, T> {}
 unsafe impl<T: Element> Sync for Lent<'_, T> {}
 
 impl<'scope, T: Element> Lent<'scope, T> {
-    pub(crate) fn new(buffer: &'scope mut Buffer<T>) -> Self {
-        let view = buffer.view_mut();
+    pub(crate) const fn new(view: ViewMut<'scope, T>) -> Self {
         Self { elements: view.elements(), len: view.len(), scope: PhantomData }
     }
 
@@ -206,8 +205,19 @@ impl<'scope, T: Element> Lent<'scope, T> {
         LentTilesMut { loan: self, width }
     }
 
-    const fn waiting(&self, size: usize) -> Waiting<'scope, T> {
-        Waiting { elements: self.elements, len: self.len, size, scope: PhantomData }
+    /// A launch reads the elements, which other launches of the scope may change.
+    fn reads(&self, lengths: &mut Lengths) {
+        lengths.reads_lent(self.elements.as_ptr(), self.len);
+    }
+
+    /// A launch reads and changes the elements.
+    fn changes(&self, lengths: &mut Lengths) {
+        lengths.changes(self.elements.as_ptr(), self.len);
+    }
+
+    fn waiting(&self, size: usize, placement: &Placement) -> Waiting<'scope, T> {
+        let elements = placement.exclusive(self.elements);
+        Waiting { elements, len: self.len, size, scope: PhantomData }
     }
 }
 
@@ -263,12 +273,12 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for &Lent<'scope, T> {
     type Ready = Waiting<'scope, T>;
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.elements.as_ptr());
+        self.reads(lengths);
         lengths.add(self.len)
     }
 
-    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
-        self.waiting(1)
+    fn prepare(self, placement: &mut Placement) -> Waiting<'scope, T> {
+        self.waiting(1, placement)
     }
 
     unsafe fn start(ready: Waiting<'scope, T>) -> Each<'scope, T> {
@@ -282,12 +292,12 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for &mut Lent<'scope, T>
     type Ready = Waiting<'scope, T>;
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.elements.as_ptr());
+        self.changes(lengths);
         lengths.add(self.len)
     }
 
-    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
-        self.waiting(1)
+    fn prepare(self, placement: &mut Placement) -> Waiting<'scope, T> {
+        self.waiting(1, placement)
     }
 
     unsafe fn start(ready: Waiting<'scope, T>) -> EachMut<'scope, T> {
@@ -308,12 +318,12 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentChunks<'_, 'scop
     type Ready = Waiting<'scope, T>;
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.loan.elements.as_ptr());
+        self.loan.reads(lengths);
         lengths.add_chunks(self.loan.len, self.size)
     }
 
-    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
-        self.loan.waiting(self.size)
+    fn prepare(self, placement: &mut Placement) -> Waiting<'scope, T> {
+        self.loan.waiting(self.size, placement)
     }
 
     unsafe fn start(ready: Waiting<'scope, T>) -> Chunks<'scope, T> {
@@ -334,12 +344,12 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentChunksMut<'_, 's
     type Ready = Waiting<'scope, T>;
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.loan.elements.as_ptr());
+        self.loan.changes(lengths);
         lengths.add_chunks(self.loan.len, self.size)
     }
 
-    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
-        self.loan.waiting(self.size)
+    fn prepare(self, placement: &mut Placement) -> Waiting<'scope, T> {
+        self.loan.waiting(self.size, placement)
     }
 
     unsafe fn start(ready: Waiting<'scope, T>) -> ChunksMut<'scope, T> {
@@ -357,13 +367,13 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentWhole<'_, 'scope
     type Ready = Waiting<'scope, T>;
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.0.elements.as_ptr());
+        self.0.reads(lengths);
         lengths.any();
         Ok(())
     }
 
-    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
-        self.0.waiting(1)
+    fn prepare(self, placement: &mut Placement) -> Waiting<'scope, T> {
+        self.0.waiting(1, placement)
     }
 
     unsafe fn start(ready: Waiting<'scope, T>) -> Whole<'scope, T> {
@@ -381,13 +391,13 @@ impl<'scope, T: AtomicElement, M: OfScope<'scope>> Prepare<M> for LentAtomics<'_
     type Ready = Waiting<'scope, T>;
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.0.elements.as_ptr());
+        self.0.changes(lengths);
         lengths.any();
         Ok(())
     }
 
-    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
-        self.0.waiting(1)
+    fn prepare(self, placement: &mut Placement) -> Waiting<'scope, T> {
+        self.0.waiting(1, placement)
     }
 
     unsafe fn start(ready: Waiting<'scope, T>) -> Whole<'scope, T::Atomic> {
@@ -423,13 +433,13 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentViewMut<'_, 'sco
     type Ready = Waiting<'scope, T>;
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.0.elements.as_ptr());
+        self.0.changes(lengths);
         lengths.any();
         Ok(())
     }
 
-    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
-        self.0.waiting(1)
+    fn prepare(self, placement: &mut Placement) -> Waiting<'scope, T> {
+        self.0.waiting(1, placement)
     }
 
     unsafe fn start(ready: Waiting<'scope, T>) -> SharedViewMut<'scope, T> {
@@ -450,12 +460,12 @@ impl<'scope, T: GroupValue, M: OfScope<'scope>> Prepare<M> for LentCells<'_, 'sc
     type Ready = Waiting<'scope, T>;
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.loan.elements.as_ptr());
+        self.loan.changes(lengths);
         lengths.add_chunks(self.loan.len, self.size)
     }
 
-    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
-        self.loan.waiting(self.size)
+    fn prepare(self, placement: &mut Placement) -> Waiting<'scope, T> {
+        self.loan.waiting(self.size, placement)
     }
 
     unsafe fn start(ready: Waiting<'scope, T>) -> CellChunks<'scope, T> {
@@ -478,12 +488,12 @@ impl<'scope, T: Element, M: OfScope<'scope>, const H: usize, const W: usize> Pre
     type Ready = Waiting<'scope, T>;
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.loan.elements.as_ptr());
+        self.loan.changes(lengths);
         lengths.add_tiles(self.loan.len, self.width, [H, W])
     }
 
-    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
-        self.loan.waiting(self.width)
+    fn prepare(self, placement: &mut Placement) -> Waiting<'scope, T> {
+        self.loan.waiting(self.width, placement)
     }
 
     unsafe fn start(ready: Waiting<'scope, T>) -> TilesMut<'scope, T, H, W> {

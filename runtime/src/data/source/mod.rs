@@ -11,6 +11,7 @@
 //! distinct elements; and the kernel must accept its element for any lifetime, so it cannot keep
 //! it.
 
+pub(crate) mod atomics;
 pub(crate) mod cells;
 pub(crate) mod chunks;
 mod elements;
@@ -18,6 +19,7 @@ mod index;
 pub(crate) mod length;
 pub(crate) mod lent;
 mod local;
+pub(crate) mod out;
 pub(crate) mod per_group;
 pub(crate) mod permuted;
 pub(crate) mod rectangle;

@@ -51,6 +51,18 @@ macro_rules! slices {
         }
     )*};
 }
+impl<'a, T: Element> From<&'a ViewMut<'_, T>> for View<'a, T> {
+    fn from(view: &'a ViewMut<'_, T>) -> Self {
+        view.shared()
+    }
+}
+
+impl<'a, T: Element> From<&'a mut ViewMut<'_, T>> for ViewMut<'a, T> {
+    fn from(view: &'a mut ViewMut<'_, T>) -> Self {
+        view.reborrow()
+    }
+}
+
 slices! {
     [] [T];
     [] Vec<T>;

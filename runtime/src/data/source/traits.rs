@@ -117,6 +117,8 @@ pub(crate) use sealed::{Prepare, ready_at_once};
 /// | [`buffer.rectangle_mut(width, [rows, columns])?`](crate::Buffer::rectangle_mut) | `&mut T`, its own element of a part of a matrix |
 /// | [`buffer.tiles_mut::<H, W>(width)`](crate::Buffer::tiles_mut) | [`TileShare<T>`](crate::TileShare), its own tile of a matrix |
 /// | [`whole(&buffer)`](crate::whole()) | `&[T]`, all elements, the same for all |
+/// | [`atomics(&mut buffer)`](crate::atomics()) | `&[Atomic]`, all elements as atomics |
+/// | [`out(&mut buffer)`](crate::out()) | [`Out<T>`](crate::Out), its own element, to be written only |
 /// | `a..b` | `usize`, its own number |
 /// | `a..` | `usize`, counted from `a`, as many as needed |
 /// | a tuple of two to eight sources | the tuple of their elements |
@@ -130,17 +132,21 @@ pub(crate) use sealed::{Prepare, ready_at_once};
 /// | [`local::<T>(n)`](crate::local()), [`local_2d::<T>(rows, columns)`](crate::local_2d()) | memory that the group shares while it runs |
 ///
 /// The sources of one launch have the same length; `a..`, `whole` and local memory fit any. Within
-/// a [scope](crate::Queue::scope) buffers can also be [lent](crate::Scope::lend).
+/// a [scope](crate::Queue::scope) buffers and slices can also be [lent](crate::Scope::lend).
 ///
 /// # Slices of the host
-/// Devices that use the host's memory use slices in place. For other devices a launch copies them:
-/// there before it, and those that it may change back after it, also if the kernel panics. A launch
-/// of a scope then waits for its end. [`Queue::resident`](crate::Queue::resident) copies once for
-/// several launches, and a [`Buffer`](crate::Buffer) stays on the device as long as it lives.
+/// Wherever the table has a buffer, there can be a slice: `whole`, `atomics`, `out`, `per_group` and
+/// `lend` take references to slices, and the views `View::from(&slice)` and `ViewMut::from(&mut slice)`
+/// have the methods of buffers, such as `chunks` and `tiles_mut`.
 ///
-/// `View::from(&slice)` and `ViewMut::from(&mut slice)` have the methods of the other sources, such
-/// as chunks and tiles. A view of a slice that a kernel captures is not copied: capture the view that
-/// `resident` gives.
+/// Devices that use the host's memory use slices in place. For other devices a launch copies them:
+/// there before it, unless they are `out`, and those that it may change back after it, also if the
+/// kernel panics. A launch of a scope then waits for its end; what it has read stays on the device
+/// until the scope ends. [`Queue::resident`](crate::Queue::resident) copies once for several launches,
+/// and a [`Buffer`](crate::Buffer) stays on the device as long as it lives.
+///
+/// A view of a slice that a kernel captures is not copied, since a launch does not see what is behind
+/// it: give the slice to the launch by `whole`, or capture the view that `resident` gives.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {

@@ -19,6 +19,7 @@ use crate::code::profile::Profiler;
 use crate::code::request::{GpuTarget, Stage2Target, flags};
 use crate::code::variant::Variant;
 use crate::error::{DriverError, ImageError};
+use crate::hal::address_window::LARGEST_DANGLING;
 use crate::hal::gpu::api::{RawFunction, RawModule, number, symbol};
 use crate::hal::gpu::context::Context;
 use crate::hal::{CodeLoader, GPUS_LACK};
@@ -67,9 +68,6 @@ pub(crate) struct LoadedKernel {
     /// For the trace.
     pub(super) version: Box<str>,
 }
-
-/// Dangling addresses of empty buffers are below: small, and aligned.
-pub(super) const LARGEST_DANGLING: usize = 1 << 16;
 
 /// The directive of a source line.
 const LINE: &[u8] = b"\t.loc\t";

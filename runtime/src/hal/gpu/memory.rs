@@ -270,7 +270,9 @@ impl GpuMemory {
 }
 
 impl MemoryOps for GpuMemory {
-    const ON_HOST: bool = false;
+    fn is_on_host(&self) -> bool {
+        false
+    }
 
     fn address(&self) -> NonNull<u8> {
         NonNull::new(std::ptr::with_exposed_provenance_mut(self.0.window))

@@ -61,11 +61,14 @@ impl QueueOps for GpuQueue {
     type Order = Order;
     type Guard<'a> = StreamGuard<'a>;
 
-    const TRANSLATES_ADDRESSES: bool = true;
-
     #[inline]
     fn device_name(&self) -> &str {
         self.stream.context.name()
+    }
+
+    #[inline]
+    fn has_own_memory(&self) -> bool {
+        true
     }
 
     #[inline]

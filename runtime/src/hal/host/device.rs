@@ -5,6 +5,7 @@ use std::alloc::Layout;
 use crate::code::aot::{self, AotTarget};
 use crate::code::compiler::{self, About};
 use crate::error::{BufferError, DeviceError};
+use crate::hal::address_window::is_on_host;
 use crate::hal::host::aot::{HostTarget, level};
 use crate::hal::host::groups::limits;
 use crate::hal::host::kernel::CpuLoader;
@@ -13,11 +14,20 @@ use crate::hal::host::math;
 use crate::hal::host::memory::HostMemory;
 use crate::hal::host::pool;
 use crate::hal::host::queue::HostQueue;
-use crate::hal::{Backend, DeviceOps, DeviceTraits};
+use crate::hal::{Backend, DeviceOps, DeviceTraits, Unreadable};
 
-/// The device `cpu`: all cores of the host, which run compiled kernels.
+/// The device `cpu`: all cores of the host, which run compiled kernels; and the device `cpu:copies`,
+/// which is the same with its own memory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cpu;
+pub(crate) struct Cpu {
+    name: &'static str,
+    has_own_memory: bool,
+}
+
+impl Cpu {
+    const SHARED: Self = Self { name: "cpu", has_own_memory: false };
+    const COPIES: Self = Self { name: "cpu:copies", has_own_memory: true };
+}
 
 /// The device `native`: all cores of the host, which run the host half's own bodies.
 #[derive(Clone, Copy, Debug)]
@@ -27,16 +37,17 @@ impl Backend for Cpu {
     type Device = Self;
 
     fn devices() -> Vec<Self> {
-        vec![Self]
+        vec![Self::SHARED]
     }
 
     fn by_name(name: &str) -> Option<Result<Self, DeviceError>> {
-        (name == Self.name()).then(|| {
-            if !aot::is_there(&HostTarget) {
-                compiler::require(name)?;
-            }
-            Ok(Self)
-        })
+        let found = [Self::SHARED, Self::COPIES].into_iter().find(|device| device.name == name)?;
+        let code = if aot::is_there(&HostTarget) { Ok(()) } else { compiler::require(name) };
+        Some(code.map(|()| found))
+    }
+
+    fn readable(address: usize) -> Option<Result<*const u8, Unreadable>> {
+        is_on_host(address).then(|| Ok(std::ptr::with_exposed_provenance(address)))
     }
 }
 
@@ -44,7 +55,7 @@ impl DeviceOps for Cpu {
     type Queue = HostQueue;
 
     fn name(&self) -> &str {
-        "cpu"
+        self.name
     }
 
     fn description(&self, compiler: Option<&About>) -> String {
@@ -82,11 +93,14 @@ impl DeviceOps for Cpu {
     fn queue(&self) -> Result<HostQueue, DeviceError> {
         math::portable()?;
         lanes::check()?;
-        HostQueue::new("cpu", Some(CpuLoader))
+        HostQueue::new(self.name, Some(CpuLoader), self.has_own_memory)
     }
 
     fn allocate(&self, layout: Layout) -> Result<HostMemory, BufferError> {
-        HostMemory::new(layout, self.name())
+        if self.has_own_memory {
+            return HostMemory::in_window(layout);
+        }
+        HostMemory::new(layout, self.name)
     }
 }
 
@@ -135,7 +149,7 @@ impl DeviceOps for Native {
     }
 
     fn queue(&self) -> Result<HostQueue, DeviceError> {
-        HostQueue::new("native", None)
+        HostQueue::new("native", None, false)
     }
 
     fn allocate(&self, layout: Layout) -> Result<HostMemory, BufferError> {

@@ -24,6 +24,24 @@ use crate::hal::host::pace::LatestPace;
 use crate::hal::{CodeLoader, address_window};
 use crate::launch::failure;
 
+/// The memory that an address in a closure is of, if kernels cannot use that.
+#[inline]
+fn foreign(address: usize, is_uncertain: bool, has_own_memory: bool) -> Option<&'static str> {
+    /// The address is in the window.
+    #[cold]
+    fn in_window(address: usize, uncertain: bool, has_own_memory: bool) -> Option<&'static str> {
+        if has_own_memory && address_window::is_on_host(address) {
+            return None;
+        }
+        (!uncertain || address_window::is_in_buffer(address)).then_some("a GPU")
+    }
+    if address_window::is_in_window(address) {
+        return in_window(address, is_uncertain, has_own_memory);
+    }
+    let is_of_host = has_own_memory && !is_uncertain && address >= address_window::LARGEST_DANGLING;
+    is_of_host.then_some("the host")
+}
+
 /// Machine code of one kernel. Dropping it frees the code, so launches hold it in an `Arc`.
 #[derive(Debug)]
 pub(crate) struct CpuKernel {
@@ -126,31 +144,35 @@ impl CpuKernel {
         self.local_memory
     }
 
-    /// Whether a closure refers to memory of another device.
+    /// The memory, other than its device's, that a closure refers to. The device has its own
+    /// memory, or uses the host's.
     ///
     /// # Safety
     /// The closure is of the kernel's type.
-    pub(crate) unsafe fn captures_device_memory(&self, closure: *const u8) -> bool {
-        let is_remote = |found: CapturedAddress| match found.uncertain {
-            false => address_window::is_in_window(found.address),
-            true => address_window::is_in_buffer(found.address),
-        };
-        self.pointers.iter().any(|offset| {
-            // SAFETY: a flattened parameter of the closure, as large as a pointer; it need not be
-            // aligned in a packed struct.
-            address_window::is_in_window(unsafe {
-                closure.add(*offset).cast::<usize>().read_unaligned()
+    pub(crate) unsafe fn foreign_memory(
+        &self,
+        closure: *const u8,
+        has_own_memory: bool,
+    ) -> Option<&'static str> {
+        self.pointers
+            .iter()
+            .find_map(|offset| {
+                // SAFETY: a flattened parameter of the closure, as large as a pointer; it need not
+                // be aligned in a packed struct.
+                let address = unsafe { closure.add(*offset).cast::<usize>().read_unaligned() };
+                foreign(address, false, has_own_memory)
             })
-        }) || self.aggregates.iter().any(|(offset, addresses)| {
-            // SAFETY: a flattened parameter of the closure, with addresses where the container says
-            // it.
-            let none = unsafe {
-                captured::for_each_address(addresses, closure.add(*offset), |found| {
-                    if is_remote(found) { Err(()) } else { Ok(()) }
+            .or_else(|| {
+                self.aggregates.iter().find_map(|(offset, addresses)| {
+                    let check = |found: CapturedAddress| {
+                        foreign(found.address, found.uncertain, has_own_memory).map_or(Ok(()), Err)
+                    };
+                    // SAFETY: a flattened parameter of the closure, with addresses where the
+                    // container says it.
+                    unsafe { captured::for_each_address(addresses, closure.add(*offset), check) }
+                        .err()
                 })
-            };
-            none.is_err()
-        })
+            })
     }
 
     /// # Safety

@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 
 use crate::error::BufferError;
 use crate::hal::MemoryOps;
+use crate::hal::address_window::Window;
 
 /// The size of the processor's large pages. One of them takes as much of its tables as a small page
 /// does, and a kernel over long arrays goes through thousands of small ones.
@@ -19,6 +20,8 @@ const MANY: usize = 4 * LARGE_PAGE;
 pub(crate) struct HostMemory {
     address: NonNull<u8>,
     layout: Layout,
+    /// That of a device with its own memory.
+    window: Option<Window>,
 }
 
 // SAFETY: it owns its memory as a `Vec` does.
@@ -45,19 +48,39 @@ impl HostMemory {
             // that does not have such pages, or does not give them, refuses, which does no harm.
             unsafe { libc::madvise(address.as_ptr().cast(), whole, libc::MADV_HUGEPAGE) };
         }
-        Ok(Self { address, layout })
+        Ok(Self { address, layout, window: None })
+    }
+
+    /// As [`new`](Self::new), in a window: the host copies to and from it, as to and from a GPU's
+    /// memory.
+    ///
+    /// # Errors
+    /// [`BufferError::AddressSpace`].
+    pub(crate) fn in_window(layout: Layout) -> Result<Self, BufferError> {
+        let window = Window::with_memory(layout.size()).map_err(|error| {
+            let (bytes, reason) = (layout.size(), error.to_string());
+            BufferError::AddressSpace { bytes, reason }
+        })?;
+        let begin = std::ptr::with_exposed_provenance_mut(window.begin);
+        let address = NonNull::new(begin).unwrap_or(NonNull::dangling());
+        Ok(Self { address, layout, window: Some(window) })
     }
 }
 
 impl Drop for HostMemory {
     fn drop(&mut self) {
+        if let Some(window) = &self.window {
+            return window.release_memory();
+        }
         // SAFETY: allocated with this layout.
         unsafe { dealloc(self.address.as_ptr(), self.layout) };
     }
 }
 
 impl MemoryOps for HostMemory {
-    const ON_HOST: bool = true;
+    fn is_on_host(&self) -> bool {
+        self.window.is_none()
+    }
 
     fn address(&self) -> NonNull<u8> {
         self.address

@@ -17,7 +17,7 @@ use crate::hal::host::stack::{self, TooMuch};
 use crate::hal::host::work_sharing;
 use crate::hal::{PendingOps, QueueOps, Submitted, TaskQueue};
 use crate::launch::adaptivity::Adaptivity;
-use crate::launch::desc::{GroupDesc, LaunchDesc};
+use crate::launch::desc::{GroupDesc, HostAddresses, LaunchDesc};
 use crate::launch::erased::{NativeBody, RawKernel};
 use crate::launch::failure::{Failure, Panic};
 use crate::util::fork;
@@ -28,6 +28,7 @@ pub(crate) struct HostQueue {
     /// The device's name.
     device: &'static str,
     loader: Option<CpuLoader>,
+    has_own_memory: bool,
     executor: Arc<InOrderExecutor>,
 }
 
@@ -51,16 +52,17 @@ impl PendingOps for NoPending {
 
 impl HostQueue {
     /// Creates a queue of a device, which runs what the loader compiles, or else the host half's
-    /// own bodies.
+    /// own bodies, and has its own memory or uses the host's.
     ///
     /// # Errors
     /// [`DeviceError::CpuStack`], [`DeviceError::Threads`].
     pub(crate) fn new(
         device: &'static str,
         loader: Option<CpuLoader>,
+        has_own_memory: bool,
     ) -> Result<Self, DeviceError> {
         stack::settings::check()?;
-        Ok(Self { device, loader, executor: InOrderExecutor::new()? })
+        Ok(Self { device, loader, has_own_memory, executor: InOrderExecutor::new()? })
     }
 
     /// The queue in this process. Only a forked process may have to create it, and threads with it.
@@ -99,11 +101,12 @@ impl HostQueue {
     /// As for [`submit`](QueueOps::submit); the work is the launch's.
     unsafe fn execute(&self, work: &Work, launch: &LaunchDesc<'_>) -> Result<(), LaunchError> {
         let (kernel, executor) = (launch.kernel, self.in_order_queue()?);
+        let has_own_memory = self.has_own_memory && launch.host_addresses == HostAddresses::None;
         if let Body::Cpu(code) = &work.body
             // SAFETY: the closure is of the kernel's type.
-            && unsafe { code.captures_device_memory(work.closure.cast()) }
+            && let Some(memory) = unsafe { code.foreign_memory(work.closure.cast(), has_own_memory) }
         {
-            return Err(self.device_memory(kernel));
+            return Err(self.foreign_buffer(kernel, memory));
         }
         if let Some(too_much) = work.too_much_stack() {
             return Err(self.stack(kernel, too_much));
@@ -130,9 +133,9 @@ impl HostQueue {
     }
 
     #[cold]
-    fn device_memory(&self, kernel: &RawKernel) -> LaunchError {
+    fn foreign_buffer(&self, kernel: &RawKernel, memory: &str) -> LaunchError {
         let (kernel, device) = (kernel.name(), self.device.to_owned());
-        LaunchError::ForeignBuffer { kernel, device, memory: "a GPU".to_owned() }
+        LaunchError::ForeignBuffer { kernel, device, memory: memory.to_owned() }
     }
 
     #[cold]
@@ -233,6 +236,11 @@ impl QueueOps for HostQueue {
     }
 
     #[inline]
+    fn has_own_memory(&self) -> bool {
+        self.has_own_memory
+    }
+
+    #[inline]
     fn max_group_size(&self) -> usize {
         limits::MOST_ITEMS
     }
@@ -309,6 +317,9 @@ impl QueueOps for HostQueue {
     }
 
     fn allocate(&self, layout: Layout) -> Result<HostMemory, BufferError> {
+        if self.has_own_memory {
+            return HostMemory::in_window(layout);
+        }
         HostMemory::new(layout, self.device)
     }
 }

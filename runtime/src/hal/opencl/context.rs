@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::error::{BufferError, DriverError, LaunchError};
+use crate::hal::address_window::LARGEST_DANGLING;
 use crate::hal::messages::MessageBuffers;
 use crate::hal::opencl::api::{
     Allocate, Api, Free, RawContext, RawKernel, RawQueue, number, symbol,
@@ -194,8 +195,6 @@ impl Context {
 
     /// Whether kernels can use what is at an address.
     pub(super) fn knows(&self, address: usize) -> bool {
-        /// Dangling addresses of empty buffers are below: small, and aligned.
-        const LARGEST_DANGLING: usize = 1 << 16;
         if self.device.sees_host || address < LARGEST_DANGLING {
             return true;
         }

@@ -70,7 +70,9 @@ impl Drop for ClMemory {
 }
 
 impl MemoryOps for ClMemory {
-    const ON_HOST: bool = true;
+    fn is_on_host(&self) -> bool {
+        true
+    }
 
     fn address(&self) -> NonNull<u8> {
         self.address
