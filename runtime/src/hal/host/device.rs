@@ -75,7 +75,7 @@ impl DeviceOps for Cpu {
     }
 
     fn queue(&self) -> Result<HostQueue, DeviceError> {
-        math::portable()?;
+        math::portable(false)?;
         lanes::check()?;
         HostQueue::new("cpu", Some(CpuLoader))
     }
