@@ -126,7 +126,7 @@ pub fn build(
     Ok(installed)
 }
 
-/// A workspace that cargo can build, with a lock file of its own packages alone. The caller holds the
+/// A workspace that cargo can build, whose lock file has nothing but its packages. The caller holds the
 /// set-up lock.
 pub fn workspace(home: &Home, toolchain: &Toolchain, sources: &Sources) -> Result<PathBuf> {
     let workspace = sources.workspace(home)?;

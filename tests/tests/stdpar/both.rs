@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use schism_tests::lab::{self, Compiler, Lab, clean_command, failure, text};
+use schism_tests::lab::{self, Compiler, Lab, clean_command, output, text};
 use schism_tests::rayon_programs::{build, project_with, run_in, target, traced};
 
 /// The files of `tests/stdpar/both`.
@@ -124,7 +124,7 @@ rayon = "1"
     let folder = project_with(lab, "stdpar-both-error", program, manifest);
     let mut cargo = clean_command(lab.subcommand());
     cargo.current_dir(&folder).env("CARGO_TARGET_DIR", target(lab, "schism"));
-    let mut cargo = cargo.args(["build", "--offline", "--release", "--stdpar"]);
-    let errors = failure(&mut cargo);
-    assert!(errors.contains("src/main.rs:11"), "{errors}");
+    let built = output(cargo.args(["build", "--offline", "--release", "--stdpar"]));
+    let errors = String::from_utf8_lossy(&built.stderr);
+    assert!(!built.status.success() && errors.contains("src/main.rs:11"), "{errors}");
 }
