@@ -106,13 +106,7 @@ pub fn build(
     rustc_dev: &RustcDev,
     sources: &Sources,
 ) -> Result<Installed> {
-    let workspace = &sources.workspace(home)?;
-    if *sources == Sources::Packed {
-        let mut fetch = Command::new(&toolchain.cargo);
-        environment::isolate(&mut fetch, toolchain);
-        fetch.current_dir(workspace);
-        lockfile::shorten(fetch, workspace, &toolchain.version.host)?;
-    }
+    let workspace = &workspace(home, toolchain, sources)?;
     // Kept: cargo resumes from here after an interruption, and builds less after a change.
     let target = target_directory(home, toolchain, workspace);
     std::fs::create_dir_all(&target).at("create", &target)?;
@@ -130,6 +124,19 @@ pub fn build(
         prune::prune(directory.parent().unwrap_or(directory));
     }
     Ok(installed)
+}
+
+/// A workspace that cargo can build, whose lock file has nothing but its packages. The caller holds the
+/// set-up lock.
+pub fn workspace(home: &Home, toolchain: &Toolchain, sources: &Sources) -> Result<PathBuf> {
+    let workspace = sources.workspace(home)?;
+    if *sources == Sources::Packed {
+        let mut fetch = Command::new(&toolchain.cargo);
+        environment::isolate(&mut fetch, toolchain);
+        fetch.current_dir(&workspace);
+        lockfile::shorten(fetch, &workspace, &toolchain.version.host)?;
+    }
+    Ok(workspace)
 }
 
 /// Where cargo builds them, for a compiler and a workspace.

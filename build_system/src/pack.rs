@@ -1,4 +1,5 @@
-//! Which files the plugin and stage 2 are built from, and how they travel inside the binary.
+//! Which files the plugin, stage 2 and the runtime are built from, and how they travel inside the
+//! binary.
 //!
 //! Shared by the build script, which packs them, and the program, which unpacks them.
 
@@ -6,7 +7,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// What is needed of the checkout besides its root files.
-pub const DIRECTORIES: &[&str] = &[
+pub const DIRECTORIES: &[&str] = &["codegen", "passes", "runtime"];
+/// Of these, what the plugin and stage 2 are built from. The rest is for the runtime of programs
+/// with parallel iterators.
+const OF_SETUP: &[&str] = &[
     "codegen",
     "passes",
     "runtime/abi",
@@ -22,6 +26,12 @@ pub const FILE: &str = "sources.pack";
 pub const ROOT_FILES: &[&str] = &["Cargo.toml", "Cargo.lock"];
 /// Directories that no build of the libraries reads.
 const SKIPPED: &[&str] = &["target", "tests", "benches", "examples", "fuzz", "corpus", "docs"];
+
+/// Whether the plugin and stage 2 are built from a file, among others.
+pub fn is_of_setup(file: &Path) -> bool {
+    let is_of_root = ROOT_FILES.iter().any(|root| file == Path::new(root));
+    is_of_root || OF_SETUP.iter().any(|directory| file.starts_with(directory))
+}
 
 /// Whether a folder is the workspace.
 pub fn is_workspace(root: &Path) -> bool {

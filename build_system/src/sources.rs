@@ -1,6 +1,7 @@
-//! The sources of the plugin and of stage 2: a checkout's own files, or those packed into this
-//! binary.
+//! The sources of the plugin, of stage 2 and of the runtime: a checkout's own files, or those packed
+//! into this binary.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, FileContext, Result};
@@ -12,6 +13,9 @@ use crate::variables;
 use crate::{environment, pack, publish};
 
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.pack"));
+
+/// A file's path in the checkout, and its contents.
+pub type SourceFile = (PathBuf, Cow<'static, [u8]>);
 
 /// Where the sources are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,29 +59,47 @@ impl Sources {
         hasher.finish()
     }
 
-    /// The files' sizes and times, which tell cheaply that nothing changed. Packed sources never
-    /// do: theirs is empty.
+    /// The sizes and times of the files that set-up builds from, which tell cheaply that nothing
+    /// changed. Packed sources never do: theirs is empty.
     pub fn manifest(&self) -> Result<Manifest> {
         match self {
             Sources::Checkout(root) => {
-                let files = pack::files(root).at("list the sources in", root)?;
+                let mut files = pack::files(root).at("list the sources in", root)?;
+                files.retain(|file| pack::is_of_setup(file));
                 Manifest::of(root, &files)
             }
             Sources::Packed => Ok(Manifest::default()),
         }
     }
 
-    /// A hash of the contents. The same sources have the same hash, in a checkout and packed.
+    /// A hash of the contents that set-up builds from. The same sources have the same hash, in a
+    /// checkout and packed.
     pub fn content_hash(&self) -> Result<String> {
         let mut hasher = Hasher::default();
+        for (path, contents) in self.files(pack::is_of_setup)? {
+            hasher.field(path.as_os_str().as_encoded_bytes()).field(&contents);
+        }
+        Ok(hasher.finish())
+    }
+
+    /// Some of the files, in a fixed order.
+    pub fn files(&self, is_wanted: impl Fn(&Path) -> bool) -> Result<Vec<SourceFile>> {
         match self {
             Sources::Checkout(root) => {
                 let files = pack::files(root).at("list the sources in", root)?;
-                hasher.field(&pack::pack(root, &files).at("read the sources in", root)?);
+                let wanted = files.into_iter().filter(|file| is_wanted(file));
+                let read = |file: PathBuf| {
+                    let path = root.join(&file);
+                    let contents = std::fs::read(&path).at("read", &path)?;
+                    Ok((file, Cow::Owned(contents)))
+                };
+                wanted.map(read).collect()
             }
-            Sources::Packed => drop(hasher.field(PACKED)),
+            Sources::Packed => {
+                let wanted = packed(PACKED).filter(|(path, _)| is_wanted(path));
+                Ok(wanted.map(|(path, contents)| (path, Cow::Borrowed(contents))).collect())
+            }
         }
-        Ok(hasher.finish())
     }
 
     /// A workspace that cargo can build.
@@ -98,11 +120,9 @@ impl Sources {
 
 /// Writes packed files below `place`. Files that are as they should be keep their times, for
 /// cargo's sake; files that do not belong go.
-fn unpack(mut block: &[u8], place: &Path) -> Result<()> {
+fn unpack(block: &[u8], place: &Path) -> Result<()> {
     let mut belong = Vec::new();
-    while !block.is_empty() {
-        let path = PathBuf::from(String::from_utf8_lossy(field(&mut block)).into_owned());
-        let contents = field(&mut block);
+    for (path, contents) in packed(block) {
         let contents = if path == Path::new("Cargo.toml") {
             workspace_of_packed(&String::from_utf8_lossy(contents)).into_bytes()
         } else {
@@ -130,6 +150,17 @@ fn unpack(mut block: &[u8], place: &Path) -> Result<()> {
 
 fn holds(path: &Path, contents: &[u8]) -> bool {
     std::fs::read(path).is_ok_and(|found| found == contents)
+}
+
+/// The paths and contents of packed files.
+fn packed(mut block: &[u8]) -> impl Iterator<Item = (PathBuf, &[u8])> {
+    std::iter::from_fn(move || {
+        if block.is_empty() {
+            return None;
+        }
+        let path = String::from_utf8_lossy(field(&mut block)).into_owned();
+        Some((PathBuf::from(path), field(&mut block)))
+    })
 }
 
 fn field<'a>(block: &mut &'a [u8]) -> &'a [u8] {
@@ -196,7 +227,9 @@ mod tests {
     #[test]
     fn unpacking_gives_a_workspace_of_its_own() {
         let files = pack::files(checkout()).unwrap();
-        assert!(files.contains(&PathBuf::from("runtime/abi/Cargo.toml")));
+        for file in ["abi/Cargo.toml", "Cargo.toml", "src/lib.rs", "stdpar/src/lib.rs"] {
+            assert!(files.contains(&Path::new("runtime").join(file)), "{file}");
+        }
         let block = pack::pack(checkout(), &files).unwrap();
         let scratch = Scratch::new("unpack");
         unpack(&block, scratch.path()).unwrap();
@@ -210,9 +243,11 @@ mod tests {
         assert!(
             manifest.contains("\"codegen\"")
                 && manifest.contains("\"runtime/abi\"")
+                && manifest.contains("\"runtime\"")
+                && manifest.contains("\"runtime/stdpar\"")
                 && manifest.contains("inkwell")
         );
-        for absent in ["build_system", "    \"runtime\",\n", "\"tests\"", "default-members"] {
+        for absent in ["build_system", "\"tests\"", "default-members"] {
             assert!(!manifest.contains(absent), "{absent} in {manifest}");
         }
     }

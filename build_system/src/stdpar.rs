@@ -10,7 +10,8 @@
 //!                            lib/     the rlibs of the runtime and of its dependencies
 //! ```
 //!
-//! A program that cannot have it is built without, and the user is told why.
+//! A program that cannot have it is built without, and the user is told why. One that depends on the
+//! runtime itself must have it of the same source: the compiler then takes this one in its place.
 
 use std::env::VarError;
 use std::ffi::OsString;
@@ -19,6 +20,7 @@ use std::process::Command;
 
 use cargo_metadata::{Metadata, MetadataCommand};
 
+use crate::artifacts;
 use crate::command;
 use crate::environment;
 use crate::error::{Error, FileContext, Result};
@@ -29,7 +31,7 @@ use crate::progress;
 use crate::prune;
 use crate::publish::Draft;
 use crate::setup::Ready;
-use crate::sources::Sources;
+use crate::sources::{SourceFile, Sources};
 use crate::targets::Selection;
 use crate::variables::{STDPAR_BUILD, STDPAR_LIBRARY};
 
@@ -45,7 +47,7 @@ const KNOWN: [(u64, u64); 2] = [(1, 5), (1, 12)];
 /// Changes whenever the way of building below does.
 const RECIPE: &str = "1";
 
-/// What the runtime and the replacement are made of, in a checkout.
+/// What the runtime and the replacement are made of.
 const DIRECTORIES: [&str; 8] = [
     "passes/message",
     "runtime/abi",
@@ -57,6 +59,10 @@ const DIRECTORIES: [&str; 8] = [
     "runtime/trust",
 ];
 const FILES: [&str; 3] = ["Cargo.lock", "Cargo.toml", "runtime/Cargo.toml"];
+
+/// The source of the runtime, and that of the replacement.
+const RUNTIME: &str = "runtime/src";
+const REPLACEMENT: &str = "runtime/stdpar/src";
 
 /// Crates of the runtime's are others than those of the same version that a program has.
 const FLAGS: [&str; 2] = ["-Cmetadata=schism-stdpar", "-Cembed-bitcode=yes"];
@@ -136,20 +142,23 @@ pub fn apply(
         StdparOption::On => ON,
         StdparOption::Explain => EXPLAIN,
     };
-    let outcome = match obstacle(cargo, arguments) {
-        Some(Obstacle::NoRayon) if asked == StdparOption::Unsaid => return Ok(()),
+    let sources = Sources::find()?;
+    let files = sources.files(|file| {
+        let is_one = FILES.iter().any(|one| file == Path::new(one));
+        is_one || DIRECTORIES.iter().any(|directory| file.starts_with(directory))
+    })?;
+    match obstacle(cargo, arguments, &files) {
+        Some(Obstacle::NoRayon) if asked == StdparOption::Unsaid => {}
         Some(Obstacle::NoRayon) => {
             eprintln!("warning: `{OPTION}` changes nothing: no package of this program uses rayon");
-            return Ok(());
         }
-        Some(Obstacle::Other(why)) => Err(why),
-        None => library(home, ready)?,
-    };
-    match outcome {
-        Ok(folder) => {
+        Some(Obstacle::Other(why)) => {
+            eprintln!("warning: parallel iterators stay with rayon: {why}");
+        }
+        None => {
+            let folder = library(home, ready, &sources, &files)?;
             cargo.env(STDPAR_BUILD, word).env(STDPAR_LIBRARY, folder);
         }
-        Err(why) => eprintln!("warning: parallel iterators stay with rayon: {why}"),
     }
     Ok(())
 }
@@ -193,8 +202,9 @@ enum Obstacle {
     Other(String),
 }
 
-/// Why a program's parallel iterators cannot become kernels, by what its packages tell.
-fn obstacle(cargo: &Command, arguments: &[OsString]) -> Option<Obstacle> {
+/// Why a program's parallel iterators cannot become kernels, by what its packages tell. `files` are
+/// those of the runtime.
+fn obstacle(cargo: &Command, arguments: &[OsString], files: &[SourceFile]) -> Option<Obstacle> {
     let selection = Selection::of(arguments);
     let look = |options: Vec<String>| {
         let mut command = MetadataCommand::new();
@@ -203,7 +213,7 @@ fn obstacle(cargo: &Command, arguments: &[OsString]) -> Option<Obstacle> {
             command.manifest_path(path);
         }
         // Cargo says it better when it builds.
-        obstacle_in(&command.other_options(options).exec().ok()?)
+        obstacle_in(&command.other_options(options).exec().ok()?, files)
     };
     let (place, features) = of_resolution(arguments);
     let found = look(place.iter().cloned().chain(features).collect());
@@ -237,19 +247,26 @@ fn of_resolution(arguments: &[OsString]) -> (Vec<String>, Vec<String>) {
     (place, features)
 }
 
-fn obstacle_in(metadata: &Metadata) -> Option<Obstacle> {
+fn obstacle_in(metadata: &Metadata, files: &[SourceFile]) -> Option<Obstacle> {
     let named = |name: &'static str| {
         metadata.packages.iter().filter(move |package| package.name.as_str() == name)
     };
-    if named("schism").next().is_some() {
-        return Some(Obstacle::Other(
-            "the program depends on schism itself, and would have it twice; launch kernels in its \
-             source instead"
-                .to_owned(),
-        ));
-    }
     if named("rayon").next().is_none() {
         return Some(Obstacle::NoRayon);
+    }
+    // The program has one runtime, for all its kernels.
+    let other = named("schism").find(|schism| {
+        let folder = schism.manifest_path.parent().map_or(Path::new(""), |path| path.as_std_path());
+        !is_runtime(folder, files)
+    });
+    if let Some(other) = other {
+        return Some(Obstacle::Other(format!(
+            "the program depends on schism {}, of {}, which is not the schism of this cargo-schism, \
+             {}; use the same of both",
+            other.version,
+            other.manifest_path,
+            env!("CARGO_PKG_VERSION")
+        )));
     }
     let mut others = named("rayon").map(|rayon| &rayon.version).filter(|version| {
         let [oldest, newest] = KNOWN;
@@ -266,81 +283,59 @@ fn obstacle_in(metadata: &Metadata) -> Option<Obstacle> {
     })
 }
 
-/// The folder with the source and the runtime, made if it is not there; `Err` says why there can be
-/// none.
-fn library(home: &Home, ready: &Ready) -> Result<std::result::Result<PathBuf, String>> {
-    let Sources::Checkout(root) = Sources::find()? else {
-        return Ok(Err(
-            "this cargo-schism has no source of the runtime; name a checkout of schism \
-             in SCHISM_WORKSPACE"
-                .to_owned(),
-        ));
-    };
-    let files = files(&root)?;
+/// Whether a package has the runtime's source.
+fn is_runtime(package: &Path, files: &[SourceFile]) -> bool {
+    files.iter().all(|(path, contents)| {
+        path.strip_prefix(RUNTIME).is_err() || {
+            let path = path.strip_prefix("runtime").unwrap_or(path);
+            std::fs::read(package.join(path)).is_ok_and(|found| *found == **contents)
+        }
+    })
+}
+
+/// The folder with the source and the runtime, made if it is not there.
+fn library(home: &Home, ready: &Ready, sources: &Sources, files: &[SourceFile]) -> Result<PathBuf> {
     let mut hasher = Hasher::default();
     hasher.field(RECIPE.as_bytes()).field(ready.installed.plugin_hash.as_bytes());
-    for file in &files {
-        hasher.field(file.as_os_str().as_encoded_bytes()).file(&root.join(file))?;
+    for (path, contents) in files {
+        hasher.field(path.as_os_str().as_encoded_bytes()).field(contents);
     }
     let hash = hasher.finish();
     let place = home.stdpar(&hash);
     if place.is_dir() {
         prune::note_use(&place);
-        return Ok(Ok(place));
+        return Ok(place);
     }
     let _lock = Lock::take(home)?;
     if place.is_dir() {
-        return Ok(Ok(place)); // another process has just made it
+        return Ok(place); // another process has just made it
     }
     progress::step("Building", "the runtime for parallel iterators");
-    let libraries = build(home, ready, &root)?;
+    let libraries = build(home, ready, sources)?;
     let draft = Draft::new(&place)?;
-    let copy = |from: &Path, folder: &str| {
-        let to = draft.path().join(folder).join(from.file_name().unwrap_or_default());
-        std::fs::copy(from, &to).map(drop).at("write", to)
-    };
     for folder in ["lib", "src"] {
         let folder = draft.path().join(folder);
         std::fs::create_dir(&folder).at("create", &folder)?;
     }
     for library in &libraries {
-        copy(library, "lib")?;
+        let to = draft.path().join("lib").join(library.file_name().unwrap_or_default());
+        std::fs::copy(library, &to).at("write", to)?;
     }
-    for source in files.iter().filter(|file| file.starts_with("runtime/stdpar/src")) {
-        copy(&root.join(source), "src")?;
+    for (path, contents) in files {
+        if let Ok(name) = path.strip_prefix(REPLACEMENT) {
+            let to = draft.path().join("src").join(name);
+            std::fs::write(&to, contents).at("write", to)?;
+        }
     }
     draft.publish()?;
     prune::note_use(&place);
     prune::prune(place.parent().unwrap_or(&place));
-    Ok(Ok(place))
-}
-
-/// The files that decide what is made, relative to the checkout's root, in a fixed order.
-fn files(root: &Path) -> Result<Vec<PathBuf>> {
-    let mut found: Vec<PathBuf> = FILES.iter().map(PathBuf::from).collect();
-    let mut folders: Vec<PathBuf> = DIRECTORIES.iter().map(PathBuf::from).collect();
-    while let Some(folder) = folders.pop() {
-        let path = root.join(&folder);
-        for entry in std::fs::read_dir(&path).at("list", &path)? {
-            let entry = entry.at("list", &path)?;
-            let relative = folder.join(entry.file_name());
-            let kind = entry.file_type().at("look at", &path)?;
-            let name = entry.file_name();
-            let skipped = ["fuzz", "target", "tests"].iter().any(|skipped| name == *skipped)
-                || name.as_encoded_bytes().starts_with(b".");
-            match (skipped, kind.is_dir()) {
-                (true, _) => {}
-                (false, true) => folders.push(relative),
-                (false, false) => found.push(relative),
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
+    Ok(place)
 }
 
 /// Builds the runtime, and gives its rlib and those of its dependencies.
-fn build(home: &Home, ready: &Ready, root: &Path) -> Result<Vec<PathBuf>> {
+fn build(home: &Home, ready: &Ready, sources: &Sources) -> Result<Vec<PathBuf>> {
+    let root = artifacts::workspace(home, &ready.toolchain, sources)?;
     let mut hasher = Hasher::default();
     hasher.field(root.as_os_str().as_encoded_bytes());
     let target = home.build().join(format!("stdpar-{}", &hasher.finish()[..8]));
@@ -382,9 +377,12 @@ fn libraries(messages: &str) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
     use std::ffi::OsStr;
 
     use super::*;
+    use crate::publish;
+    use crate::scratch::Scratch;
 
     fn asked(line: &str) -> std::result::Result<(StdparOption, String), String> {
         let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
@@ -421,13 +419,16 @@ mod tests {
 
     #[test]
     fn programs_that_cannot_have_it_are_told_apart() {
+        let scratch = Scratch::new("runtimes");
+        let folder = scratch.path();
         let program = |packages: &[(&str, &str)]| {
             let packages: Vec<String> = packages
                 .iter()
                 .map(|(name, version)| {
                     format!(
                         r#"{{"name": "{name}", "version": "{version}", "id": "path+file:///w/{name}#{version}", "dependencies": [],
-                        "targets": [], "features": {{}}, "manifest_path": "/w/{name}/Cargo.toml"}}"#
+                        "targets": [], "features": {{}}, "manifest_path": "{}/{name}/Cargo.toml"}}"#,
+                        folder.display()
                     )
                 })
                 .collect();
@@ -436,7 +437,14 @@ mod tests {
                 "target_directory": "/w/target", "version": 1}}"#,
                 packages.join(", ")
             ));
-            match obstacle_in(&metadata.unwrap()) {
+            let files = [
+                ("runtime/Cargo.toml", "the workspace's"),
+                ("runtime/src/lib.rs", "mod own;"),
+                ("runtime/src/own/mod.rs", ""),
+            ];
+            let files =
+                files.map(|(path, text)| (PathBuf::from(path), Cow::Borrowed(text.as_bytes())));
+            match obstacle_in(&metadata.unwrap(), &files) {
                 None => String::new(),
                 Some(Obstacle::NoRayon) => "none".to_owned(),
                 Some(Obstacle::Other(why)) => why,
@@ -447,6 +455,19 @@ mod tests {
         let old = program(&[("rayon", "1.1.0")]);
         assert!(old.contains("has rayon 1.1.0, and schism knows rayon 1."), "{old}");
         assert!(program(&[("rayon", "2.0.0")]).contains("rayon 2.0.0"));
-        assert!(program(&[("rayon", "1.12.0"), ("schism", "0.1.0")]).contains("twice"));
+        let both = [("rayon", "1.12.0"), ("schism", "0.1.0")];
+        let file = |name: &str, text: &str| {
+            publish::write_file(&folder.join("schism").join(name), text.as_bytes()).unwrap();
+        };
+        let other = "depends on schism 0.1.0, of ";
+        assert!(program(&both).contains(other));
+        file("src/lib.rs", "mod own;");
+        assert!(program(&both).contains(other));
+        file("src/own/mod.rs", "");
+        file("Cargo.toml", "as packages have it");
+        assert_eq!(program(&both), "");
+        file("src/lib.rs", "mod other;");
+        assert!(program(&both).contains(other));
+        assert_eq!(program(&both[1..]), "none");
     }
 }

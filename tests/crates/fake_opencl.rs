@@ -11,6 +11,7 @@
 //! | `no-spirv` | the device takes no SPIR-V |
 //! | `no-memory` | host and device share none |
 //! | `svm` | they share only what OpenCL 2 calls shared virtual memory |
+//! | `svm-system`, `usm-system` | kernels use all of the host's memory, in the words of OpenCL 2 or of Intel's extension |
 //! | `no-doubles` | no numbers of 64 bits with a fraction |
 //! | `no-long-atomics` | no atomic accesses of 64 bits |
 //! | `no-sub-groups` | no sub-groups of 32 work-items |
@@ -142,9 +143,9 @@ pub unsafe extern "C" fn clGetDeviceInfo(
         0x101B => 0xFF,
         0x1023 => if small { 1024 } else { 65_536 },
         0x1032 => has("no-doubles") * 0x3F,
-        0x1053 => if is_set("svm") { 3 } else { 0 },
+        0x1053 => u64::from(is_set("svm")) * 3 + u64::from(is_set("svm-system")) * 4,
         0x4190 | 0x4192 => usm * 15,
-        0x4194 => 0,
+        0x4194 => u64::from(is_set("usm-system")),
         0x4108 => {
             let sizes = if is_set("no-sub-groups") { [8_u64, 16] } else { [16, 32] };
             return unsafe { answer(sizes.map(u64::to_le_bytes).as_flattened(), room, value, size) };

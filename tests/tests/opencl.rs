@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use schism_tests::lab::{Compiler, Lab, clean_command, source, text};
+use schism_tests::lab::{Compiler, Lab, clean_command, output, source, text};
+use schism_tests::rayon_programs::{build, name_of, project, run_in, target};
 
 /// The program, and the fake driver beside it.
 fn program() -> Option<&'static Path> {
@@ -195,5 +196,53 @@ fn failures_of_a_driver_are_errors() {
         ("wait", "clWaitForEvents"),
     ] {
         expect(&["launch", "plain"], call, "opencl:0", name);
+    }
+}
+
+/// Parallel iterators use the program's memory. They are kernels where the driver says that kernels
+/// can, and stay with rayon elsewhere, which the report tells.
+#[test]
+fn parallel_iterators_ask_for_the_hosts_memory() {
+    let Some(driver) = program().map(|program| program.with_file_name("libfake_opencl.so")) else {
+        return;
+    };
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let increments = r#"
+        use rayon::prelude::*;
+
+        fn main() {
+            let mut numbers = vec![1_u64; 100_000];
+            numbers.par_iter_mut().for_each(|number| *number += 1);
+            println!("{}", numbers.iter().sum::<u64>());
+        }
+    "#;
+    let folder = project(lab, "opencl-stdpar", increments);
+    build(lab, &folder, &["--stdpar"]);
+    let run = |faults: &str| {
+        let variables = [
+            ("SCHISM_DEVICE", "opencl:0"),
+            ("SCHISM_STDPAR", "always"),
+            ("SCHISM_STDPAR_REPORT", "1"),
+            ("FAKE_OPENCL", faults),
+        ];
+        let schism = target(lab, "schism");
+        let mut increments = run_in(&schism, name_of(&folder), "debug", &variables);
+        let ran = output(increments.env("SCHISM_OPENCL", &driver));
+        let [out, report] = [ran.stdout, ran.stderr].map(|text| String::from_utf8(text));
+        (out.expect("a number"), report.expect("a report"))
+    };
+    for faults in ["", "svm"] {
+        let (sum, report) = run(faults);
+        assert_eq!(sum, "200000\n", "{report}");
+        let why =
+            "1 refused, because the device `opencl:0` cannot use all of this program's memory";
+        assert!(report.contains(why), "{report}");
+        assert!(report.contains("CL_DEVICE_SVM_FINE_GRAIN_SYSTEM"), "{report}");
+    }
+    for faults in ["svm,svm-system", "svm-system", "usm-system"] {
+        let (sum, report) = run(faults);
+        // The fake driver runs no kernels.
+        assert_eq!(sum, "100000\n", "{report}");
+        assert!(report.contains("schism: 1 as a kernel: 1 runs"), "{report}");
     }
 }

@@ -34,6 +34,33 @@ fn cargo_gets_its_arguments_and_the_compiler_and_no_flags() {
     assert_eq!(machine.read("log.pwd").trim(), machine.path("user").to_str().unwrap());
 }
 
+/// `SCHISM_WORKSPACE` names the source of the runtime that parallel iterators run with, and of what
+/// takes the place of rayon's functions.
+#[test]
+fn stdpar_takes_the_runtime_of_the_workspace() {
+    let machine = Machine::new("stdpar");
+    let library = || {
+        let output = machine.run("build --stdpar");
+        assert!(output.status.success(), "{}", stderr(&output));
+        let library = variable(&machine, "SCHISM_STDPAR_LIBRARY").expect("a folder");
+        let source = std::fs::read_to_string(format!("{library}/src/lib.rs"));
+        (library, source.expect("the source of the replacement"))
+    };
+    let builds = || machine.read("log").matches("--package schism --lib").count();
+    machine.write("checkout/runtime/stdpar/src/lib.rs", "one");
+    let (first, source) = library();
+    assert_eq!((source.as_str(), builds()), ("one", 1));
+    assert_eq!(variable(&machine, "SCHISM_STDPAR_BUILD").as_deref(), Some("on"));
+    assert_eq!(library().0, first);
+    assert_eq!(builds(), 1);
+    machine.write("checkout/runtime/stdpar/src/lib.rs", "two");
+    let (second, source) = library();
+    assert_eq!((source.as_str(), builds()), ("two", 2));
+    assert_ne!(first, second);
+    // Neither builds the plugin again: it has nothing of them.
+    assert_eq!(machine.plugin_builds(), 1);
+}
+
 #[test]
 fn the_users_own_settings_stay() {
     let machine = Machine::new("settings");

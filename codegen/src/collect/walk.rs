@@ -36,7 +36,7 @@ use crate::collect::panics::Panics;
 use crate::collect::spec_constants::{self, declared_static};
 use crate::collect::threads::ThreadLocals;
 use crate::kernels::{names, runtime_items};
-use crate::rayon::functions::is_for_host_only;
+use crate::rayon::functions::{is_for_host_only, is_in_sight};
 use crate::rustc::{CollectionMode, MonoItem, as_written, drop_glue, dropped, generic};
 
 /// What the kernels of a crate reach.
@@ -60,6 +60,8 @@ pub(crate) struct Reached<'tcx> {
     pub formats: bool,
     /// The functions that run a pipeline in another.
     pub nested: Vec<Instance<'tcx>>,
+    /// Whether something launches a kernel, in a crate whose parallel iterators may become kernels.
+    pub launches: bool,
 }
 
 /// Where kernels are to run.
@@ -88,6 +90,7 @@ pub(crate) fn reach<'tcx>(
         }
     }
     let nested = walk.nested();
+    let launches = is_in_sight(tcx) && walk.launches();
     Reached {
         items: walk.seen,
         panics: walk.panics.sorted(),
@@ -96,6 +99,7 @@ pub(crate) fn reach<'tcx>(
         statics: walk.statics.into_keys().collect(),
         no_thread_locals,
         nested,
+        launches,
         without_body: walk.without_body,
         formats: walk.formats,
     }
@@ -233,6 +237,16 @@ impl<'tcx> Walk<'tcx> {
     fn nested(&self) -> Vec<Instance<'tcx>> {
         let functions = self.without_body.iter().copied();
         functions.filter(|function| is_for_host_only(self.tcx, function.def_id())).collect()
+    }
+
+    /// Whether a launch site has been reached.
+    fn launches(&self) -> bool {
+        let markers: Vec<DefId> =
+            runtime_items::find(self.tcx).iter().map(|items| items.descriptor).collect();
+        self.seen.iter().any(|item| match item {
+            MonoItem::Fn(function) => markers.contains(&function.def_id()),
+            _ => false,
+        })
     }
 
     fn has_body(&self, instance: Instance<'tcx>) -> bool {

@@ -34,7 +34,6 @@ use schism_jit_abi::{
     UNRESOLVED_SYMBOLS, UNSUPPORTED,
 };
 
-use crate::rayon::functions::is_in_sight;
 use crate::session;
 use crate::variables::{JIT, TARGETS};
 
@@ -48,9 +47,6 @@ pub(crate) struct Plan {
     stage2: PathBuf,
     /// NVIDIA's assembler, if one of the targets needs it.
     ptxas: Option<Ptxas>,
-    /// Whether kernels on the CPU take the host's mathematics library: those of parallel iterators
-    /// do, by default.
-    host_mathematics: bool,
 }
 
 /// A kernel that cannot be compiled for a target.
@@ -127,12 +123,7 @@ pub(crate) fn plan(tcx: TyCtxt<'_>) -> Plan {
             }
         }
     }
-    Plan {
-        targets,
-        ptxas,
-        stage2: stage2.map(PathBuf::from).unwrap_or_default(),
-        host_mathematics: is_in_sight(tcx),
-    }
+    Plan { targets, ptxas, stage2: stage2.map(PathBuf::from).unwrap_or_default() }
 }
 
 impl Plan {
@@ -180,7 +171,7 @@ impl Plan {
             }
             for &target in &self.targets {
                 let Some(image) = source(&record, kernel, target) else { continue };
-                let forms = forms(kernel, target, image, self.host_mathematics).into_iter();
+                let forms = forms(kernel, target, image).into_iter();
                 let ptxas = self.ptxas.as_ref();
                 let job =
                     |form| KernelJob { kernel, image: image.data, index, target, form, ptxas };
@@ -245,18 +236,14 @@ fn source<'r>(
     }
 }
 
-fn forms(
-    kernel: &KernelRef<'_>,
-    target: Target,
-    image: &ImageRef<'_>,
-    host_mathematics: bool,
-) -> Vec<CodeVariant> {
+fn forms(kernel: &KernelRef<'_>, target: Target, image: &ImageRef<'_>) -> Vec<CodeVariant> {
     let in_process = if image.variant == IN_PROCESS { FLAG_IN_PROCESS } else { 0 };
     let constants = if kernel.spec_constants.is_empty() { 0 } else { FLAG_OPEN_CONSTANTS };
     let nothing = LaunchAssumptions::default();
     let small = LaunchAssumptions { flags: ASSUME_INDEX_32, ..nothing };
     let (plain, general, always) = match target {
-        Target::Host(_) if host_mathematics => (nothing, constants, 0),
+        // As the runtime has it where the environment names no library.
+        Target::Host(_) if in_process != 0 => (nothing, constants, 0),
         Target::Host(_) => (nothing, constants, FLAG_PORTABLE_MATH),
         Target::Ptx(_) | Target::Sass(_) => {
             let narrow = params(kernel, ParameterKind::Integer);

@@ -98,7 +98,7 @@ fn unit<'tcx>(tcx: TyCtxt<'tcx>, name: Symbol) -> (CodegenUnit<'tcx>, Findings) 
         walk::reach(tcx, place, entries)
     };
     let mut reached = reach(Place::Device, &kernels);
-    let left_out = refuse::for_all(tcx, &kernels, &reached.nested);
+    let left_out = refuse::for_all(tcx, &kernels, &reached);
     if !left_out.is_empty() {
         leave_out(&mut kernels, &left_out);
         reached = reach(Place::Device, &kernels);

@@ -1,4 +1,5 @@
-//! Puts the crate `schism-stdpar` in sight of crates that are given rayon.
+//! Puts the crate `schism-stdpar` in sight of crates that are given rayon, and its runtime in the
+//! place of the one that a crate is given.
 //!
 //! The crate is compiled against the very rayon that cargo has built, once for each, into a folder
 //! beside it:
@@ -13,6 +14,10 @@
 //!
 //! So what a target folder needs of it lies in that folder, and goes with it. `cargo schism` has
 //! the source and the runtime ready in the folder that [`STDPAR_LIBRARY`] names.
+//!
+//! A program that launches kernels itself depends on a runtime that cargo has built as well. Each crate
+//! that is given it gets the one of `schism-stdpar`, which has the same source (`cargo schism` compares
+//! them). So a program has one runtime, with one set of devices, threads and compiled kernels.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -24,6 +29,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::UNIX_EPOCH;
 
+use rustc_session::EarlyDiagCtxt;
 use rustc_session::config::{CrateType, ExternEntry, ExternLocation, Externs, Options};
 use rustc_session::search_paths::{PathKind, SearchPath};
 use rustc_session::utils::CanonicalizedPath;
@@ -58,8 +64,16 @@ pub(crate) fn change(options: &mut Options) {
         .filter(|path| matches!(path.kind, PathKind::Dependency | PathKind::All))
         .map(|path| beside(&path.dir))
         .collect();
+    if runs_here(options)
+        && let Err(error) = share_runtime(options, &library, &beside)
+    {
+        EarlyDiagCtxt::new(options.error_format).early_fatal(format!(
+            "the runtime of {} cannot be taken in the place of the program's: {error}",
+            library.display()
+        ));
+    }
     if is_for(options)
-        && let Some(rayon) = rayon_of(options)
+        && let Some(rayon) = options.externs.iter().find_map(|(_, entry)| file_of(entry, RAYON))
         && let Some(folder) = rayon.parent().map(&beside)
     {
         match compiled(&library, &folder, &rayon, &options.target_triple.to_string()) {
@@ -92,41 +106,74 @@ pub(crate) fn is_worth_a_kernel(name: &str, types: &[CrateType]) -> bool {
     !types.contains(&CrateType::ProcMacro) && !name.starts_with("build_script_")
 }
 
-/// Whether a session makes code that may have kernels.
-fn is_for(options: &Options) -> bool {
-    let name = options.crate_name.as_deref().unwrap_or_default();
+/// Whether a session makes code that the runtime can be linked with.
+fn runs_here(options: &Options) -> bool {
     options.output_types.should_codegen()
-        && is_worth_a_kernel(name, &options.crate_types)
         // The runtime unwinds.
         && matches!(options.cg.panic, None | Some(PanicStrategy::Unwind))
-        && ![CRATE, RUNTIME, RAYON, "rayon_core"].contains(&name)
         && options.target_triple.tuple() == rustc_session::config::host_tuple()
 }
 
-/// The file of the rayon that a session is given, under whatever name.
-fn rayon_of(options: &Options) -> Option<PathBuf> {
-    let is_rayon = |file: &Path| {
+/// Whether a session makes code that may have kernels.
+fn is_for(options: &Options) -> bool {
+    let name = options.crate_name.as_deref().unwrap_or_default();
+    runs_here(options)
+        && is_worth_a_kernel(name, &options.crate_types)
+        && ![CRATE, RUNTIME, RAYON, "rayon_core"].contains(&name)
+}
+
+/// The file of a crate that a session is given, if it is the one of this name, under whatever other.
+fn file_of(entry: &ExternEntry, name: &str) -> Option<PathBuf> {
+    let is_named = |file: &Path| {
         let stem = file.file_stem().and_then(OsStr::to_str).unwrap_or_default();
         let extension = file.extension().and_then(OsStr::to_str).unwrap_or_default();
-        stem.strip_prefix("lib").and_then(|name| name.split('-').next()) == Some(RAYON)
+        stem.strip_prefix("lib").and_then(|name| name.split('-').next()) == Some(name)
             && ["rlib", "rmeta"].contains(&extension)
     };
-    options.externs.iter().find_map(|(_, entry)| match &entry.location {
+    match &entry.location {
         ExternLocation::FoundInLibrarySearchDirectories => None,
         ExternLocation::ExactPaths(files) => {
             let mut files = files.iter().map(|file| file.original().clone());
-            files.find(|file| is_rayon(file))
+            files.find(|file| is_named(file))
         }
-    })
+    }
+}
+
+/// Where a crate is that is exactly this file.
+fn exactly(file: &Path) -> ExternLocation {
+    ExternLocation::ExactPaths(BTreeSet::from([CanonicalizedPath::new(file.to_owned())]))
+}
+
+/// The crates that a session is given.
+fn given(options: &Options) -> BTreeMap<String, ExternEntry> {
+    options.externs.iter().map(|(name, entry)| (name.clone(), entry.clone())).collect()
+}
+
+/// Has a crate that is given a runtime get that of `schism-stdpar`. Build scripts and macros, too: they
+/// may use crates that the program uses.
+fn share_runtime(
+    options: &mut Options,
+    library: &Path,
+    beside: impl Fn(&Path) -> PathBuf,
+) -> io::Result<()> {
+    let mut externs = given(options);
+    for entry in externs.values_mut() {
+        if let Some(file) = file_of(entry, RUNTIME)
+            && let Some(folder) = file.parent().map(&beside)
+        {
+            entry.location = exactly(&runtime_in(library, &folder)?);
+            options.search_paths.push(SearchPath::new(PathKind::Dependency, folder));
+        }
+    }
+    options.externs = Externs::new(externs);
+    Ok(())
 }
 
 /// Has the crate loaded, although no source names it.
 fn see(options: &mut Options, rlib: &Path) {
-    let mut externs: BTreeMap<String, ExternEntry> =
-        options.externs.iter().map(|(name, entry)| (name.clone(), entry.clone())).collect();
-    let files = BTreeSet::from([CanonicalizedPath::new(rlib.to_owned())]);
+    let mut externs = given(options);
     let entry = ExternEntry {
-        location: ExternLocation::ExactPaths(files),
+        location: exactly(rlib),
         is_private_dep: false,
         add_prelude: false,
         nounused_dep: true,
@@ -162,23 +209,7 @@ fn compiled(library: &Path, folder: &Path, rayon: &Path, target: &str) -> io::Re
     if fs::read_to_string(&stamp).is_ok_and(|written| written == failed) {
         return Err(io::Error::other("it is of a version that schism does not know"));
     }
-    let mut runtime = None;
-    for entry in fs::read_dir(library.join(LIBRARIES))? {
-        let entry = entry?;
-        let (from, name) = (entry.path(), entry.file_name());
-        let to = folder.join(&name);
-        if !to.is_file() && fs::hard_link(&from, &to).is_err() {
-            fs::copy(&from, &to)?;
-        }
-        let prefix = format!("lib{RUNTIME}-");
-        if name.to_str().is_some_and(|name| name.starts_with(&prefix)) {
-            runtime = Some(to);
-        }
-    }
-    let Some(runtime) = runtime else {
-        let missing = format!("{} has no runtime", library.display());
-        return Err(io::Error::new(io::ErrorKind::NotFound, missing));
-    };
+    let runtime = runtime_in(library, folder)?;
     let mut hasher = DefaultHasher::new();
     (library, hash).hash(&mut hasher);
     let with = |prefix: &str, path: &Path| {
@@ -210,6 +241,30 @@ fn compiled(library: &Path, folder: &Path, rayon: &Path, target: &str) -> io::Re
     }
     fs::write(&stamp, &expected)?;
     Ok(rlib)
+}
+
+/// The runtime's rlib in a folder, where it is put with those that it depends on.
+fn runtime_in(library: &Path, folder: &Path) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    let lock = File::create(folder.join("libraries.lock"))?;
+    lock.lock()?;
+    let prefix = format!("lib{RUNTIME}-");
+    let mut runtime = None;
+    for entry in fs::read_dir(library.join(LIBRARIES))? {
+        let entry = entry?;
+        let (from, name) = (entry.path(), entry.file_name());
+        let to = folder.join(&name);
+        if !to.is_file() && fs::hard_link(&from, &to).is_err() {
+            fs::copy(&from, &to)?;
+        }
+        if name.to_str().is_some_and(|name| name.starts_with(&prefix)) {
+            runtime = Some(to);
+        }
+    }
+    runtime.ok_or_else(|| {
+        let missing = format!("{} has no runtime", library.display());
+        io::Error::new(io::ErrorKind::NotFound, missing)
+    })
 }
 
 /// What tells this rayon from an earlier one of the same name. Its metadata is there before its

@@ -35,7 +35,7 @@ use crate::rayon::each::Grid;
 use crate::rayon::functions::{bridges, is_name_of_original};
 use crate::rayon::types::{RAYON, is_copied, is_in_process, may_be_for_devices, pipeline_of};
 use crate::rustc::as_written;
-use crate::session;
+use crate::session::{self, RUNTIME};
 use crate::variables::{STDPAR_BUILD, STDPAR_LIBRARY};
 
 type Resolved<'tcx> = Result<Option<Instance<'tcx>>, ErrorGuaranteed>;
@@ -85,10 +85,12 @@ fn replacement<'tcx>(
     Some(bridge.replacement)
 }
 
-/// Notes what the crate depends on besides its sources, if it sees rayon or has statics.
+/// Notes what the crate depends on besides its sources, if it sees rayon or a runtime or has statics.
 pub(crate) fn track(tcx: TyCtxt<'_>) {
-    let rayon = Symbol::intern(RAYON);
-    if tcx.crates(()).iter().any(|&krate| tcx.crate_name(krate) == rayon) || statics::are_in(tcx) {
+    let names = [RAYON, RUNTIME].map(Symbol::intern);
+    if tcx.crates(()).iter().any(|&krate| names.contains(&tcx.crate_name(krate)))
+        || statics::are_in(tcx)
+    {
         for name in [STDPAR_BUILD, STDPAR_LIBRARY] {
             session::variable(tcx.sess, name);
         }

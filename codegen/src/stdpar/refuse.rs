@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use rustc_middle::ty::{Instance, TyCtxt};
+use rustc_middle::ty::TyCtxt;
 use rustc_session::Session;
 use schism_passes::spec::image::{Capability, KernelImage};
 use schism_passes::spec::report::{Report, Use, ViolationKind};
@@ -21,6 +21,8 @@ const DEEP: &str =
     "its functions call themselves, or others through pointers, and may need any amount of stack";
 const UNWINDING: &str =
     "if it panics, a destructor changes memory of the program's, and no device runs one then";
+
+const LAUNCHES: &str = "it launches kernels itself";
 
 const NESTS: &str = "there is another parallel iterator in it, which may be a kernel";
 
@@ -199,24 +201,29 @@ impl Pipelines {
 }
 
 /// The kernels of pipelines that are taken out on all devices before anything is lowered, by name, and
-/// why: searches in order, and those with a pipeline in them that the program runs under no symbol.
-/// `nested` are the pipelines in those of the crate.
+/// why: searches in order, those that launch kernels, whose descriptors only the host half has, and
+/// those with a pipeline in them that the program runs under no symbol. `all` is what they reach
+/// together.
 pub(crate) fn for_all<'tcx>(
     tcx: TyCtxt<'tcx>,
     kernels: &[Kernel<'tcx>],
-    nested: &[Instance<'tcx>],
+    all: &Reached<'tcx>,
 ) -> Vec<(String, &'static str)> {
-    let without_symbol = nested::without_symbol(tcx, nested);
+    let without_symbol = nested::without_symbol(tcx, &all.nested);
     let why = |kernel: &Kernel<'tcx>| {
         if is_search_in_order(tcx, kernel.entry.args.type_at(0)) {
             return Some(
                 "it looks for the first or the last item, and rayon splits it until that is found",
             );
         }
-        let reached = || reached_by(tcx, kernel).nested;
-        (!without_symbol.is_empty()
-            && reached().iter().any(|pipeline| without_symbol.contains(pipeline)))
-        .then_some(NESTS)
+        if !all.launches && without_symbol.is_empty() {
+            return None;
+        }
+        let reached = reached_by(tcx, kernel);
+        if reached.launches {
+            return Some(LAUNCHES);
+        }
+        reached.nested.iter().any(|pipeline| without_symbol.contains(pipeline)).then_some(NESTS)
     };
     refused(tcx, kernels, why)
 }

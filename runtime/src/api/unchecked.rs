@@ -115,13 +115,6 @@ pub mod heap {
     }
 }
 
-/// From now on, kernels on the device `cpu` call the mathematics library of the host, unless the
-/// environment names one. It is for programs that do not ask for kernels: what they print must not
-/// depend on which of their loops become some.
-pub fn prefer_host_mathematics() {
-    crate::hal::host::math::prefer_host();
-}
-
 /// Calls `run` once while the queue's device sees all of the program's memory: all
 /// [`run_on_threads`] on it has to be in such a call. Memory that is allocated inside `run` may be
 /// invisible.

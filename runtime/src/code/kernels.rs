@@ -360,15 +360,16 @@ unsafe fn look_up<L: CodeLoader>(
     let record = unsafe { container.record()? };
     let name = name_of(descriptor)?;
     let (kernel, images) = lookup::find(record, name, descriptor.dimensions, site.layout)?;
+    let in_process = L::IN_PROCESS && images.are_in_process();
     let variant = Variant {
         offset: requirements.offset,
         math: requirements.math(),
-        portable: loader.portable_math(),
+        portable: loader.portable_math(in_process),
         constants: requirements
             .options
             .map_or(Ok(Vec::new()), |options| values(record, name, options))?,
         sub_grids: requirements.sub_grids,
-        in_process: L::IN_PROCESS && images.are_in_process(),
+        in_process,
         ..Variant::default()
     };
     let (object, device) = (record.object_id(), loader.id());

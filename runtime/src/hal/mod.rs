@@ -309,14 +309,15 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
         None
     }
 
-    /// Its access to the program's own memory; `None` where kernels use that as the host does.
+    /// Its access to the program's own memory; `None` where kernels run on the host.
     fn host_memory(&self) -> Option<&dyn HostMemoryOps> {
         None
     }
 }
 
 /// Access of a device with separate memory to the memory of a program that has no buffers: a
-/// rayon pipeline that became a kernel.
+/// rayon pipeline that became a kernel. Where host and device share no memory in particular, the
+/// first function is enough.
 pub(crate) trait HostMemoryOps {
     /// Calls `run`, which runs launches whose kernels use addresses of the host's as they are.
     ///
@@ -325,26 +326,34 @@ pub(crate) trait HostMemoryOps {
     fn with_all(&self, run: &mut dyn FnMut()) -> Result<(), String>;
 
     /// Calls `run`, which runs launches whose kernels use no other memory of the host's than what is
-    /// [shared](Self::reserve_shared).
-    fn with_shared(&self, run: &mut dyn FnMut());
+    /// [shared](Self::reserve_shared). Where nothing is, these fail.
+    fn with_shared(&self, run: &mut dyn FnMut()) {
+        run();
+    }
 
     /// Reserves addresses that host and device share, for as long as the process runs: the memory
     /// behind them moves to where it is used. `None` where all memory is shared, or none.
-    fn reserve_shared(&self, bytes: usize) -> Option<usize>;
+    fn reserve_shared(&self, _bytes: usize) -> Option<usize> {
+        None
+    }
 
     /// Has shared memory moved to the device, where it `is_new` or was used by the host since and
     /// does not stay, and says in the ranges what is moved. It is a hint.
-    fn prefetch(&self, ranges: &mut [SharedRange]);
+    fn prefetch(&self, _ranges: &mut [SharedRange]) {}
 
     /// Reads shared memory where it is, so that it stays there; `false` if that cannot be, and nothing
     /// is read.
     ///
     /// # Safety
     /// There is shared memory at `from`, and room at `to`; the former is not written meanwhile.
-    unsafe fn read_shared(&self, from: usize, to: *mut u8, bytes: usize) -> bool;
+    unsafe fn read_shared(&self, _from: usize, _to: *mut u8, _bytes: usize) -> bool {
+        false
+    }
 
     /// How many of a few pages of shared memory the host has: always the same ones of a range.
-    fn pages_on_host(&self, begin: usize, size: usize) -> usize;
+    fn pages_on_host(&self, _begin: usize, _size: usize) -> usize {
+        0
+    }
 }
 
 /// What belongs to the thread that holds a queue.
@@ -548,7 +557,7 @@ pub(crate) trait CodeLoader: Clone + Send + 'static {
     fn profiler(flattened: &FlattenedParameters) -> Profiler;
 
     /// Whether mathematics comes from schism's own library although the device could call another.
-    fn portable_math(&self) -> bool {
+    fn portable_math(&self, _in_process: bool) -> bool {
         false
     }
 

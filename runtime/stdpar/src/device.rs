@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use schism::__private::variables::{DEVICE, STDPAR_CUT};
 use schism::__private::{
     Hook, HostThreads, Placement, ProgramPool, default_of_host, device_traits, heap, note,
-    placement, prefer_host_mathematics, warn,
+    placement, warn,
 };
 use schism::{Adaptivity, Device, DeviceError, Queue};
 
@@ -83,8 +83,6 @@ fn find() -> Option<Device> {
         note(format_args!("all parallel iterators stay with rayon: {why}"));
         None
     };
-    // On the same processor, a pipeline's results are the same with and without a kernel.
-    prefer_host_mathematics();
     // A program that does not know of devices does not fail for one, whatever the environment asks
     // for.
     // Memory is shared with a GPU from the first large block on, which makes a context before anything

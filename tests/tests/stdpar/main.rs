@@ -2,6 +2,7 @@
 //! that they run side by side; those that take longest are first in the alphabet.
 
 mod after_panics;
+mod both;
 mod identity;
 mod notes;
 mod places;

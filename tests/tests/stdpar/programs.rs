@@ -459,11 +459,13 @@ fn memory_of_every_kind() {
 fn groups_join_results() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
     let always = ("SCHISM_STDPAR", "always");
-    let cut = ("SCHISM_STDPAR_CUT", "device");
+    // Such kernels are those of devices, with schism's own mathematics if the variable does not say
+    // otherwise.
+    let cut = [("SCHISM_STDPAR_CUT", "device"), ("SCHISM_CPU_MATH", "host")];
     for (name, least) in [("joined", 150), ("captured", 50), ("results", 300)] {
         let program = Programs::newest(lab).program(name);
         let expected = text(&mut program.by_rustc());
-        for variables in [&[always][..], &[always, cut]] {
+        for variables in [&[always][..], &[always, cut[0], cut[1]]] {
             let (found, launches) = traced(&mut program.run("release", variables));
             assert_eq!(found, expected, "{variables:?}");
             assert!(launches > least, "{launches}");

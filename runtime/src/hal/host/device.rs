@@ -91,7 +91,7 @@ impl DeviceOps for Cpu {
     }
 
     fn queue(&self) -> Result<HostQueue, DeviceError> {
-        math::portable()?;
+        math::portable(false)?;
         lanes::check()?;
         HostQueue::new(self.name, Some(CpuLoader), self.has_own_memory)
     }

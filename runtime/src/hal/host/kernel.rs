@@ -220,9 +220,9 @@ impl CodeLoader for CpuLoader {
         if flattened.scalars.is_empty() { Profiler::blind() } else { Profiler::new(false) }
     }
 
-    fn portable_math(&self) -> bool {
+    fn portable_math(&self, in_process: bool) -> bool {
         // If this is an error, no queue can be created for the device.
-        math::portable().unwrap_or_default()
+        math::portable(in_process).unwrap_or_default()
     }
 
     fn aot_target(&self) -> Box<dyn AotTarget> {

@@ -2,29 +2,20 @@
 
 use std::ffi::OsStr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::DeviceError;
 use crate::util::variables::CPU_MATH;
 
-/// Whether kernels call the host's library where the variable names none.
-static HOST_BY_DEFAULT: AtomicBool = AtomicBool::new(false);
-
-/// From now on, kernels call the host's library unless [`CPU_MATH`] says otherwise. For programs
-/// whose kernels are not their own idea: whether a loop runs as a kernel must not change a bit of
-/// what it computes.
-pub(crate) fn prefer_host() {
-    HOST_BY_DEFAULT.store(true, Ordering::Relaxed);
-}
-
 /// Whether kernels use schism's own mathematics library, as on all other devices: then they give
 /// the same bits on all of them, and are computed in vectors. The alternative is the host's
-/// library, as in the host half.
-pub(crate) fn portable() -> Result<bool, DeviceError> {
+/// library, as in the host half. Where [`CPU_MATH`] names none, in-process kernels call that: these
+/// are loops of a program that did not ask for kernels, and whether one runs as a kernel must not
+/// change a bit of what it computes.
+pub(crate) fn portable(in_process: bool) -> Result<bool, DeviceError> {
     static NAMED: OnceLock<Result<Option<bool>, DeviceError>> = OnceLock::new();
     let named = NAMED.get_or_init(|| read(CPU_MATH.get()));
     match named {
-        Ok(named) => Ok(named.unwrap_or_else(|| !HOST_BY_DEFAULT.load(Ordering::Relaxed))),
+        Ok(named) => Ok(named.unwrap_or(!in_process)),
         Err(error) => Err(error.clone()),
     }
 }

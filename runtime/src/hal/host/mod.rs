@@ -8,7 +8,7 @@ pub(crate) mod groups;
 pub(crate) mod in_order;
 pub(crate) mod kernel;
 pub(crate) mod lanes;
-pub(crate) mod math;
+mod math;
 pub(crate) mod memory;
 pub(crate) mod pace;
 pub(crate) mod pool;

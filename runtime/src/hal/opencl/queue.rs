@@ -13,10 +13,14 @@ use crate::hal::opencl::grid::Grid;
 use crate::hal::opencl::kernel::ClKernel;
 use crate::hal::opencl::launch::{self, ClPending};
 use crate::hal::opencl::memory::ClMemory;
-use crate::hal::{Held, QueueOps, Submitted, TaskQueue};
-use crate::launch::desc::LaunchDesc;
+use crate::hal::{Held, HostMemoryOps, QueueOps, Submitted, TaskQueue};
+use crate::launch::desc::{HostAddresses, LaunchDesc};
 use crate::launch::erased::NativeBody;
 use crate::util::fork::NoForkGuard;
+
+/// Why kernels cannot use the program's own memory.
+const NO_SYSTEM_MEMORY: &str = "its driver gives kernels no access to the host's memory \
+    (CL_DEVICE_SVM_FINE_GRAIN_SYSTEM, or shared system memory of cl_intel_unified_shared_memory)";
 
 /// See the module's documentation.
 #[derive(Clone)]
@@ -73,6 +77,12 @@ impl ClQueue {
             limit,
             device: self.device_name().to_owned(),
         }
+    }
+
+    #[cold]
+    fn not_shared(&self) -> LaunchError {
+        let reason = "it shares no heap with the program".to_owned();
+        LaunchError::HostMemory { device: self.device_name().to_owned(), reason }
     }
 }
 
@@ -158,6 +168,9 @@ impl QueueOps for ClQueue {
         code: &Arc<ClKernel>,
         grid: Grid,
     ) -> Result<Submitted<ClPending>, LaunchError> {
+        if desc.host_addresses == HostAddresses::Shared {
+            return Err(self.not_shared());
+        }
         let Shared { context, raw, .. } = &*self.shared;
         // SAFETY: the caller's promises; the code is this kernel's.
         unsafe { launch::launch(context, *raw, Arc::clone(code), desc, grid) }
@@ -179,5 +192,19 @@ impl QueueOps for ClQueue {
 
     fn allocate(&self, layout: Layout) -> Result<ClMemory, BufferError> {
         ClMemory::new(&self.shared.context, layout)
+    }
+
+    fn host_memory(&self) -> Option<&dyn HostMemoryOps> {
+        Some(self)
+    }
+}
+
+impl HostMemoryOps for ClQueue {
+    fn with_all(&self, run: &mut dyn FnMut()) -> Result<(), String> {
+        if !self.shared.context.device.sees_host {
+            return Err(NO_SYSTEM_MEMORY.to_owned());
+        }
+        run();
+        Ok(())
     }
 }
