@@ -17,6 +17,7 @@
 //! | `tests/group_parts.rs` | what work-items of groups own and share: rows, tiles, cells; permuted elements; parts of buffers |
 //! | `tests/algorithms/` | `schism::algorithms` against the standard library, on every device; the table `docs/algorithms.md` |
 //! | `tests/slices.rs` | slices of the host in launches, and slices that stay on a device, on every device |
+//! | `tests/directives.rs` | directives before ordinary loops, on every device, beside the loops without them |
 //! | `tests/pictures.rs` | neighbours where a picture ends: copied borders, clamped coordinates |
 //! | `tests/textbook.rs` | softmax, layer normalisation, transposes and Fourier transforms, without `unsafe` |
 //! | `tests/constants.rs` | specialization constants and relaxed mathematics, on every device |
