@@ -13,7 +13,7 @@ mod iteration;
 mod launch;
 mod names;
 #[cfg(test)]
-mod refusals;
+mod refusal_tests;
 mod region;
 
 use proc_macro::TokenStream;

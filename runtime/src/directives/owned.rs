@@ -382,7 +382,7 @@ pub struct Independent<'a, T> {
 
 // SAFETY: as of `Owned`.
 unsafe impl<T: Element> Send for Independent<'_, T> {}
-// SAFETY: whoever makes it promises that work-items do not meet.
+// SAFETY: the caller of `new` promises that work-items do not meet.
 unsafe impl<T: Element> Sync for Independent<'_, T> {}
 
 impl<'a, T: Element> Independent<'a, T> {
@@ -393,7 +393,7 @@ impl<'a, T: Element> Independent<'a, T> {
     }
 }
 
-// SAFETY: whoever makes it promises that work-items do not meet.
+// SAFETY: the caller of `new` promises that work-items do not meet.
 unsafe impl<T: Element> Source for Independent<'_, T> {
     type Item<'item> = Own<'item, T, 1>;
 
