@@ -17,7 +17,7 @@ const STEPS: usize = 100;
 /// Heats a plate of `n` times `n` points for so many steps; the largest change of the last one.
 #[acc]
 fn heat(plate: &mut [f32], next: &mut [f32], n: usize) -> f32 {
-    let mut change = 0.0;
+    let mut change = 0.0_f32;
     #[acc(data, copy(plate), create(next))]
     for _ in 0..STEPS {
         change = 0.0;
