@@ -1,5 +1,7 @@
 //! Directives before ordinary loops, on every device, beside the same loops without them.
 
+#![allow(clippy::needless_range_loop, reason = "loops over indices are what is tested")]
+
 use fastrand::Rng;
 use schism::DeviceKind;
 use schism::directives::{acc, offload, with_queue};
@@ -198,7 +200,7 @@ fn nests_of_loops_are_launches() {
 }
 
 #[acc]
-fn side_by_side(out: &mut Vec<u32>, inp: &[u32], rows: &mut [u32], w: usize) {
+fn side_by_side(out: &mut [u32], inp: &[u32], rows: &mut [u32], w: usize) {
     #[acc(parallel, loop)]
     for (o, i) in out.iter_mut().zip(inp) {
         *o = 2 * i;
