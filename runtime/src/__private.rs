@@ -23,6 +23,19 @@ pub use crate::launch::erased::{ErasedKernel, KernelType};
 pub use crate::launch::failure::Hook;
 pub use crate::util::variables;
 
+/// What directives expand to.
+#[cfg(feature = "directives")]
+pub mod directives {
+    pub use crate::directives::elements::{Elements, ElementsMut, Part};
+    pub use crate::directives::owned::{All, Axis, Independent, Near, Own, Owned};
+    pub use crate::directives::queue::{done, ended, queue};
+    pub use crate::directives::reduction::{
+        And, BitAnd, BitOr, BitXor, Max, Min, Or, Product, Sum, combined, identities,
+    };
+    pub use crate::directives::steps::{Fixed, Known, Steps};
+    pub use crate::directives::turns::{Division, Turns};
+}
+
 /// Prints a message; `dprint!` expands to this.
 #[inline(always)]
 pub fn print(message: std::fmt::Arguments<'_>) {

@@ -177,6 +177,8 @@ pub mod algorithms;
 mod api;
 mod code;
 mod data;
+#[cfg(feature = "directives")]
+pub mod directives;
 mod error;
 mod hal;
 mod kernel;

@@ -17,15 +17,15 @@ const MOST_ON_GPU: usize = 1 << 13;
 
 /// A division of `len` elements into chunks, none of which is empty.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chunks {
+pub(crate) struct Chunks {
     len: usize,
     /// The elements of a chunk; the last one may have fewer. At least 1.
-    pub(super) size: usize,
-    pub(super) count: usize,
+    pub(crate) size: usize,
+    pub(crate) count: usize,
 }
 
 impl Chunks {
-    pub(super) fn new(queue: &Queue, len: usize) -> Self {
+    pub(crate) fn new(queue: &Queue, len: usize) -> Self {
         let device = queue.device().backend();
         let concurrency = device.concurrency();
         let (least, most) = if device.traits().runs_on_host {

@@ -49,7 +49,7 @@
 //! begins), `collect` (new buffers). `chunks` says how many elements a work-item has, and `operand`
 //! where the elements are. `groups` has other versions of some for GPUs, and says where they run.
 
-mod chunks;
+pub(crate) mod chunks;
 mod collect;
 mod compare;
 mod emit;

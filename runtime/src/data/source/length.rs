@@ -62,7 +62,7 @@ impl Lengths {
         &mut self,
         check: impl FnOnce(&mut Self) -> Result<(), LaunchError>,
     ) -> Result<(), LaunchError> {
-        self.others(self.groups, check)
+        self.of_length(self.groups, check)
     }
 
     /// For those of the sources that have to fit the sub-groups.
@@ -70,10 +70,11 @@ impl Lengths {
         &mut self,
         check: impl FnOnce(&mut Self) -> Result<(), LaunchError>,
     ) -> Result<(), LaunchError> {
-        self.others(self.sub_groups, check)
+        self.of_length(self.sub_groups, check)
     }
 
-    fn others(
+    /// For those of the sources that have to fit another length than that of the launch.
+    pub(crate) fn of_length(
         &mut self,
         length: usize,
         check: impl FnOnce(&mut Self) -> Result<(), LaunchError>,

@@ -1,0 +1,409 @@
+//! Both languages, parsed to one construct.
+
+use proc_macro2::{Span, TokenStream};
+use syn::ext::IdentExt;
+use syn::parse::{ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Error, Expr, Ident, LitInt, Meta, Result, Token, parenthesized};
+
+/// The language of a directive.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    Acc,
+    Offload,
+}
+
+/// What a directive makes of its statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A launch; the loops must be shown to be independent, or asserted.
+    Parallel,
+    /// A launch of each loop: what is not independent runs in order.
+    Kernels,
+    /// A launch of one work-item.
+    Serial,
+    /// A region in which arrays stay on the device.
+    Data,
+    /// Nothing: the function can be called by kernels, as all can.
+    Routine,
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Parallel => "parallel",
+            Self::Kernels => "kernels",
+            Self::Serial => "serial",
+            Self::Data => "data",
+            Self::Routine => "routine",
+        }
+    }
+}
+
+/// How an array goes to a device and back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Motion {
+    Both,
+    In,
+    Out,
+    Create,
+    Present,
+}
+
+/// An operator of reductions: its type in `schism::__private::directives`.
+pub(crate) const OPERATORS: [(&str, &str); 9] = [
+    ("+", "Sum"),
+    ("*", "Product"),
+    ("max", "Max"),
+    ("min", "Min"),
+    ("&", "BitAnd"),
+    ("|", "BitOr"),
+    ("^", "BitXor"),
+    ("&&", "And"),
+    ("||", "Or"),
+];
+
+/// What a directive asks for, in either language.
+pub(crate) struct Construct {
+    pub(crate) span: Span,
+    pub(crate) kind: Kind,
+    pub(crate) collapse: usize,
+    pub(crate) is_independent: bool,
+    /// Operators, by their types, and variables.
+    pub(crate) reductions: Vec<(&'static str, Ident)>,
+    pub(crate) private: Vec<Ident>,
+    pub(crate) data: Vec<(Motion, Expr)>,
+    pub(crate) condition: Option<Expr>,
+    pub(crate) is_default_none: bool,
+    /// Work-items of a block on GPUs.
+    pub(crate) block: Vec<Expr>,
+}
+
+impl Construct {
+    const fn new(span: Span, kind: Kind) -> Self {
+        Self {
+            span,
+            kind,
+            collapse: 1,
+            is_independent: false,
+            reductions: Vec::new(),
+            private: Vec::new(),
+            data: Vec::new(),
+            condition: None,
+            is_default_none: false,
+            block: Vec::new(),
+        }
+    }
+
+    /// That of a loop in its block.
+    pub(crate) fn for_loop(&self) -> Self {
+        Self {
+            is_independent: self.is_independent,
+            reductions: self.reductions.clone(),
+            private: self.private.clone(),
+            block: self.block.clone(),
+            ..Self::new(self.span, self.kind)
+        }
+    }
+}
+
+/// That of a loop in a block, whose directive is a `loop` and takes the block's clauses as well.
+pub(crate) fn inner(attribute: &Attribute, around: &Construct) -> Result<Construct> {
+    let mut construct = around.for_loop();
+    let list = attribute.meta.require_list()?;
+    for clause in clauses.parse2(list.tokens.clone())? {
+        add(&mut construct, &clause, Language::Acc)?;
+    }
+    Ok(construct)
+}
+
+/// A clause as it is written.
+struct Clause {
+    name: Ident,
+    arguments: Option<TokenStream>,
+}
+
+/// What a clause is, and which constructs take it.
+struct Row {
+    name: &'static str,
+    languages: &'static [Language],
+    kinds: &'static [Kind],
+    arguments: Arguments,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arguments {
+    None,
+    Required,
+    Optional,
+}
+
+const LAUNCHES: &[Kind] = &[Kind::Parallel, Kind::Kernels, Kind::Serial];
+const LOOPS: &[Kind] = &[Kind::Parallel, Kind::Kernels];
+const WITH_DATA: &[Kind] = &[Kind::Parallel, Kind::Kernels, Kind::Serial, Kind::Data];
+const ACC: &[Language] = &[Language::Acc];
+
+macro_rules! rows {
+    ($($name:literal $languages:ident $kinds:ident $arguments:ident;)*) => {
+        &[$(Row { name: $name, languages: $languages, kinds: $kinds, arguments: Arguments::$arguments }),*]
+    };
+}
+
+const OFFLOAD: &[Language] = &[Language::Offload];
+const BOTH: &[Language] = &[Language::Acc, Language::Offload];
+
+const CLAUSES: &[Row] = rows! {
+    "loop" ACC LAUNCHES None;
+    "gang" ACC LOOPS Optional;
+    "worker" ACC LOOPS Optional;
+    "vector" ACC LOOPS Optional;
+    "num_gangs" ACC LOOPS Required;
+    "num_workers" ACC LOOPS Required;
+    "vector_length" ACC LOOPS Required;
+    "independent" ACC LOOPS None;
+    "unsafe" BOTH LOOPS Required;
+    "auto" ACC LOOPS None;
+    "seq" ACC LOOPS None;
+    "collapse" ACC LOOPS Required;
+    "reduction" ACC LOOPS Required;
+    "private" ACC LAUNCHES Required;
+    "firstprivate" ACC LAUNCHES Required;
+    "default" ACC WITH_DATA Required;
+    "if" BOTH WITH_DATA Required;
+    "copy" ACC WITH_DATA Required;
+    "copyin" ACC WITH_DATA Required;
+    "copyout" ACC WITH_DATA Required;
+    "create" ACC WITH_DATA Required;
+    "present" ACC WITH_DATA Required;
+    "in" OFFLOAD WITH_DATA Required;
+    "out" OFFLOAD WITH_DATA Required;
+    "inout" OFFLOAD WITH_DATA Required;
+    "nocopy" OFFLOAD WITH_DATA Required;
+};
+
+/// Clauses of the languages that are not there.
+const MISSING: [&str; 24] = [
+    "async",
+    "wait",
+    "self",
+    "device_type",
+    "no_create",
+    "delete",
+    "deviceptr",
+    "attach",
+    "detach",
+    "tile",
+    "cache",
+    "update",
+    "enter",
+    "exit",
+    "host_data",
+    "declare",
+    "atomic",
+    "signal",
+    "stream",
+    "pin",
+    "target",
+    "status",
+    "optional",
+    "mandatory",
+];
+
+/// Whether an attribute is a directive.
+pub(crate) fn is_directive(attribute: &Attribute) -> bool {
+    language(attribute).is_some()
+}
+
+/// The language of an attribute that is a directive.
+pub(crate) fn language(attribute: &Attribute) -> Option<Language> {
+    let name = &attribute.path().segments.last()?.ident;
+    match &*name.to_string() {
+        "acc" => Some(Language::Acc),
+        "offload" => Some(Language::Offload),
+        _ => None,
+    }
+}
+
+/// The construct of a directive before a statement.
+pub(crate) fn construct(attribute: &Attribute, language: Language) -> Result<Construct> {
+    match &attribute.meta {
+        Meta::List(list) => {
+            parse(list.tokens.clone(), list.path.segments[0].ident.span(), language)
+        }
+        other => {
+            Err(Error::new_spanned(other, "which directive? For example `#[acc(parallel, loop)]`"))
+        }
+    }
+}
+
+fn clauses(input: ParseStream<'_>) -> Result<Vec<Clause>> {
+    let mut all = Vec::new();
+    while !input.is_empty() {
+        let name = input.call(Ident::parse_any)?;
+        let arguments = if input.peek(syn::token::Paren) {
+            let inside;
+            parenthesized!(inside in input);
+            Some(inside.parse()?)
+        } else {
+            None
+        };
+        all.push(Clause { name, arguments });
+        if input.peek(Token![,]) {
+            input.parse::<Token![,]>()?;
+        }
+    }
+    Ok(all)
+}
+
+/// The construct of a directive's tokens.
+pub(crate) fn parse(tokens: TokenStream, span: Span, language: Language) -> Result<Construct> {
+    let all = clauses.parse2(tokens)?;
+    let mut construct = Construct::new(span, Kind::Kernels);
+    let mut rest = &all[..];
+    if language == Language::Acc {
+        let Some((first, others)) = all.split_first() else {
+            return Err(Error::new(span, "which directive? For example `#[acc(parallel, loop)]`"));
+        };
+        rest = others;
+        construct.kind = match &*first.name.to_string() {
+            "parallel" => Kind::Parallel,
+            "kernels" => Kind::Kernels,
+            "serial" => Kind::Serial,
+            "data" => Kind::Data,
+            "routine" => Kind::Routine,
+            "loop" => {
+                let text = "a `loop` by itself belongs inside of `parallel` or `kernels`, which make the loop around it a kernel: `#[acc(parallel, loop)]`";
+                return Err(Error::new(first.name.span(), text));
+            }
+            other => {
+                let words = ["parallel", "kernels", "serial", "data", "routine"];
+                return Err(unknown(&first.name, other, &words, "directive"));
+            }
+        };
+    }
+    for clause in rest {
+        add(&mut construct, clause, language)?;
+    }
+    Ok(construct)
+}
+
+fn unknown(at: &Ident, name: &str, words: &[&str], what: &str) -> Error {
+    if MISSING.contains(&name) {
+        return Error::new(at.span(), format!("`{name}` is not supported"));
+    }
+    let nearest = words
+        .iter()
+        .map(|word| (strsim::damerau_levenshtein(word, name), word))
+        .min()
+        .filter(|(distance, word)| *distance <= 2.max(word.len() / 3));
+    let help = nearest.map(|(_, word)| format!(": did you mean `{word}`?")).unwrap_or_default();
+    Error::new(at.span(), format!("there is no {what} `{name}`{help}"))
+}
+
+fn add(construct: &mut Construct, clause: &Clause, language: Language) -> Result<()> {
+    let name = clause.name.to_string();
+    let at = clause.name.span();
+    let of_language = || CLAUSES.iter().filter(|row| row.languages.contains(&language));
+    let Some(row) = of_language().find(|row| row.name == name) else {
+        let words: Vec<&str> = of_language().map(|row| row.name).collect();
+        return Err(unknown(&clause.name, &name, &words, "clause"));
+    };
+    let kind = construct.kind;
+    if !row.kinds.contains(&kind) {
+        let takers: Vec<&str> = row.kinds.iter().map(|kind| kind.name()).collect();
+        let text = format!(
+            "`{}` takes no clause `{name}`; it belongs to {}",
+            kind.name(),
+            takers.join(", ")
+        );
+        return Err(Error::new(at, text));
+    }
+    match (row.arguments, &clause.arguments) {
+        (Arguments::None, Some(_)) => {
+            return Err(Error::new(at, format!("`{name}` takes nothing in parentheses")));
+        }
+        (Arguments::Required, None) => {
+            return Err(Error::new(at, format!("`{name}` needs something in parentheses")));
+        }
+        _ => {}
+    }
+    let arguments = clause.arguments.clone().unwrap_or_default();
+    match &*name {
+        "loop" | "gang" | "worker" | "vector" | "auto" | "num_gangs" => {}
+        "num_workers" | "vector_length" => construct.block.push(syn::parse2(arguments)?),
+        "independent" => {
+            let text = "that iterations are independent is for schism to show; `unsafe(independent)` asserts it where it cannot";
+            return Err(Error::new(at, text));
+        }
+        "unsafe" => {
+            let word: Ident = syn::parse2(arguments)?;
+            if word != "independent" {
+                return Err(Error::new(word.span(), "what is asserted is `independent`"));
+            }
+            construct.is_independent = true;
+        }
+        "seq" => construct.kind = Kind::Serial,
+        "collapse" => {
+            let number: LitInt = syn::parse2(arguments)?;
+            construct.collapse = number.base10_parse()?;
+            if !(1..=3).contains(&construct.collapse) {
+                return Err(Error::new(number.span(), "1 to 3 loops become one launch"));
+            }
+        }
+        "reduction" => reduction(construct, arguments)?,
+        "private" | "firstprivate" => {
+            let names = Punctuated::<Ident, Token![,]>::parse_terminated.parse2(arguments)?;
+            construct.private.extend(names);
+        }
+        "default" => {
+            let word: Ident = syn::parse2(arguments)?;
+            match &*word.to_string() {
+                "none" => construct.is_default_none = true,
+                _ => return Err(Error::new(word.span(), "the default is `none`, or not given")),
+            }
+        }
+        "if" => construct.condition = Some(syn::parse2(arguments)?),
+        _ => {
+            let motion = match &*name {
+                "copy" | "inout" => Motion::Both,
+                "copyin" | "in" => Motion::In,
+                "copyout" | "out" => Motion::Out,
+                "create" | "nocopy" => Motion::Create,
+                _ => Motion::Present,
+            };
+            for place in Punctuated::<Expr, Token![,]>::parse_terminated.parse2(arguments)? {
+                match &place {
+                    Expr::Path(_) | Expr::Field(_) => construct.data.push((motion, place)),
+                    other => {
+                        let text =
+                            "a variable, or a field of one: an array goes to the device whole";
+                        return Err(Error::new_spanned(other, text));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `+: a, b`
+fn reduction(construct: &mut Construct, arguments: TokenStream) -> Result<()> {
+    let parse = |input: ParseStream<'_>| {
+        let begin = input.span();
+        let mut operator = String::new();
+        while !input.peek(Token![:]) && !input.is_empty() {
+            operator += &input.parse::<proc_macro2::TokenTree>()?.to_string();
+        }
+        let found = OPERATORS.iter().find(|(text, _)| *text == operator);
+        let Some((_, ty)) = found else {
+            let all: Vec<&str> = OPERATORS.iter().map(|(text, _)| *text).collect();
+            let text = format!("the operator of a reduction is one of `{}`", all.join("` `"));
+            return Err(Error::new(begin, text));
+        };
+        input.parse::<Token![:]>()?;
+        let names = Punctuated::<Ident, Token![,]>::parse_terminated(input)?;
+        Ok(names.into_iter().map(|name| (*ty, name)).collect::<Vec<_>>())
+    };
+    construct.reductions.extend(parse.parse2(arguments)?);
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! OpenACC's directives, and those of Intel's offload, as attributes: one line before a `for` loop
+//! makes it a kernel.
+//!
+//! `#[acc]` on a function gives a meaning to the directives inside of it. Both languages are parsed
+//! to one construct (`clause.rs`), whose loops are analysed (`iteration.rs`, `body.rs`, `affine.rs`)
+//! and become calls of schism's public functions (`launch.rs`, `region.rs`).
+
+mod affine;
+mod body;
+mod clause;
+mod function;
+mod iteration;
+mod launch;
+mod names;
+#[cfg(test)]
+mod refusal_tests;
+mod region;
+
+use proc_macro::TokenStream;
+
+use crate::clause::Language;
+
+/// Gives a meaning to OpenACC's directives inside of a function: see `schism::directives`.
+#[proc_macro_attribute]
+pub fn acc(clauses: TokenStream, item: TokenStream) -> TokenStream {
+    function::expand(clauses.into(), item.into(), Language::Acc).into()
+}
+
+/// Gives a meaning to the directives of Intel's offload inside of a function: see
+/// `schism::directives`.
+#[proc_macro_attribute]
+pub fn offload(clauses: TokenStream, item: TokenStream) -> TokenStream {
+    function::expand(clauses.into(), item.into(), Language::Offload).into()
+}

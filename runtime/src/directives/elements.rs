@@ -1,0 +1,120 @@
+//! What directives take as arrays: slices and what derefs to one, buffers, and views.
+
+use crate::data::buffer::Buffer;
+use crate::data::source::chunks::{Chunks, ChunksMut};
+use crate::data::view::{View, ViewMut};
+use crate::kernel::element::Element;
+
+/// Arrays that a directive's loops read.
+pub trait Elements {
+    /// What the array has.
+    type Element: Element;
+
+    /// All of them, to read.
+    fn __elements(&self) -> View<'_, Self::Element>;
+}
+
+/// Arrays that a directive's loops change.
+pub trait ElementsMut: Elements {
+    /// All of them, to change.
+    fn __elements_mut(&mut self) -> ViewMut<'_, Self::Element>;
+}
+
+impl<T: Element> Elements for [T] {
+    type Element = T;
+
+    fn __elements(&self) -> View<'_, T> {
+        View::new(self)
+    }
+}
+
+impl<T: Element> ElementsMut for [T] {
+    fn __elements_mut(&mut self) -> ViewMut<'_, T> {
+        ViewMut::of_slice(self)
+    }
+}
+
+impl<T: Element> Elements for Buffer<T> {
+    type Element = T;
+
+    fn __elements(&self) -> View<'_, T> {
+        self.view()
+    }
+}
+
+impl<T: Element> ElementsMut for Buffer<T> {
+    fn __elements_mut(&mut self) -> ViewMut<'_, T> {
+        self.view_mut()
+    }
+}
+
+impl<T: Element> Elements for View<'_, T> {
+    type Element = T;
+
+    fn __elements(&self) -> View<'_, T> {
+        *self
+    }
+}
+
+impl<T: Element> Elements for ViewMut<'_, T> {
+    type Element = T;
+
+    fn __elements(&self) -> View<'_, T> {
+        self.shared()
+    }
+}
+
+impl<T: Element> ElementsMut for ViewMut<'_, T> {
+    fn __elements_mut(&mut self) -> ViewMut<'_, T> {
+        self.reborrow()
+    }
+}
+
+/// The first elements of a view, as a source.
+pub trait Part: Sized {
+    /// The same in chunks.
+    type Chunks;
+
+    /// How many elements there are.
+    fn __count(&self) -> usize;
+
+    /// `count` of them, of as many or more.
+    fn __first(self, count: usize) -> Self;
+
+    /// `count` chunks of `size` elements, of as many or more; the last one may have fewer.
+    fn __first_chunks(self, count: usize, size: usize) -> Self::Chunks;
+}
+
+impl<'a, T: Element> Part for View<'a, T> {
+    type Chunks = Chunks<'a, T>;
+
+    fn __count(&self) -> usize {
+        self.raw().len()
+    }
+
+    fn __first(self, count: usize) -> Self {
+        self.slice(..count).expect("a loop goes no further than its shortest part")
+    }
+
+    fn __first_chunks(self, count: usize, size: usize) -> Chunks<'a, T> {
+        let len = self.__count();
+        self.__first(count.saturating_mul(size).min(len)).chunks(size)
+    }
+}
+
+impl<'a, T: Element> Part for ViewMut<'a, T> {
+    type Chunks = ChunksMut<'a, T>;
+
+    fn __count(&self) -> usize {
+        self.len()
+    }
+
+    fn __first(self, count: usize) -> Self {
+        self.slice(..count).expect("a loop goes no further than its shortest part")
+    }
+
+    fn __first_chunks(self, count: usize, size: usize) -> ChunksMut<'a, T> {
+        let len = self.len();
+        self.__first(count.saturating_mul(size).min(len)).chunks_mut(size)
+    }
+}

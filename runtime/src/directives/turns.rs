@@ -1,0 +1,166 @@
+//! A source for loops with reductions: a work-item runs several iterations, one after the other, so
+//! that there are few values to combine.
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use crate::algorithms::chunks::Chunks;
+use crate::api::queue::Queue;
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{Prepare, Source};
+use crate::error::LaunchError;
+use crate::kernel::grid::GridPoint;
+use crate::kernel::group::local::Placement;
+
+/// A division of the iterations of `D` loops among work-items.
+#[derive(Clone, Copy, Debug)]
+pub struct Division<const D: usize> {
+    counts: [usize; D],
+    /// The product of these.
+    iterations: usize,
+    items: usize,
+    /// How many each work-item runs, if these are neighbours. Otherwise, those of neighbouring
+    /// work-items are neighbours.
+    neighbours: Option<usize>,
+}
+
+impl<const D: usize> Division<D> {
+    /// As few work-items as keep the queue's device busy, for loops of so many iterations.
+    #[must_use]
+    pub fn new(queue: &Queue, counts: [usize; D]) -> Self {
+        // One that is no `usize` is more than any launch has, but not more than turns can be.
+        let iterations = counts.into_iter().fold(1, usize::saturating_mul);
+        let chunks = Chunks::new(queue, iterations);
+        let on_host = queue.device().backend().traits().runs_on_host;
+        let neighbours = on_host.then_some(chunks.size);
+        Self { counts, iterations, items: chunks.count, neighbours }
+    }
+
+    /// How many work-items there are.
+    #[must_use]
+    pub const fn items(&self) -> usize {
+        self.items
+    }
+
+    /// The iterations of a work-item: the first, where to stop, and the step.
+    #[inline(always)]
+    fn of(&self, item: usize) -> (usize, usize, usize) {
+        match self.neighbours {
+            Some(size) => {
+                let begin = item.wrapping_mul(size).min(self.iterations);
+                (begin, begin.saturating_add(size).min(self.iterations), 1)
+            }
+            None => (item, self.iterations, self.items),
+        }
+    }
+}
+
+/// Sources with an element for each iteration, as a source for work-items that run several.
+#[derive(Debug)]
+pub struct Turns<S, const D: usize> {
+    division: Division<D>,
+    sources: S,
+}
+
+impl<S, const D: usize> Turns<S, D> {
+    /// `sources` have an element for each iteration.
+    pub const fn new(division: Division<D>, sources: S) -> Self {
+        Self { division, sources }
+    }
+}
+
+// SAFETY: distinct work-items run distinct iterations, so the sources' elements are distinct.
+unsafe impl<S: Source, const D: usize> Source for Turns<S, D> {
+    type Item<'item> = TurnsOf<'item, S, D>;
+
+    #[inline(always)]
+    unsafe fn get<'item>(&self, at: GridPoint) -> TurnsOf<'item, S, D> {
+        let (next, end, step) = self.division.of(at.index);
+        let columns = self.division.counts.last().map_or(1, |columns| (*columns).max(1));
+        let place = (next / columns, next % columns);
+        let step_by = (step / columns, step % columns);
+        TurnsOf {
+            sources: NonNull::from(&self.sources),
+            counts: self.division.counts,
+            next,
+            end,
+            step,
+            columns,
+            place,
+            step_by,
+            life: PhantomData,
+        }
+    }
+}
+
+impl<M, S: Prepare<M>, const D: usize> Prepare<M> for Turns<S, D> {
+    type Source = Turns<S::Source, D>;
+    type Ready = (Division<D>, S::Ready);
+
+    fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.of_length(self.division.iterations, |lengths| self.sources.check(lengths))?;
+        lengths.add(self.division.items)
+    }
+
+    fn prepare(self, placement: &mut Placement) -> Self::Ready {
+        (self.division, self.sources.prepare(placement))
+    }
+
+    unsafe fn start((division, sources): Self::Ready) -> Self::Source {
+        // SAFETY: the caller's promises.
+        Turns { division, sources: unsafe { S::start(sources) } }
+    }
+}
+
+/// The iterations of a work-item, each with its place and its elements.
+#[derive(Debug)]
+pub struct TurnsOf<'item, S, const D: usize> {
+    sources: NonNull<S>,
+    counts: [usize; D],
+    next: usize,
+    end: usize,
+    step: usize,
+    /// Of the innermost loop.
+    columns: usize,
+    /// The row and column of `next`, and what a step adds.
+    place: (usize, usize),
+    step_by: (usize, usize),
+    life: PhantomData<&'item ()>,
+}
+
+impl<'item, S: Source, const D: usize> Iterator for TurnsOf<'item, S, D> {
+    type Item = ([usize; D], S::Item<'item>);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next >= self.end {
+            return None;
+        }
+        let (index, (row, column)) = (self.next, self.place);
+        // Beyond the end it is not used.
+        self.next = index.saturating_add(self.step);
+        self.place = (row.wrapping_add(self.step_by.0), column.wrapping_add(self.step_by.1));
+        if self.place.1 >= self.columns {
+            self.place = (self.place.0.wrapping_add(1), self.place.1.wrapping_sub(self.columns));
+        }
+        let mut position = [0; D];
+        match D {
+            1 => position[0] = index,
+            _ => {
+                position[D - 1] = column;
+                let mut rest = row;
+                for dimension in (1..D - 1).rev() {
+                    let count = self.counts[dimension].max(1);
+                    position[dimension] = rest % count;
+                    rest /= count;
+                }
+                position[0] = rest;
+            }
+        }
+        let at = GridPoint { index, row, column, columns: self.columns };
+        // SAFETY: the sources live as long as the launch. No other work-item runs this iteration, and
+        // this one runs it once; it is one of those that the sources have agreed to.
+        let elements = unsafe { self.sources.as_ref().get(at) };
+        Some((position, elements))
+    }
+}
