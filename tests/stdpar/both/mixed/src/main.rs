@@ -1,6 +1,7 @@
 //! Kernels that the program launches and parallel iterators that may become some, over the same data.
 
 use rayon::prelude::*;
+use schism::directives::acc;
 use schism::{Buffer, Queue};
 
 const LEN: usize = 10_000;
@@ -17,6 +18,15 @@ fn row(number: usize) -> Result<usize, schism::Error> {
     let mut row = vec![0; 100];
     Queue::new()?.for_each((0.., &mut row), move |(i, element)| *element = i ^ number)?;
     Ok(row.iter().sum())
+}
+
+/// A loop that a directive makes a kernel.
+#[acc]
+fn add_index(numbers: &mut [u64]) {
+    #[acc(parallel, loop)]
+    for i in 0..numbers.len() {
+        numbers[i] += i as u64;
+    }
 }
 
 fn main() -> Result<(), schism::Error> {
@@ -51,6 +61,9 @@ fn main() -> Result<(), schism::Error> {
     println!("{}", sums.to_vec().par_iter().sum::<usize>());
     let rows: Result<Vec<usize>, _> = (0..50).into_par_iter().map(row).collect();
     println!("{:?}", rows?);
+
+    add_index(&mut squares);
+    println!("{}", squares.par_iter().sum::<u64>());
 
     // Errors are those of each.
     let error = queue.for_each((0.., &mut sums), |(i, _)| assert!(i != 7, "at {i}"));
