@@ -228,7 +228,7 @@ fn parallel_iterators_ask_for_the_hosts_memory() {
         let schism = target(lab, "schism");
         let mut increments = run_in(&schism, name_of(&folder), "debug", &variables);
         let ran = output(increments.env("SCHISM_OPENCL", &driver));
-        let [out, report] = [ran.stdout, ran.stderr].map(|text| String::from_utf8(text));
+        let [out, report] = [ran.stdout, ran.stderr].map(String::from_utf8);
         (out.expect("a number"), report.expect("a report"))
     };
     for faults in ["", "svm"] {
