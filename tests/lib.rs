@@ -83,6 +83,11 @@ pub struct Readme;
 #[doc = include_str!("../docs/using.md")]
 pub struct Using;
 
+/// That of docs/directives.md.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/directives.md")]
+pub struct Directives;
+
 pub mod amdgcn;
 pub mod captures;
 pub mod constants;
