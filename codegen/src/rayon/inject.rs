@@ -65,7 +65,7 @@ pub(crate) fn change(options: &mut Options) {
         .map(|path| beside(&path.dir))
         .collect();
     if runs_here(options)
-        && let Err(error) = share_runtime(options, &library, &beside)
+        && let Err(error) = share_runtime(options, &library, beside)
     {
         EarlyDiagCtxt::new(options.error_format).early_fatal(format!(
             "the runtime of {} cannot be taken in the place of the program's: {error}",
