@@ -114,9 +114,11 @@ pub mod sub_groups;
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::fs::DirEntry;
     use std::path::Path;
 
-    /// The table above has a row for each test program, and none for others.
+    /// The table above has a row for each test program and each file of `compiler`, and none for
+    /// others.
     #[test]
     fn every_test_program_is_listed() {
         let rows = include_str!("lib.rs").lines().filter_map(|line| line.strip_prefix("//! | `"));
@@ -124,12 +126,17 @@ mod tests {
             rows.filter_map(|row| row.split_once(" | ")).flat_map(|(names, _)| names.split(", "));
         let listed: BTreeSet<_> =
             names.map(|name| name.trim_matches(['`', '/']).to_owned()).collect();
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-        let programs = std::fs::read_dir(folder).expect("the folder of the tests");
-        let programs: BTreeSet<_> = programs
-            .map(|entry| entry.expect("a readable entry").file_name())
-            .map(|name| format!("tests/{}", name.to_string_lossy()))
-            .collect();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let entries = |path: &str| {
+            let entries = std::fs::read_dir(folder.join(path)).expect("a folder of the tests");
+            let name = |entry: std::io::Result<DirEntry>| entry.expect("readable").file_name();
+            let paths = entries.map(|entry| format!("{path}/{}", name(entry).to_string_lossy()));
+            paths.collect::<BTreeSet<_>>()
+        };
+        let mut programs = entries("tests");
+        assert!(programs.remove("tests/compiler"));
+        programs.extend(entries("tests/compiler"));
+        assert!(programs.remove("tests/compiler/main.rs"));
         assert_eq!(listed, programs);
     }
 }
