@@ -9,6 +9,7 @@ pub use crate::api::unchecked::{
     processor_time, run_in_groups, run_on_threads, run_unchecked, warn, with_host_memory,
 };
 pub use crate::hal::DeviceTraits;
+pub use crate::hal::address_window::has_buffers as has_device_buffers;
 pub use crate::kernel::abi::{
     __schism_is_device, DESCRIPTOR_ABI, Descriptor, ExportToDevice, ImportToDevice, Kernel,
     descriptor, device_entry, is_device, is_in_process,

@@ -11,7 +11,7 @@
 //! the windows of the device `cpu:copies` are memory, which its kernels use by these addresses.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The reserved part of the address space: 16 TiB from here on. Allocators that choose addresses
@@ -32,6 +32,21 @@ pub(crate) const fn is_in_window(address: usize) -> bool {
 /// part.
 pub(crate) fn is_in_buffer(address: usize) -> bool {
     is_in_window(address) && Windows::read().find(address).is_some()
+}
+
+/// Whether buffers or copies have been in a device's own memory.
+static HAS_BUFFERS: AtomicBool = AtomicBool::new(false);
+
+/// Records that a buffer or a copy is in a device's own memory.
+pub(crate) fn add_buffer() {
+    HAS_BUFFERS.store(true, Ordering::Relaxed);
+}
+
+/// Whether a view of the program's may have addresses that represent a device's memory. A kernel
+/// which takes the host's addresses as they are must not get them.
+#[must_use]
+pub fn has_buffers() -> bool {
+    HAS_BUFFERS.load(Ordering::Relaxed)
 }
 
 /// The small addresses below are dangling ones, of empty slices.

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use rayon::iter::plumbing::{Consumer, Producer, UnindexedConsumer, UnindexedProducer};
 use schism::__private::{
-    ErasedKernel, Placement, device_traits, placement, prepare_unchecked, with_host_memory,
-    with_placement,
+    ErasedKernel, Placement, device_traits, has_device_buffers, placement, prepare_unchecked,
+    with_host_memory, with_placement,
 };
 use schism::{ImageError, LaunchError, Queue};
 
@@ -151,6 +151,10 @@ fn decide(descriptor: usize, len: Option<usize>, kind: Kind) -> Decision {
     }
     if choose::is_excluded(descriptor, kind.names().1) {
         return Decision::Rayon(Place::Excluded, None);
+    }
+    if has_device_buffers() {
+        report::refused(kind.names().1, descriptor, DEVICE_BUFFERS);
+        return Decision::Rayon(Place::Refused, None);
     }
     let choice = match placement() {
         Placement::Host => return Decision::Rayon(Place::Host, None),
@@ -316,6 +320,11 @@ const UNKNOWN_RESULT: &str = "this version of rayon collects in a way that is no
 
 /// Why a pipeline stays with rayon where the program asks for the device `native`.
 const NO_KERNELS: &str = "the device `native` has nothing but the host's own code";
+
+/// Why pipelines stay with rayon from the moment on when the program has data in a device's own memory:
+/// views of these that a pipeline refers to have addresses which kernels of pipelines cannot read.
+const DEVICE_BUFFERS: &str =
+    "the program has buffers in a device's own memory, and the pipeline may read views of them";
 
 /// Why a launch cannot begin where a thread has no queue.
 const NO_QUEUE: &str = "there is no queue";

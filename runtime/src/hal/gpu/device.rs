@@ -10,6 +10,7 @@ use crate::code::aot::{self, AotTarget};
 use crate::code::compiler::{self, About};
 use crate::code::kernels;
 use crate::error::{BufferError, DeviceError, DriverError};
+use crate::hal::address_window;
 use crate::hal::gpu::api::{number, symbol};
 use crate::hal::gpu::context::Context;
 use crate::hal::gpu::driver::{self, Driver};
@@ -223,6 +224,7 @@ impl DeviceOps for &'static Gpu {
     }
 
     fn allocate(&self, layout: Layout) -> Result<GpuMemory, BufferError> {
+        address_window::add_buffer();
         let _no_fork = NoForkGuard::enter();
         let context = self.context().map_err(|error| BufferError::Unavailable {
             device: self.properties.name.clone(),

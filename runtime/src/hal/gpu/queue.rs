@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::code::requirements::LaunchRequirements;
 use crate::data::shared_heap;
 use crate::error::{BufferError, DriverError, LaunchError};
+use crate::hal::address_window;
 use crate::hal::gpu::api::DevicePtr;
 use crate::hal::gpu::context::Context;
 use crate::hal::gpu::host_memory;
@@ -174,10 +175,12 @@ impl QueueOps for GpuQueue {
     }
 
     fn allocate(&self, layout: Layout) -> Result<GpuMemory, BufferError> {
+        address_window::add_buffer();
         GpuMemory::new(&self.stream.context, layout.size())
     }
 
     fn allocate_for_results(&self, layout: Layout) -> Result<GpuMemory, BufferError> {
+        address_window::add_buffer();
         GpuMemory::for_results(&self.stream.context, layout.size())
     }
 

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use crate::error::BufferError;
 use crate::hal::MemoryOps;
-use crate::hal::address_window::Window;
+use crate::hal::address_window::{self, Window};
 
 /// The size of the processor's large pages. One of them takes as much of its tables as a small page
 /// does, and a kernel over long arrays goes through thousands of small ones.
@@ -57,6 +57,7 @@ impl HostMemory {
     /// # Errors
     /// [`BufferError::AddressSpace`].
     pub(crate) fn in_window(layout: Layout) -> Result<Self, BufferError> {
+        address_window::add_buffer();
         let window = Window::with_memory(layout.size()).map_err(|error| {
             let (bytes, reason) = (layout.size(), error.to_string());
             BufferError::AddressSpace { bytes, reason }
