@@ -61,6 +61,9 @@ impl Built {
             }
         }
         assert_eq!(traced(&mut run(&self.schism, "native", "always")), (expected.clone(), 0));
+        // Views of data in a device's own memory are none of a pipeline's.
+        let found = text(&mut run(&self.schism, "cpu:copies", "always"));
+        assert_eq!(found, expected, "{name} on a device that copies");
         let (found, kernels) = traced(&mut run(&self.schism, "cpu", "always"));
         assert_eq!(found, expected, "{name}");
         kernels
