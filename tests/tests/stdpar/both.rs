@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use schism_tests::lab::{self, Compiler, Lab, clean_command, output, text};
-use schism_tests::rayon_programs::{build, project_with, run_in, target, traced};
+use schism_tests::rayon_programs::{MANIFEST, build, project_with, run_in, target, traced};
 
 /// The files of `tests/stdpar/both`.
 const FILES: [&str; 8] = [
@@ -112,19 +112,8 @@ fn errors_of_launched_kernels_stay_errors() {
             Queue::new().unwrap().for_each(&mut lengths, |x| *x = text(*x)).unwrap();
         }
     "#;
-    let manifest = r#"
-[package]
-name = "ordinary"
-version = "0.1.0"
-edition = "2024"
-
-[dependencies]
-rayon = "1"
-@RUNTIME@
-
-[workspace]
-"#;
-    let folder = project_with(lab, "stdpar-both-error", program, manifest);
+    let manifest = MANIFEST.replace("rayon = \"1\"", "rayon = \"1\"\n@RUNTIME@");
+    let folder = project_with(lab, "stdpar-both-error", program, &manifest);
     let mut cargo = clean_command(lab.subcommand());
     cargo.current_dir(&folder).env("CARGO_TARGET_DIR", target(lab, "schism"));
     let built = output(cargo.args(["build", "--offline", "--release", "--stdpar"]));
