@@ -278,7 +278,8 @@ fn a_wrong_number_of_lanes_is_an_error() {
     if !has_device_code() {
         return;
     }
-    let environment = [("SCHISM_JIT", &*stage2), ("SCHISM_CPU_LANES", "7")];
+    let environment =
+        [("SCHISM_JIT", &*stage2), ("SCHISM_CPU_LANES", "7"), ("SCHISM_DEVICE", "cpu")];
     let output = stdout(&run("queue", &environment));
     assert!(output.contains("error SCHISM_CPU_LANES is `7`"), "{output}");
 }
@@ -292,7 +293,12 @@ fn a_kernel_is_lowered_once_and_then_cached() {
         return;
     }
     // What an earlier run has left on disk would do too.
-    let environment = [("SCHISM_TRACE", "1"), ("SCHISM_JIT", &*stage2), ("SCHISM_CACHE", "0")];
+    let environment = [
+        ("SCHISM_TRACE", "1"),
+        ("SCHISM_JIT", &*stage2),
+        ("SCHISM_CACHE", "0"),
+        ("SCHISM_DEVICE", "cpu"),
+    ];
     let output = run("launch", &environment);
     assert_eq!(stdout(&output).matches("sum 200000").count(), 3);
     let shown = stderr(&output);

@@ -1,10 +1,14 @@
 //! What the generator knows while it writes a kernel: names in scope, and how much it may still
 //! write.
 
+use std::sync::LazyLock;
+
 use fastrand::Rng;
+use schism::{Device, DeviceKind};
 
 use super::node::Node;
 use super::types::{Adt, AdtKind, Prim, Type, USIZE};
+use crate::devices::listed;
 
 /// A variable in scope.
 #[derive(Clone, Debug)]
@@ -69,11 +73,16 @@ pub(crate) struct Generator {
 /// The part of the grammar that has functions of the mathematics library.
 pub(crate) const LIBRARY: u32 = 10;
 
-/// The parts of the grammar that no kernel uses: where `SCHISM_OPENCL` names a driver, the mathematics
-/// library, as such devices have schism's own, which has other last bits than the host's.
+/// The parts of the grammar that no kernel uses: where `SCHISM_OPENCL` names a driver, or a GPU is
+/// there, the mathematics library, as such devices have schism's own, which has other last bits than
+/// the host's.
 fn left_out() -> u64 {
-    let has_driver = std::env::var_os("SCHISM_OPENCL").is_some_and(|path| !path.is_empty());
-    u64::from(has_driver) << LIBRARY
+    static LEFT_OUT: LazyLock<u64> = LazyLock::new(|| {
+        let has_driver = std::env::var_os("SCHISM_OPENCL").is_some_and(|path| !path.is_empty());
+        let is_gpu = |device: &Device| matches!(device.kind(), DeviceKind::Cuda | DeviceKind::Hip);
+        u64::from(has_driver || listed().iter().any(is_gpu)) << LIBRARY
+    });
+    *LEFT_OUT
 }
 
 impl Generator {

@@ -5,6 +5,7 @@
 //! the layout. Most panic messages refer to constants of the kernel, which the host then copies
 //! from the device: the kernel stays loaded as long as the launch is known.
 
+use std::array;
 use std::cell::{Cell, OnceCell};
 use std::fmt::Write as _;
 use std::mem::size_of;
@@ -14,9 +15,13 @@ use schism_jit_abi::{GPU_STATE_FREE, GpuMessageBuffer};
 use schism_message::buffer::{Message, MessageBuffer as Content};
 use schism_message::{Memory, Recorded};
 
-use crate::error::DriverError;
+use crate::code::display_name::KernelName;
+use crate::error::{DriverError, KernelPanic, LaunchError};
+use crate::kernel::print;
+use crate::launch::desc::LaunchDesc;
 use crate::launch::failure::Panic;
 use crate::launch::payload::Payload;
+use crate::util::warn_once;
 
 /// An address in a device's memory.
 type DevicePtr = u64;
@@ -62,6 +67,70 @@ pub(crate) struct Messages {
     pub(crate) printed: Vec<String>,
     /// Messages that did not fit.
     pub(crate) lost: u64,
+}
+
+/// What of a launch's range tells where one of its work-items is.
+#[derive(Debug)]
+pub(crate) struct RangeShape {
+    dimensions: u32,
+    offset: [usize; 3],
+    /// Work-items of a group, if it has groups.
+    group: Option<[usize; 3]>,
+}
+
+impl RangeShape {
+    pub(crate) fn of(launch: &LaunchDesc<'_>) -> Self {
+        Self {
+            dimensions: launch.range.dimensions,
+            offset: launch.range.offset,
+            group: launch.groups.as_ref().map(|groups| groups.local.xyz),
+        }
+    }
+
+    /// The slowest dimension first.
+    fn place(&self, xyz: [usize; 3]) -> Vec<usize> {
+        xyz[..self.dimensions as usize].iter().rev().copied().collect()
+    }
+}
+
+impl Messages {
+    /// Prints what a kernel has printed, and gives its panic as an error.
+    #[cold]
+    pub(crate) fn shown(
+        self,
+        kernel: &KernelName,
+        device: &str,
+        shape: &RangeShape,
+    ) -> Result<(), LaunchError> {
+        for text in self.printed {
+            print::out(format_args!("{text}"));
+        }
+        if self.lost != 0 {
+            warn_once::say(format_args!(
+                "{} messages that kernel `{kernel}` printed had no room and are lost; a launch has room for {} MiB of them",
+                self.lost,
+                PRINT_BYTES >> 20
+            ));
+        }
+        let Some(panic) = self.panic else { return Ok(()) };
+        // Code that asks for no place in a group does not know it.
+        let local_id = panic.local_id.or_else(|| {
+            let (id, group) = (panic.work_item?, shape.group?);
+            Some(array::from_fn(|axis| id[axis].checked_rem(group[axis]).unwrap_or(0)))
+        });
+        let work_item = panic
+            .work_item
+            .map(|id| array::from_fn(|axis| id[axis].wrapping_add(shape.offset[axis])));
+        Err(LaunchError::Panicked(Box::new(KernelPanic {
+            kernel: kernel.to_string(),
+            device: device.to_owned(),
+            message: panic.message,
+            location: panic.location,
+            work_item: work_item.map(|id| shape.place(id)),
+            local_id: local_id.map(|id| shape.place(id)),
+            payload: Default::default(),
+        })))
+    }
 }
 
 /// Copies bytes from the device to the host, from any memory that the driver knows.

@@ -15,20 +15,18 @@ use crate::code::assumptions::Assumptions;
 use crate::code::captured::{self, CapturedAddress};
 use crate::code::display_name::KernelName;
 use crate::code::requirements::LaunchRequirements;
-use crate::error::{KernelPanic, LaunchError};
+use crate::error::LaunchError;
 use crate::hal::address_window::{LARGEST_DANGLING, Windows, is_in_window};
 use crate::hal::gpu::api::symbol;
 use crate::hal::gpu::context::Context;
 use crate::hal::gpu::kernel::{FlattenedKind, FlattenedParameter, LoadedKernel};
 use crate::hal::gpu::memory;
 use crate::hal::gpu::stream::{Order, Stream, Timer};
-use crate::hal::messages::{MessageBuffer, Messages, PRINT_BYTES};
+use crate::hal::messages::{MessageBuffer, RangeShape};
 use crate::hal::{NumberedLaunch, PendingOps, Submitted};
-use crate::kernel::print;
 use crate::launch::adaptivity::Adaptivity;
 use crate::launch::desc::{HostAddresses, LaunchDesc};
 use crate::launch::range::Extent;
-use crate::util::warn_once;
 
 /// How a launch's range is divided: the threads of a block, and the blocks of the grid, x first.
 #[derive(Clone, Copy, Debug)]
@@ -173,8 +171,7 @@ pub(crate) struct GpuPending {
     timer: Option<Timer>,
     /// The name of the user's closure.
     name: KernelName,
-    dimensions: u32,
-    offset: [usize; 3],
+    shape: RangeShape,
 }
 
 /// Submits a launch to the stream.
@@ -317,8 +314,7 @@ pub(crate) unsafe fn launch(
         buffer,
         timer,
         name: raw.lazy_name(),
-        dimensions: range.dimensions,
-        offset: range.offset,
+        shape: RangeShape::of(desc),
     }))
 }
 
@@ -535,42 +531,8 @@ impl GpuPending {
         let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
         let messages = buffer.collect(&|to, from| context.read_bytes(to, from));
         context.message_buffers.give(buffer);
-        messages.map_or(Ok(()), |messages| self.report(messages))
-    }
-
-    #[cold]
-    fn report(&self, messages: Messages) -> Result<(), LaunchError> {
-        for text in messages.printed {
-            print::out(format_args!("{text}"));
-        }
-        if messages.lost != 0 {
-            tracing::warn!(
-                kernel = %self.name,
-                messages = messages.lost,
-                "a launch printed more than there was room for"
-            );
-            warn_once::say(format_args!(
-                "{} messages that kernel `{}` printed had no room and are lost; a launch has room for {} MiB of them",
-                messages.lost,
-                self.name,
-                PRINT_BYTES >> 20
-            ));
-        }
-        let Some(panic) = messages.panic else { return Ok(()) };
-        let place = |xyz: [usize; 3]| -> Vec<usize> {
-            xyz[..self.dimensions as usize].iter().rev().copied().collect()
-        };
-        Err(LaunchError::Panicked(Box::new(KernelPanic {
-            kernel: self.name.to_string(),
-            device: self.stream.context.gpu.name.clone(),
-            message: panic.message,
-            location: panic.location,
-            work_item: panic.work_item.map(|id| {
-                place(std::array::from_fn(|axis| id[axis].wrapping_add(self.offset[axis])))
-            }),
-            local_id: panic.local_id.map(place),
-            payload: Default::default(),
-        })))
+        messages
+            .map_or(Ok(()), |messages| messages.shown(&self.name, &context.gpu.name, &self.shape))
     }
 }
 

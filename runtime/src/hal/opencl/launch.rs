@@ -7,18 +7,16 @@ use std::time::Duration;
 
 use crate::code::captured;
 use crate::code::display_name::KernelName;
-use crate::error::{DriverError, KernelPanic, LaunchError};
+use crate::error::{DriverError, LaunchError};
 use crate::hal::PendingOps;
-use crate::hal::messages::{MessageBuffer, Messages, PRINT_BYTES};
+use crate::hal::messages::{MessageBuffer, RangeShape};
 use crate::hal::opencl::api::{RawEvent, RawKernel, RawQueue, number, symbol};
 use crate::hal::opencl::context::Context;
 use crate::hal::opencl::driver;
 use crate::hal::opencl::grid::{Grid, MOST_GROUPS};
 use crate::hal::opencl::kernel::{ClKernel, FlattenedKind, FlattenedParameter};
 use crate::hal::opencl::properties::USUAL_SLACK;
-use crate::kernel::print;
 use crate::launch::desc::{HostAddresses, LaunchDesc};
-use crate::util::warn_once;
 
 /// A launch that is in its queue, or has ended.
 #[derive(Debug)]
@@ -31,8 +29,7 @@ pub(crate) struct ClPending {
     buffer: Option<MessageBuffer>,
     timed: bool,
     name: KernelName,
-    dimensions: u32,
-    offset: [usize; 3],
+    shape: RangeShape,
 }
 
 /// Submits a launch to the queue.
@@ -176,8 +173,7 @@ pub(super) unsafe fn launch(
         buffer,
         timed: desc.timed,
         name: raw.lazy_name(),
-        dimensions,
-        offset: desc.range.offset,
+        shape: RangeShape::of(desc),
     })
 }
 
@@ -339,37 +335,8 @@ impl ClPending {
         let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
         let messages = buffer.collect(&|to, from| self.context.read(to, from));
         self.context.message_buffers.give(buffer);
-        messages.map_or(Ok(()), |messages| self.report(messages))
-    }
-
-    #[cold]
-    fn report(&self, messages: Messages) -> Result<(), LaunchError> {
-        for text in messages.printed {
-            print::out(format_args!("{text}"));
-        }
-        if messages.lost != 0 {
-            warn_once::say(format_args!(
-                "{} messages that kernel `{}` printed had no room and are lost; a launch has room for {} MiB of them",
-                messages.lost,
-                self.name,
-                PRINT_BYTES >> 20
-            ));
-        }
-        let Some(panic) = messages.panic else { return Ok(()) };
-        let place = |xyz: [usize; 3]| -> Vec<usize> {
-            xyz[..self.dimensions as usize].iter().rev().copied().collect()
-        };
-        Err(LaunchError::Panicked(Box::new(KernelPanic {
-            kernel: self.name.to_string(),
-            device: self.context.name().to_owned(),
-            message: panic.message,
-            location: panic.location,
-            work_item: panic.work_item.map(|id| {
-                place(std::array::from_fn(|axis| id[axis].wrapping_add(self.offset[axis])))
-            }),
-            local_id: panic.local_id.map(place),
-            payload: Default::default(),
-        })))
+        messages
+            .map_or(Ok(()), |messages| messages.shown(&self.name, self.context.name(), &self.shape))
     }
 }
 
