@@ -28,6 +28,9 @@ pub use crate::util::variables;
 #[cfg(feature = "directives")]
 pub mod directives {
     pub use crate::directives::elements::{Elements, ElementsMut, Part};
+    pub use crate::directives::offload::arrays::{Receive, Section, copied, copy_into};
+    pub use crate::directives::offload::statement::{Offload, Outcome};
+    pub use crate::directives::offload::target::Target;
     pub use crate::directives::owned::{All, Axis, Independent, Near, Own, Owned};
     pub use crate::directives::queue::{done, ended, queue};
     pub use crate::directives::reduction::{

@@ -6,6 +6,8 @@ use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Error, Expr, Ident, LitInt, Meta, Result, Token, parenthesized};
 
+use crate::offload::{self, Verb};
+
 /// The language of a directive.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
@@ -77,6 +79,10 @@ pub(crate) struct Construct {
     pub(crate) is_default_none: bool,
     /// Work-items of a block on GPUs.
     pub(crate) block: Vec<Expr>,
+    /// What only offload has.
+    pub(crate) offload: Option<offload::Clauses>,
+    /// Whether an offload is around its launches, which learns of their errors.
+    pub(crate) is_in_offload: bool,
 }
 
 impl Construct {
@@ -92,6 +98,8 @@ impl Construct {
             condition: None,
             is_default_none: false,
             block: Vec::new(),
+            offload: None,
+            is_in_offload: false,
         }
     }
 
@@ -102,6 +110,7 @@ impl Construct {
             reductions: self.reductions.clone(),
             private: self.private.clone(),
             block: self.block.clone(),
+            is_in_offload: self.is_in_offload,
             ..Self::new(self.span, self.kind)
         }
     }
@@ -164,10 +173,10 @@ const CLAUSES: &[Row] = rows! {
     "unsafe" BOTH LOOPS Required;
     "auto" ACC LOOPS None;
     "seq" ACC LOOPS None;
-    "collapse" ACC LOOPS Required;
-    "reduction" ACC LOOPS Required;
-    "private" ACC LAUNCHES Required;
-    "firstprivate" ACC LAUNCHES Required;
+    "collapse" BOTH LOOPS Required;
+    "reduction" BOTH LOOPS Required;
+    "private" BOTH LAUNCHES Required;
+    "firstprivate" BOTH LAUNCHES Required;
     "default" ACC WITH_DATA Required;
     "if" BOTH WITH_DATA Required;
     "copy" ACC WITH_DATA Required;
@@ -179,10 +188,18 @@ const CLAUSES: &[Row] = rows! {
     "out" OFFLOAD WITH_DATA Required;
     "inout" OFFLOAD WITH_DATA Required;
     "nocopy" OFFLOAD WITH_DATA Required;
+    "pin" OFFLOAD WITH_DATA Required;
+    "target" OFFLOAD WITH_DATA Required;
+    "optional" OFFLOAD WITH_DATA None;
+    "mandatory" OFFLOAD WITH_DATA None;
+    "status" OFFLOAD WITH_DATA Required;
+    "signal" OFFLOAD WITH_DATA Required;
+    "wait" OFFLOAD WITH_DATA Required;
+    "stream" OFFLOAD WITH_DATA Required;
 };
 
 /// Clauses of the languages that are not there.
-const MISSING: [&str; 24] = [
+const MISSING: [&str; 17] = [
     "async",
     "wait",
     "self",
@@ -200,13 +217,6 @@ const MISSING: [&str; 24] = [
     "host_data",
     "declare",
     "atomic",
-    "signal",
-    "stream",
-    "pin",
-    "target",
-    "status",
-    "optional",
-    "mandatory",
 ];
 
 /// Whether an attribute is a directive.
@@ -219,7 +229,7 @@ pub(crate) fn language(attribute: &Attribute) -> Option<Language> {
     let name = &attribute.path().segments.last()?.ident;
     match &*name.to_string() {
         "acc" => Some(Language::Acc),
-        "offload" => Some(Language::Offload),
+        name if Verb::named(name).is_some() => Some(Language::Offload),
         _ => None,
     }
 }
@@ -228,7 +238,13 @@ pub(crate) fn language(attribute: &Attribute) -> Option<Language> {
 pub(crate) fn construct(attribute: &Attribute, language: Language) -> Result<Construct> {
     match &attribute.meta {
         Meta::List(list) => {
-            parse(list.tokens.clone(), list.path.segments[0].ident.span(), language)
+            let name = &list.path.segments[list.path.segments.len() - 1].ident;
+            let mut construct = parse(list.tokens.clone(), name.span(), language)?;
+            if let Some(clauses) = &mut construct.offload {
+                clauses.verb = Verb::named(&name.to_string()).unwrap_or_default();
+            }
+            offload::check(&construct, name.span())?;
+            Ok(construct)
         }
         other => {
             Err(Error::new_spanned(other, "which directive? For example `#[acc(parallel, loop)]`"))
@@ -259,6 +275,10 @@ fn clauses(input: ParseStream<'_>) -> Result<Vec<Clause>> {
 pub(crate) fn parse(tokens: TokenStream, span: Span, language: Language) -> Result<Construct> {
     let all = clauses.parse2(tokens)?;
     let mut construct = Construct::new(span, Kind::Kernels);
+    if language == Language::Offload {
+        construct.offload = Some(offload::Clauses::default());
+        construct.is_in_offload = true;
+    }
     let mut rest = &all[..];
     if language == Language::Acc {
         let Some((first, others)) = all.split_first() else {
@@ -287,7 +307,7 @@ pub(crate) fn parse(tokens: TokenStream, span: Span, language: Language) -> Resu
     Ok(construct)
 }
 
-fn unknown(at: &Ident, name: &str, words: &[&str], what: &str) -> Error {
+pub(crate) fn unknown(at: &Ident, name: &str, words: &[&str], what: &str) -> Error {
     if MISSING.contains(&name) {
         return Error::new(at.span(), format!("`{name}` is not supported"));
     }
@@ -363,12 +383,13 @@ fn add(construct: &mut Construct, clause: &Clause, language: Language) -> Result
             }
         }
         "if" => construct.condition = Some(syn::parse2(arguments)?),
+        _ if language == Language::Offload => offload::add(construct, &clause.name, arguments)?,
         _ => {
             let motion = match &*name {
-                "copy" | "inout" => Motion::Both,
-                "copyin" | "in" => Motion::In,
-                "copyout" | "out" => Motion::Out,
-                "create" | "nocopy" => Motion::Create,
+                "copy" => Motion::Both,
+                "copyin" => Motion::In,
+                "copyout" => Motion::Out,
+                "create" => Motion::Create,
                 _ => Motion::Present,
             };
             for place in Punctuated::<Expr, Token![,]>::parse_terminated.parse2(arguments)? {

@@ -6,6 +6,7 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Attribute, Block, Error, Expr, ExprForLoop, Item, Result, Stmt};
 
 use crate::clause::{self, Construct, Kind, Language};
+use crate::offload::{self, Verb};
 use crate::{launch, region};
 
 /// An item with its directives replaced. If it is an error, the item is there without them, so that
@@ -111,6 +112,9 @@ impl Walk {
         mut plain: Expr,
     ) -> Result<TokenStream> {
         without_directives(&mut plain);
+        if construct.offload.is_some() {
+            return self.offload(construct, expr, &plain);
+        }
         let lowered = match construct.kind {
             Kind::Data => self.region(construct, expr)?,
             Kind::Routine => {
@@ -124,6 +128,26 @@ impl Walk {
             return Err(Error::new_spanned(condition, text));
         }
         Ok(quote!(if #condition { #lowered } else { #plain }))
+    }
+
+    fn offload(
+        &mut self,
+        construct: &Construct,
+        expr: &mut Expr,
+        plain: &Expr,
+    ) -> Result<TokenStream> {
+        let verb = construct.offload.as_ref().map(|clauses| clauses.verb).unwrap_or_default();
+        let is_empty = matches!(plain, Expr::Block(own) if own.block.stmts.is_empty());
+        let body = match verb {
+            Verb::Offload => self.launches(construct, expr)?,
+            _ if is_empty => TokenStream::new(),
+            _ => {
+                let text = "this has no statement: an empty block `{}` stands in its place";
+                return Err(Error::new(construct.span, text));
+            }
+        };
+        let written = launch::written(plain);
+        offload::around(construct, &offload::Statement { body, plain, written })
     }
 
     fn region(&mut self, construct: &Construct, expr: &mut Expr) -> Result<TokenStream> {
@@ -155,7 +179,11 @@ impl Walk {
 
     /// A block whose loops are launches each, and whose other statements are the host's.
     fn block(&mut self, construct: &Construct, block: &mut Block) -> Result<TokenStream> {
-        let arrays = region::arrays(construct, &self.resident)?;
+        // Those of an offload are around it already.
+        let arrays = match construct.offload {
+            Some(_) => Vec::new(),
+            None => region::arrays(construct, &self.resident)?,
+        };
         let outer = self.resident.len();
         self.resident.extend(arrays.iter().map(|(_, name)| name.to_string()));
         let mut loops = 0;

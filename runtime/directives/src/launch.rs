@@ -293,6 +293,22 @@ fn owned(write: &Access, all: &[&Access], dimensions: &[Dimension]) -> Result<(i
     Ok((least, width))
 }
 
+/// The variables that a statement changes, or elements of.
+pub(crate) fn written(statement: &Expr) -> Vec<String> {
+    let loops = Loops {
+        counters: Vec::new(),
+        bound: Vec::new(),
+        own: Vec::new(),
+        named: &BTreeSet::new(),
+        label: None,
+        is_whole: true,
+    };
+    let uses = body::uses(&mut parse_quote!({ #statement }), &loops);
+    let elements = uses.accesses.into_iter().filter(|access| access.is_write);
+    let assigned = uses.assigned.iter().map(ToString::to_string);
+    elements.map(|access| access.array).chain(assigned).collect()
+}
+
 /// A block as the work of one work-item.
 fn in_order(construct: &Construct, mut block: Block) -> Result<TokenStream> {
     let named = named(construct);
@@ -534,8 +550,18 @@ impl Launch<'_> {
         queue: &TokenStream,
         launch: &TokenStream,
     ) -> TokenStream {
-        let done = quote_spanned! {self.span=>
-            ::schism::__private::directives::done(__outcome);
+        let done = if self.construct.is_in_offload {
+            quote_spanned! {self.span=>
+                if let ::core::result::Result::Err(__error) = __outcome {
+                    break '__launches ::core::result::Result::Err(
+                        ::core::convert::From::from(__error),
+                    );
+                }
+            }
+        } else {
+            quote_spanned! {self.span=>
+                ::schism::__private::directives::done(__outcome);
+            }
         };
         quote! {{
             #[allow(unused_imports)]

@@ -12,6 +12,7 @@ mod function;
 mod iteration;
 mod launch;
 mod names;
+mod offload;
 #[cfg(test)]
 mod refusal_tests;
 mod region;

@@ -25,6 +25,7 @@
 //! that panics.
 
 pub(crate) mod elements;
+pub(crate) mod offload;
 pub(crate) mod owned;
 pub(crate) mod queue;
 pub(crate) mod reduction;
@@ -33,4 +34,7 @@ pub(crate) mod turns;
 
 pub use schism_directives::{acc, offload};
 
+pub use self::offload::error::{OffloadError, OffloadResult};
+pub use self::offload::status::OffloadStatus;
+pub use self::offload::stream::Stream;
 pub use self::queue::with_queue;
