@@ -178,7 +178,8 @@ fn tags() {
     let launches = calls("cuLaunchKernel");
     streamed(&stream, &mut numbers);
     assert_eq!(calls("cuLaunchKernel"), launches + 1);
-    let of_other = std::panic::catch_unwind(|| on_other(&stream)).expect_err("another target");
+    let of_other = std::panic::AssertUnwindSafe(|| on_other(&stream));
+    let of_other = std::panic::catch_unwind(of_other).expect_err("another target");
     let text = of_other.downcast::<String>().expect("a text");
     assert!(text.contains("the stream is of the target `cuda:1`"), "{text}");
     println!("as it should be");

@@ -5,7 +5,7 @@
 #![allow(clippy::needless_range_loop, reason = "loops over indices are what is tested")]
 
 use std::panic::catch_unwind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
@@ -30,27 +30,35 @@ fn on_every_device(test: impl Fn(&Device)) {
     }
 }
 
-/// The program, and the fake driver beside it.
-fn program() -> Option<&'static Path> {
-    static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
+/// The program, and the folder of the fake driver.
+fn program() -> Option<&'static (PathBuf, PathBuf)> {
+    static PROGRAM: OnceLock<Option<(PathBuf, PathBuf)>> = OnceLock::new();
     let compile = || {
         let lab = Lab::open(env!("CARGO_TARGET_TMPDIR"))?;
         let folder = lab.folder("offload");
         let mut rustc = lab.rustc(Compiler::Stock, &folder);
         rustc.args(["--crate-type=cdylib", "-O"]);
         text(rustc.arg(source("crates/fake_cuda.rs")));
-        let mut rustc = lab.rustc_with_runtime(&folder);
-        rustc.args(["--crate-name=offload", "-o", "program"]);
-        text(rustc.arg(source("crates/offload.rs")));
-        Some(folder.join("program"))
+        let manifest = "[package]\nname = \"offloaded\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\
+             [dependencies]\n@RUNTIME@\n[features]\nall = [\"schism/directives\", \"schism/trace\"]\n[workspace]\n";
+        let file = |name: &str| std::fs::read_to_string(source(name)).expect("a readable file");
+        let (main, fake) = (file("crates/offload.rs"), file("crates/cuda/fake.rs"));
+        let files = [("Cargo.toml", manifest), ("src/main.rs", &main), ("src/cuda/fake.rs", &fake)];
+        lab.project(&folder, &files);
+        let mut cargo = lab.cargo_with_runtime(&folder);
+        text(cargo.args(["build", "--offline", "--features", "all"]));
+        Some((lab.target().join("debug/offloaded"), folder.join("libfake_cuda.so")))
     };
-    PROGRAM.get_or_init(compile).as_deref()
+    PROGRAM.get_or_init(compile).as_ref()
 }
 
-fn command(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
+fn command(
+    (program, driver): &(PathBuf, PathBuf),
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> Command {
     let mut command = clean_command(program);
-    command.env("SCHISM_CUDA", program.with_file_name("libfake_cuda.so"));
-    command.args(arguments).envs(variables.iter().copied());
+    command.env("SCHISM_CUDA", driver).args(arguments).envs(variables.iter().copied());
     command
 }
 
@@ -62,7 +70,7 @@ fn run(arguments: &[&str], variables: &[(&str, &str)]) {
 
 /// What the program prints, and how it ends.
 fn ended(
-    program: &Path,
+    program: &(PathBuf, PathBuf),
     arguments: &[&str],
     variables: &[(&str, &str)],
 ) -> (String, String, Output) {
@@ -207,7 +215,7 @@ fn a_report_has_what_was_asked_for() {
         let own: Vec<_> = said.lines().filter(|line| line.contains("offload at ")).collect();
         assert_eq!(own.len(), lines, "{report}");
         let last = own[lines - 1];
-        assert!(last.contains("offload.rs:") && last.contains(": on cpu"), "{report}");
+        assert!(last.contains("main.rs:") && last.contains(": on cpu"), "{report}");
         assert_eq!(last.contains("0 bytes sent, 0 received"), bytes, "{report}");
     }
 }

@@ -156,6 +156,101 @@ const CASES: &[(&str, &str, &str)] = &[
         "#[acc(kernels)] { #[acc(loop)] for i in 0..n { y[i] = 0; } }",
     ),
     (
+        "#[offload(target(mic: 1), inout(y))] for i in 0..n { y[i] = 0; }",
+        "did you mean `gpu`?",
+        "#[offload(target(gpu: 1), inout(y))] for i in 0..n { y[i] = 0; }",
+    ),
+    (
+        "#[offload(target(card), inout(y))] for i in 0..n { y[i] = 0; }",
+        "a target is `any`, `gpu`",
+        "#[offload(target(any), inout(y))] for i in 0..n { y[i] = 0; }",
+    ),
+    (
+        "#[offload(optional, inout(y), mandatory)] for i in 0..n { y[i] = 0; }",
+        "`optional` has the host run what `mandatory` forbids it",
+        "#[offload(optional, inout(y), status(st))] for i in 0..n { y[i] = 0; }",
+    ),
+    (
+        "#[offload(target(gpu), inout(y), signal(&y))] for i in 0..n { y[i] = 0; }",
+        "`signal` is of one target, whose number it needs",
+        "#[offload(target(gpu: 0), inout(y), signal(&y))] for i in 0..n { y[i] = 0; }",
+    ),
+    (
+        "#[offload(inout(y), wait(1))] for i in 0..n { y[i] = 0; }",
+        "`wait` is of one target, whose number it needs",
+        "#[offload(stream(s), inout(y), wait(1))] for i in 0..n { y[i] = 0; }",
+    ),
+    (
+        "#[offload_wait(target(gpu: 0))] {}",
+        "`offload_wait` needs `wait(tag, …)`",
+        "#[offload_wait(target(gpu: 0), wait(1, 2))] {}",
+    ),
+    (
+        "#[offload_wait(target(gpu: 0), wait(1), signal(2))] {}",
+        "has nothing to signal",
+        "#[offload_transfer(target(gpu: 0), wait(1), signal(2))] {}",
+    ),
+    (
+        "#[offload_wait(target(gpu: 0), wait(1), in(x))] {}",
+        "`offload_transfer` does",
+        "#[offload_transfer(target(gpu: 0), wait(1), in(x))] {}",
+    ),
+    (
+        "#[offload_transfer(target(gpu: 0), in(x))] for i in 0..n { g(i); }",
+        "an empty block `{}` stands in its place",
+        "#[offload_transfer(target(gpu: 0), in(x))] {}",
+    ),
+    (
+        "#[offload(inout(y: lenght(n)))] for i in 0..n { y[i] = 0; }",
+        "there is no modifier `lenght`: did you mean `length`?",
+        "#[offload(inout(y: length(n)))] for i in 0..n { y[i] = 0; }",
+    ),
+    (
+        "#[offload(inout(y: into(z)))] for i in 0..n { y[i] = 0; }",
+        "`into` belongs to `in` and `out`: `inout` has one array",
+        "#[offload(out(y: into(z)))] for i in 0..n { y[i] = 0; }",
+    ),
+    (
+        "#[offload(in(x, y: into(z)))] for i in 0..n { g(z[i]); }",
+        "`into` takes one array in its clause",
+        "#[offload(in(x: into(z)), in(y))] for i in 0..n { g(z[i]); }",
+    ),
+    (
+        "#[offload(in(x: into_extent(0..n)))] for i in 0..n { g(x[i]); }",
+        "is of the array that `into` names",
+        "#[offload(in(x: into(z), into_extent(0..n)))] for i in 0..n { g(z[i]); }",
+    ),
+    (
+        "#[offload(in(x: into(z[0..n]), into_extent(0..n)))] for i in 0..n { g(z[i]); }",
+        "either a range, or `into_extent`",
+        "#[offload(in(x: into(z[0..n])))] for i in 0..n { g(z[i]); }",
+    ),
+    (
+        "#[offload(in(s.x: length(n)))] for i in 0..n { g(s.x[i]); }",
+        "bind the field to one before",
+        "#[offload(in(s.x))] for i in 0..n { g(s.x[i]); }",
+    ),
+    (
+        "#[offload(in(f(x)))] for i in 0..n { g(x[i]); }",
+        "a variable, a field of one, or a range of its elements",
+        "#[offload(in(x[lo..hi]))] for i in lo..hi { g(x[i]); }",
+    ),
+    (
+        "#[offload(in(y))] for i in 0..n { y[i] = 0; }",
+        "`y` is only copied to the device, and changed here",
+        "#[offload(in(y: length(n)), out(y))] for i in 0..n { y[i] = 0; }",
+    ),
+    (
+        "#[offload(inout(y))] { for i in 0..n { y[i] = 0; } return; }",
+        "this leaves the statement",
+        "#[offload(inout(y))] { for i in 0..n { y[i] = 0; } } return;",
+    ),
+    (
+        "#[offload(optional(true), inout(y))] for i in 0..n { y[i] = 0; }",
+        "`optional` takes nothing in parentheses",
+        "#[offload(optional, inout(y))] for i in 0..n { y[i] = 0; }",
+    ),
+    (
         "#[offload(copy(y))] { for i in 0..n { y[i] = 0; } }",
         "there is no clause `copy`",
         "#[offload(inout(y))] { for i in 0..n { y[i] = 0; } }",

@@ -16,7 +16,7 @@ use crate::directives::offload::target::{self, Acquired, Target};
 use crate::directives::queue::{Entered, enter};
 use crate::kernel::element::Element;
 use crate::launch::report::Mark;
-use crate::util::warn_once;
+use crate::util::{trace, warn_once};
 
 /// How a statement on its target ended.
 pub type Outcome = Result<(), OffloadError>;
@@ -64,6 +64,7 @@ impl Offload {
     #[track_caller]
     #[must_use]
     pub fn new(target: Target) -> Self {
+        trace::install();
         Self {
             target,
             stream: None,
