@@ -27,6 +27,7 @@ pub use crate::util::variables;
 /// What directives expand to.
 #[cfg(feature = "directives")]
 pub mod directives {
+    pub use crate::directives::atomic::{AtomicBits, AtomicPlace};
     pub use crate::directives::elements::{Elements, ElementsMut, Part};
     pub use crate::directives::offload::arrays::{Receive, Section, copied, copy_into};
     pub use crate::directives::offload::statement::{Offload, Outcome};
@@ -36,6 +37,7 @@ pub mod directives {
     pub use crate::directives::reduction::{
         And, BitAnd, BitOr, BitXor, Max, Min, Or, Product, Sum, combined, identities,
     };
+    pub use crate::directives::sizes::{Sizes, sized};
     pub use crate::directives::steps::{Fixed, Known, Steps};
     pub use crate::directives::turns::{Division, Turns};
 }

@@ -6,6 +6,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Error, Expr, Ident, LitInt, Meta, Result, Token, parenthesized};
 
+use crate::mapping::Mapping;
 use crate::offload::{self, Verb};
 
 /// The language of a directive.
@@ -77,8 +78,7 @@ pub(crate) struct Construct {
     pub(crate) data: Vec<(Motion, Expr)>,
     pub(crate) condition: Option<Expr>,
     pub(crate) is_default_none: bool,
-    /// Work-items of a block on GPUs.
-    pub(crate) block: Vec<Expr>,
+    pub(crate) mapping: Mapping,
     /// What only offload has.
     pub(crate) offload: Option<offload::Clauses>,
     /// Whether an offload is around its launches, which learns of their errors.
@@ -97,7 +97,7 @@ impl Construct {
             data: Vec::new(),
             condition: None,
             is_default_none: false,
-            block: Vec::new(),
+            mapping: Mapping::new(),
             offload: None,
             is_in_offload: false,
         }
@@ -109,7 +109,7 @@ impl Construct {
             is_independent: self.is_independent,
             reductions: self.reductions.clone(),
             private: self.private.clone(),
-            block: self.block.clone(),
+            mapping: self.mapping.clone(),
             is_in_offload: self.is_in_offload,
             ..Self::new(self.span, self.kind)
         }
@@ -169,6 +169,11 @@ const CLAUSES: &[Row] = rows! {
     "num_gangs" ACC LOOPS Required;
     "num_workers" ACC LOOPS Required;
     "vector_length" ACC LOOPS Required;
+    "tile" ACC LOOPS Required;
+    "cache" ACC LOOPS Required;
+    "device_type" ACC LAUNCHES Required;
+    "dtype" ACC LAUNCHES Required;
+    "self" ACC LAUNCHES Optional;
     "independent" ACC LOOPS None;
     "unsafe" BOTH LOOPS Required;
     "auto" ACC LOOPS None;
@@ -199,24 +204,19 @@ const CLAUSES: &[Row] = rows! {
 };
 
 /// Clauses of the languages that are not there.
-const MISSING: [&str; 17] = [
+const MISSING: [&str; 12] = [
     "async",
     "wait",
-    "self",
-    "device_type",
     "no_create",
     "delete",
     "deviceptr",
     "attach",
     "detach",
-    "tile",
-    "cache",
     "update",
     "enter",
     "exit",
     "host_data",
     "declare",
-    "atomic",
 ];
 
 /// Whether an attribute is a directive.
@@ -347,10 +347,24 @@ fn add(construct: &mut Construct, clause: &Clause, language: Language) -> Result
         }
         _ => {}
     }
+    construct.mapping.check(&clause.name)?;
     let arguments = clause.arguments.clone().unwrap_or_default();
     match &*name {
-        "loop" | "gang" | "worker" | "vector" | "auto" | "num_gangs" => {}
-        "num_workers" | "vector_length" => construct.block.push(syn::parse2(arguments)?),
+        "loop" => {}
+        "gang" | "worker" | "vector" | "auto" | "num_gangs" | "num_workers" | "vector_length"
+        | "tile" | "device_type" | "dtype" => {
+            let loops = construct.mapping.add(&clause.name, arguments)?;
+            construct.collapse = construct.collapse.max(loops.unwrap_or(1));
+        }
+        "cache" => {
+            // The caches of devices need no hint.
+            Punctuated::<Expr, Token![,]>::parse_terminated.parse2(arguments)?;
+        }
+        "self" if arguments.is_empty() => construct.condition = Some(syn::parse_quote!(false)),
+        "self" => {
+            let condition: Expr = syn::parse2(arguments)?;
+            construct.condition = Some(syn::parse_quote!(!(#condition)));
+        }
         "independent" => {
             let text = "that iterations are independent is for schism to show; `unsafe(independent)` asserts it where it cannot";
             return Err(Error::new(at, text));

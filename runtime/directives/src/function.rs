@@ -7,7 +7,7 @@ use syn::{Attribute, Block, Error, Expr, ExprForLoop, Item, Result, Stmt};
 
 use crate::clause::{self, Construct, Kind, Language};
 use crate::offload::{self, Verb};
-use crate::{launch, region};
+use crate::{atomic, launch, region};
 
 /// An item with its directives replaced. If it is an error, the item is there without them, so that
 /// it is the only error.
@@ -77,6 +77,10 @@ impl VisitMut for Walk {
 
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
         let Some((attribute, language)) = attributes(expr).and_then(taken) else {
+            if let Some((attribute, _)) = atomic::leftmost(expr).and_then(taken) {
+                let text = "`atomic` stands before a statement of a loop that is a kernel, and other directives before a loop or a block";
+                self.errors.push(Error::new_spanned(attribute, text));
+            }
             return visit_mut::visit_expr_mut(self, expr);
         };
         let plain = expr.clone();
@@ -160,6 +164,7 @@ impl Walk {
     }
 
     fn launches(&mut self, construct: &Construct, expr: &mut Expr) -> Result<TokenStream> {
+        atomic::replace(expr)?;
         match expr {
             Expr::ForLoop(inner) => {
                 region::check_present(construct, &self.resident)?;

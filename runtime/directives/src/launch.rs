@@ -20,6 +20,8 @@ enum Role {
     Owned { access: usize, least: i128, width: usize },
     /// The programmer asserts that iterations are independent.
     Independent,
+    /// Each access is one step.
+    Atomic,
     /// The only iteration owns all of it.
     All,
 }
@@ -195,6 +197,18 @@ fn check_clauses(construct: &Construct, uses: &Uses) -> Result<()> {
     Ok(())
 }
 
+/// Whether all accesses to an array are atomic, rather than none.
+fn is_atomic(uses: &Uses, array: &str) -> Result<bool> {
+    let accesses = || uses.accesses.iter().filter(|access| access.array == array);
+    let Some(atomic) = accesses().find(|access| access.is_atomic) else { return Ok(false) };
+    let Some(plain) = accesses().find(|access| !access.is_atomic) else { return Ok(true) };
+    let text = format!(
+        "`{}` is atomic elsewhere in this loop, at `{}`: all accesses to `{array}` are, or none",
+        plain.text, atomic.text
+    );
+    Err(Error::new(plain.span, text))
+}
+
 /// Two accesses at which iterations may meet.
 fn meet(write: &Access, other: &Access, why: &str) -> Error {
     let help = "`unsafe(independent)` asserts that no two iterations access the same element, unless both read it";
@@ -225,6 +239,7 @@ fn roles(
     for array in uses.arrays.keys() {
         let accesses = || uses.accesses.iter().filter(|access| access.array == *array);
         let role = match accesses().find(|access| access.is_write) {
+            _ if is_atomic(uses, array)? => Role::Atomic,
             None => Role::Read,
             Some(_) if construct.is_independent => Role::Independent,
             Some(write) => match owned(write, &accesses().collect::<Vec<_>>(), dimensions) {
@@ -326,9 +341,15 @@ fn in_order(construct: &Construct, mut block: Block) -> Result<TokenStream> {
     let is_written = |array: &String| {
         uses.accesses.iter().any(|access| access.array == *array && access.is_write)
     };
-    let role = |array: &String| if is_written(array) { Role::All } else { Role::Read };
-    let roles: BTreeMap<String, Role> =
-        uses.arrays.keys().map(|array| (array.clone(), role(array))).collect();
+    let mut roles = BTreeMap::new();
+    for array in uses.arrays.keys() {
+        let role = match (is_atomic(&uses, array)?, is_written(array)) {
+            (true, _) => Role::Atomic,
+            (_, true) => Role::All,
+            _ => Role::Read,
+        };
+        roles.insert(array.clone(), role);
+    }
     let forms = BTreeMap::new();
     body::rewrite(&mut block, &loops, &forms);
     Ok(Launch { construct, span: construct.span, uses: &uses, roles: &roles }.by_one(&block))
@@ -376,6 +397,10 @@ impl Launch<'_> {
                 Role::All => {
                     let view = quote_spanned!(at=> (#place).__elements_mut());
                     (quote!(::schism::__private::directives::All::new(#view)), quote!(#name))
+                }
+                Role::Atomic => {
+                    let view = quote_spanned!(at=> (#place).__elements_mut());
+                    (quote!(::schism::atomics(#view)), quote!(#name))
                 }
                 Role::Independent => {
                     let view = quote_spanned!(at=> (#place).__elements_mut());
@@ -442,21 +467,16 @@ impl Launch<'_> {
         (before, sources)
     }
 
-    fn queue(&self) -> TokenStream {
-        let block = match &self.construct.block[..] {
-            [] => TokenStream::new(),
-            sizes => quote!(.with_block_size(1 #(* (#sizes))*)),
-        };
-        quote!(::schism::__private::directives::queue()#block)
-    }
-
     fn in_parallel(&self, dimensions: &[Dimension], body: &Block) -> TokenStream {
         let (before, sources) = self.sources(dimensions);
         let ranges = dimensions.iter().map(|dimension| &dimension.before);
         let counts: Vec<&Ident> = dimensions.iter().map(|dimension| &dimension.count).collect();
         let positions: Vec<&Ident> = dimensions.iter().map(|own| &own.position).collect();
         let bindings = dimensions.iter().map(|dimension| &dimension.bindings);
-        let queue = self.queue();
+        let queue = self
+            .construct
+            .mapping
+            .queue(&quote!([#(#counts),*].into_iter().fold(1_usize, usize::saturating_mul)));
         let private = &self.construct.private;
         let (sources, names): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
         let sources = if sources.is_empty() { quote!(0..) } else { pairs(sources) };
@@ -528,7 +548,7 @@ impl Launch<'_> {
         let (sources, names): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
         let sources = if sources.is_empty() { quote!(0..) } else { pairs(sources) };
         let names = pairs(names);
-        let queue = self.queue();
+        let queue = self.construct.mapping.queue(&quote!(1_usize));
         let private = &self.construct.private;
         let launch = quote! {{
             #(let mut #outside = [#scalars];)*
@@ -565,7 +585,9 @@ impl Launch<'_> {
         };
         quote! {{
             #[allow(unused_imports)]
-            use ::schism::__private::directives::{Elements as _, ElementsMut as _, Part as _};
+            use ::schism::__private::directives::{
+                AtomicBits as _, AtomicPlace as _, Elements as _, ElementsMut as _, Part as _,
+            };
             #before
             let __queue = #queue;
             let __outcome = #launch;

@@ -6,11 +6,13 @@
 //! and become calls of schism's public functions (`launch.rs`, `region.rs`).
 
 mod affine;
+mod atomic;
 mod body;
 mod clause;
 mod function;
 mod iteration;
 mod launch;
+mod mapping;
 mod names;
 mod offload;
 #[cfg(test)]

@@ -56,9 +56,29 @@ const CASES: &[(&str, &str, &str)] = &[
         "#[acc(parallel, loop, seq)] for i in 0..n { y[i] = 0; }",
     ),
     (
-        "#[acc(parallel, loop, tile(2))] for i in 0..n { y[i] = 0; }",
-        "`tile` is not supported",
-        "#[acc(parallel, loop, vector_length(64))] for i in 0..n { y[i] = 0; }",
+        "#[acc(parallel, loop, tile(2, 2, 2, 2))] for i in 0..n { y[i] = 0; }",
+        "`tile` has a size for each of 1 to 3 loops",
+        "#[acc(parallel, loop, tile(64))] for i in 0..n { y[i] = 0; }",
+    ),
+    (
+        "#[acc(parallel, loop, device_type(nvida), vector_length(64))] for i in 0..n { y[i] = 0; }",
+        "there is no kind of device `nvida`: did you mean `nvidia`?",
+        "#[acc(parallel, loop, device_type(nvidia), vector_length(64))] for i in 0..n { y[i] = 0; }",
+    ),
+    (
+        "#[acc(parallel, loop, device_type(nvidia), copy(y))] for i in 0..n { y[i] = 0; }",
+        "it stands before `device_type`",
+        "#[acc(parallel, loop, copy(y), device_type(nvidia, radeon), num_gangs(8), device_type(*), gang(num: 4, static: *))] for i in 0..n { y[i] = 0; }",
+    ),
+    (
+        "#[acc(parallel, loop, gang(size: 4))] for i in 0..n { y[i] = 0; }",
+        "there is no `size` here, but `num` or `static`",
+        "#[acc(parallel, loop, gang(static: 4), worker(num: 2), vector(32), cache(x), self(n < 9))] for i in 0..n { y[i] = x[i]; }",
+    ),
+    (
+        "#[acc(parallel, loop, vector(num: 4))] for i in 0..n { y[i] = 0; }",
+        "there is no `num` here, but `length`",
+        "#[acc(parallel, loop, vector(length: 4))] for i in 0..n { y[i] = 0; }",
     ),
     (
         "#[acc(parallel, loop)] for i in 0..n { y[order[i]] = 0; }",
@@ -149,6 +169,46 @@ const CASES: &[(&str, &str, &str)] = &[
         "#[acc(data, copy(y))] { #[acc(parallel, loop, present(x))] for i in 0..n { y[i] = x[i]; } }",
         "no region around this keeps `x`",
         "#[acc(data, copy(y), copyin(x))] { #[acc(parallel, loop, present(x))] for i in 0..n { y[i] = x[i]; } }",
+    ),
+    (
+        "#[acc(parallel, loop)] for i in 0..n { #[acc(atomic)] h[x[i]] += 1; g(h[i]); }",
+        "all accesses to `h` are, or none",
+        "#[acc(parallel, loop)] for i in 0..n { #[acc(atomic)] h[x[i]] += 1; #[acc(atomic, read)] let a = h[i]; g(a); }",
+    ),
+    (
+        "#[acc(parallel, loop)] for i in 0..n { #[acc(atomic)] g(h[x[i]]); }",
+        "an atomic `update` is `h[i] += e;`",
+        "#[acc(parallel, loop)] for i in 0..n { #[acc(atomic)] h[x[i]] = h[x[i]].max(g(i)); }",
+    ),
+    (
+        "#[acc(parallel, loop)] for i in 0..n { #[acc(atomic)] h[x[i]] = i - h[x[i]]; }",
+        "an atomic `update` is `h[i] += e;`",
+        "#[acc(parallel, loop)] for i in 0..n { #[acc(atomic)] h[x[i]] = i + h[x[i]]; }",
+    ),
+    (
+        "#[acc(parallel, loop)] for i in 0..n { #[acc(atomic(write))] h[x[i]] += i; }",
+        "an atomic `write` is `h[i] = e;`",
+        "#[acc(parallel, loop)] for i in 0..n { #[acc(atomic(write))] h[x[i]] = i; }",
+    ),
+    (
+        "#[acc(parallel, loop)] for i in 0..n { #[acc(atomic(read))] h[x[i]]; }",
+        "an atomic `read` is `let v = h[i];`",
+        "#[acc(parallel, loop)] for i in 0..n { #[acc(atomic(read))] let v = h[x[i]]; y[i] = v; }",
+    ),
+    (
+        "#[acc(parallel, loop)] for i in 0..n { let v; #[acc(atomic(capture))] { v = h[0]; h[1] += 1; } y[i] = v; }",
+        "an atomic `capture` is a block of two statements",
+        "#[acc(parallel, loop)] for i in 0..n { let v; #[acc(atomic(capture))] { v = h[0]; h[0] += 1; } y[i] = v; }",
+    ),
+    (
+        "#[acc(parallel, loop)] for i in 0..n { #[acc(atomic(exchange))] h[0] += 1; }",
+        "an `atomic` is an `update`, a `read`, a `write` or a `capture`",
+        "#[acc(parallel, loop)] for i in 0..n { #[acc(atomic(update))] h[0] += 1; }",
+    ),
+    (
+        "#[acc(atomic)] h[0] += 1;",
+        "`atomic` stands before a statement of a loop that is a kernel",
+        "#[acc(serial)] { #[acc(atomic)] h[0] += 1; }",
     ),
     (
         "#[acc(loop)] for i in 0..n { y[i] = 0; }",

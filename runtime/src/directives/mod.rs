@@ -24,11 +24,13 @@
 //! [`with_queue`]. A launch that fails panics with the text of its error, as the loop itself does
 //! that panics.
 
+pub(crate) mod atomic;
 pub(crate) mod elements;
 pub(crate) mod offload;
 pub(crate) mod owned;
 pub(crate) mod queue;
 pub(crate) mod reduction;
+pub(crate) mod sizes;
 pub(crate) mod steps;
 pub(crate) mod turns;
 
