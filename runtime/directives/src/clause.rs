@@ -380,8 +380,8 @@ fn add(construct: &mut Construct, clause: &Clause, language: Language) -> Result
         "collapse" => {
             let number: LitInt = syn::parse2(arguments)?;
             construct.collapse = number.base10_parse()?;
-            if !(1..=3).contains(&construct.collapse) {
-                return Err(Error::new(number.span(), "1 to 3 loops become one launch"));
+            if !(1..=6).contains(&construct.collapse) {
+                return Err(Error::new(number.span(), "1 to 6 loops become one launch"));
             }
         }
         "reduction" => reduction(construct, arguments)?,

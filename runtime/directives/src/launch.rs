@@ -372,6 +372,26 @@ pub(crate) fn pairs(mut parts: Vec<TokenStream>) -> TokenStream {
     all
 }
 
+/// The range of a launch, and what its work-items make of their ids. A nest of more than three loops has
+/// two dimensions.
+fn range(counts: &[&Ident], positions: &[&Ident]) -> (TokenStream, TokenStream) {
+    if counts.len() <= 3 {
+        return (quote!([#(#counts),*]), quote!(let [#(#positions),*] = __item.id();));
+    }
+    let last = counts.len() - 1;
+    let (outer, inner) = (&counts[..last], counts[last]);
+    let (outer_positions, inner_position) = (&positions[..last], positions[last]);
+    let range = quote! {
+        [[#(#outer),*].into_iter().fold(1_usize, usize::saturating_mul), #inner]
+    };
+    let unpacked = quote! {
+        let [__outer, #inner_position] = __item.id();
+        let [#(#outer_positions),*] =
+            ::schism::__private::directives::unfolded(__outer, [#(#outer),*]);
+    };
+    (range, unpacked)
+}
+
 impl Launch<'_> {
     /// What is computed before the launch, the sources, and what the kernel calls them.
     fn sources(&self, dimensions: &[Dimension]) -> (TokenStream, Vec<(TokenStream, TokenStream)>) {
@@ -488,9 +508,10 @@ impl Launch<'_> {
             '__iteration: #body
         };
         let launch = if self.construct.reductions.is_empty() {
+            let (range, unpacked) = range(&counts, &positions);
             quote! {
-                __queue.for_each_in([#(#counts),*], #sources, move |__item, #names| {
-                    let [#(#positions),*] = __item.id();
+                __queue.for_each_in(#range, #sources, move |__item, #names| {
+                    #unpacked
                     #iteration
                 })
             }
@@ -507,7 +528,7 @@ impl Launch<'_> {
                 std::iter::once(
                     quote!(::schism::__private::directives::Turns::new(__division, #sources)),
                 )
-                .chain(parts.iter().map(|part| quote!(&mut #part)))
+                .chain(parts.iter().map(|part| quote!(#part.view_mut())))
                 .collect(),
             );
             let inside = pairs(
@@ -515,9 +536,17 @@ impl Launch<'_> {
                     .chain(parts.iter().map(|part| quote!(#part)))
                     .collect(),
             );
-            quote! {{
+            let failed = quote! {
+                ::core::result::Result::Err(__error) => {
+                    break '__reduced ::core::result::Result::Err(__error);
+                }
+            };
+            quote! {'__reduced: {
                 let __division = ::schism::__private::directives::Division::new(&__queue, [#(#counts),*]);
-                #(let mut #parts = ::schism::__private::directives::identities::<::schism::__private::directives::#ops, _>(&#variables, __division.items());)*
+                #(let mut #parts = match ::schism::__private::directives::Parts::<::schism::__private::directives::#ops, _>::new(&__queue, &#variables, __division.items()) {
+                    ::core::result::Result::Ok(__parts) => __parts,
+                    #failed
+                };)*
                 let __outcome = __queue.for_each_in([__division.items()], #all, move |_, #inside| {
                     #(let mut #variables = *#parts;)*
                     for ([#(#positions),*], #names) in __turns {
@@ -525,8 +554,14 @@ impl Launch<'_> {
                     }
                     #(*#parts = #variables;)*
                 });
-                #(#variables = ::schism::__private::directives::combined::<::schism::__private::directives::#ops, _>(#variables, &#parts);)*
-                __outcome
+                if let ::core::result::Result::Err(__error) = __outcome {
+                    break '__reduced ::core::result::Result::Err(__error);
+                }
+                #(#variables = match #parts.combined(&__queue, #variables) {
+                    ::core::result::Result::Ok(__value) => __value,
+                    #failed
+                };)*
+                ::core::result::Result::Ok(())
             }}
         };
         self.wrapped(quote!(#(#ranges)* #before), &queue, &launch)

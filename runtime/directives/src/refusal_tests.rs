@@ -111,6 +111,11 @@ const CASES: &[(&str, &str, &str)] = &[
         "#[acc(parallel, loop)] for i in 0..n { g(); for j in 0..n { y[i * n + j] = 0; } }",
     ),
     (
+        "#[acc(parallel, loop, collapse(7))] for i in 0..n { y[i] = 0; }",
+        "1 to 6 loops become one launch",
+        "#[acc(parallel, loop, collapse(4))] for a in 0..n { for b in 0..n { for c in 0..n { for d in 0..n { y[((a * n + b) * n + c) * n + d] = 0; } } } }",
+    ),
+    (
         "#[acc(parallel, loop)] for i in 0..n { s += x[i]; }",
         "`reduction(+: s)` combines them",
         "#[acc(parallel, loop, reduction(+: s))] for i in 0..n { s += x[i]; }",

@@ -26,8 +26,10 @@
 
 pub(crate) mod atomic;
 pub(crate) mod elements;
+pub(crate) mod nests;
 pub(crate) mod offload;
 pub(crate) mod owned;
+pub(crate) mod parts;
 pub(crate) mod queue;
 pub(crate) mod reduction;
 pub(crate) mod sizes;
