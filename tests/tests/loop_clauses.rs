@@ -169,7 +169,7 @@ fn captured(
     }
 }
 
-/// Each iteration has a number of its own, and each predecessor is that of one.
+/// Each iteration has another number, and each predecessor is that of one.
 #[test]
 fn atomic_captures_tell_what_was_there() {
     on_every_device(|_| {
@@ -439,7 +439,7 @@ fn private_arrays(x: &[u32], y: &mut [u32], table: [u32; 4]) -> [u32; 4] {
     own
 }
 
-/// Each iteration has an array of its own, and moves none.
+/// Each iteration has another array, and none is copied.
 #[test]
 fn private_arrays_are_each_iterations_own() {
     on_every_device(|queue| {

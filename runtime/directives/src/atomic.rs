@@ -127,7 +127,7 @@ fn replaced(statement: &Stmt, kind: Kind, at: Span) -> Result<Stmt> {
             let mut local = local.clone();
             match &mut local.init {
                 Some(init) if init.diverge.is_none() => {
-                    *init.expr = call(&element(&init.expr, at)?, "read", TokenStream::new());
+                    *init.expr = call(&element(&init.expr)?, "read", TokenStream::new());
                 }
                 _ => {
                     return Err(Error::new(
@@ -140,12 +140,12 @@ fn replaced(statement: &Stmt, kind: Kind, at: Span) -> Result<Stmt> {
         }
         (Kind::Read, Stmt::Expr(Expr::Assign(assign), semi)) => {
             let mut assign = assign.clone();
-            *assign.right = call(&element(&assign.right, at)?, "read", TokenStream::new());
+            *assign.right = call(&element(&assign.right)?, "read", TokenStream::new());
             Ok(Stmt::Expr(Expr::Assign(assign), *semi))
         }
         (Kind::Write, Stmt::Expr(Expr::Assign(assign), semi)) => {
             let value = &assign.right;
-            let place = element(&assign.left, at)?;
+            let place = element(&assign.left)?;
             Ok(Stmt::Expr(
                 call(&place, "swap", value.to_token_stream()),
                 semi.or(Some(<_>::default())),
@@ -176,9 +176,9 @@ fn not_capture(at: Span) -> Error {
 }
 
 /// An element of an array.
-fn element(expr: &Expr, at: Span) -> Result<Expr> {
+fn element(expr: &Expr) -> Result<Expr> {
     match expr {
-        Expr::Paren(inner) => element(&inner.expr, at),
+        Expr::Paren(inner) => element(&inner.expr),
         Expr::Index(_) => Ok(expr.clone()),
         other => {
             Err(Error::new_spanned(other, "`atomic` is for elements of arrays, such as `h[i]`"))
@@ -223,12 +223,12 @@ fn update(expr: &Expr, at: Span) -> Result<(Expr, Expr)> {
             let Some((method, _)) = operator(&binary.op).filter(|_| is_assignment) else {
                 return Err(not_update(at));
             };
-            let place = element(&binary.left, at)?;
+            let place = element(&binary.left)?;
             let call = call(&place, method, binary.right.to_token_stream());
             Ok((place, call))
         }
         Expr::Assign(assign) => {
-            let place = element(&assign.left, at)?;
+            let place = element(&assign.left)?;
             let (method, value) = match &*assign.right {
                 Expr::Binary(binary) => {
                     let (method, commutes) = operator(&binary.op).ok_or_else(|| not_update(at))?;
@@ -282,7 +282,7 @@ fn capture(block: &Block, at: Span) -> Result<Stmt> {
     let (place, call) = match (update(changed, at), changed) {
         (Ok(found), _) => found,
         (Err(_), Expr::Assign(assign)) if is_before => {
-            let place = element(&assign.left, at)?;
+            let place = element(&assign.left)?;
             let value = assign.right.to_token_stream();
             let call = call(&place, "swap", value);
             (place, call)

@@ -7,6 +7,8 @@ use syn::punctuated::Punctuated;
 use syn::{Attribute, Error, Expr, Ident, LitInt, Meta, Result, Token, parenthesized};
 
 use crate::mapping::Mapping;
+use crate::motion::Motion;
+use crate::nearest::unknown;
 use crate::offload::{self, Verb};
 
 /// The language of a directive.
@@ -41,16 +43,6 @@ impl Kind {
             Self::Routine => "routine",
         }
     }
-}
-
-/// How an array goes to a device and back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Motion {
-    Both,
-    In,
-    Out,
-    Create,
-    Present,
 }
 
 /// An operator of reductions: its type in `schism::__private::directives`.
@@ -203,22 +195,6 @@ const CLAUSES: &[Row] = rows! {
     "stream" OFFLOAD WITH_DATA Required;
 };
 
-/// Clauses of the languages that are not there.
-const MISSING: [&str; 12] = [
-    "async",
-    "wait",
-    "no_create",
-    "delete",
-    "deviceptr",
-    "attach",
-    "detach",
-    "update",
-    "enter",
-    "exit",
-    "host_data",
-    "declare",
-];
-
 /// Whether an attribute is a directive.
 pub(crate) fn is_directive(attribute: &Attribute) -> bool {
     language(attribute).is_some()
@@ -243,7 +219,9 @@ pub(crate) fn construct(attribute: &Attribute, language: Language) -> Result<Con
             if let Some(clauses) = &mut construct.offload {
                 clauses.verb = Verb::named(&name.to_string()).unwrap_or_default();
             }
-            offload::check(&construct, name.span())?;
+            if let Some(clauses) = &construct.offload {
+                clauses.check(name.span())?;
+            }
             Ok(construct)
         }
         other => {
@@ -305,19 +283,6 @@ pub(crate) fn parse(tokens: TokenStream, span: Span, language: Language) -> Resu
         add(&mut construct, clause, language)?;
     }
     Ok(construct)
-}
-
-pub(crate) fn unknown(at: &Ident, name: &str, words: &[&str], what: &str) -> Error {
-    if MISSING.contains(&name) {
-        return Error::new(at.span(), format!("`{name}` is not supported"));
-    }
-    let nearest = words
-        .iter()
-        .map(|word| (strsim::damerau_levenshtein(word, name), word))
-        .min()
-        .filter(|(distance, word)| *distance <= 2.max(word.len() / 3));
-    let help = nearest.map(|(_, word)| format!(": did you mean `{word}`?")).unwrap_or_default();
-    Error::new(at.span(), format!("there is no {what} `{name}`{help}"))
 }
 
 fn add(construct: &mut Construct, clause: &Clause, language: Language) -> Result<()> {
@@ -397,7 +362,10 @@ fn add(construct: &mut Construct, clause: &Clause, language: Language) -> Result
             }
         }
         "if" => construct.condition = Some(syn::parse2(arguments)?),
-        _ if language == Language::Offload => offload::add(construct, &clause.name, arguments)?,
+        _ if language == Language::Offload => {
+            let clauses = construct.offload.get_or_insert_default();
+            clauses.add(&mut construct.data, &clause.name, arguments)?;
+        }
         _ => {
             let motion = match &*name {
                 "copy" => Motion::Both,

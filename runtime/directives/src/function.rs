@@ -6,8 +6,8 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Attribute, Block, Error, Expr, ExprForLoop, Item, Result, Stmt};
 
 use crate::clause::{self, Construct, Kind, Language};
-use crate::offload::{self, Verb};
-use crate::{atomic, launch, region};
+use crate::offload::Verb;
+use crate::{atomic, launch, region, statement};
 
 /// An item with its directives replaced. If it is an error, the item is there without them, so that
 /// it is the only error.
@@ -151,7 +151,7 @@ impl Walk {
             }
         };
         let written = launch::written(plain);
-        offload::around(construct, &offload::Statement { body, plain, written })
+        statement::around(construct, &statement::Statement { body, plain, written })
     }
 
     fn region(&mut self, construct: &Construct, expr: &mut Expr) -> Result<TokenStream> {

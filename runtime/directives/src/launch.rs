@@ -8,8 +8,9 @@ use syn::spanned::Spanned;
 use syn::{Block, Error, Expr, ExprForLoop, Ident, Result, Stmt, parse_quote};
 
 use crate::body::{self, Access, Form, Loops, Uses, kernel_name, key};
-use crate::clause::{Construct, Kind, Motion};
+use crate::clause::{Construct, Kind};
 use crate::iteration::{Dimension, own};
+use crate::motion::Motion;
 use crate::names::mentions;
 
 /// What an array is for a kernel.

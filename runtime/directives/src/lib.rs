@@ -13,11 +13,14 @@ mod function;
 mod iteration;
 mod launch;
 mod mapping;
+mod motion;
 mod names;
+mod nearest;
 mod offload;
 #[cfg(test)]
 mod refusal_tests;
 mod region;
+mod statement;
 
 use proc_macro::TokenStream;
 

@@ -200,7 +200,7 @@ fn kinds(input: ParseStream<'_>) -> Result<Vec<&'static str>> {
         let text = name.to_string();
         let Some((_, kinds)) = KINDS.iter().find(|(known, _)| *known == text) else {
             let words: Vec<&str> = KINDS.iter().map(|(known, _)| *known).collect();
-            return Err(crate::clause::unknown(&name, &text, &words, "kind of device"));
+            return Err(crate::nearest::unknown(&name, &text, &words, "kind of device"));
         };
         all.extend_from_slice(kinds);
     }

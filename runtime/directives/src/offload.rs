@@ -1,16 +1,13 @@
-//! The clauses of Intel's offload, and what its statements become: `__private::directives::Offload`
-//! around the launches.
+//! The clauses of Intel's offload.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::spanned::Spanned;
 use syn::{Error, Expr, Ident, Result, Token, parenthesized};
 
-use crate::body::key;
-use crate::clause::{Construct, Motion};
-use crate::names;
+use crate::motion::Motion;
+use crate::nearest::unknown;
 
 /// What an attribute of offload asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,48 +31,65 @@ impl Verb {
 }
 
 /// `target(kind: number)`
-struct Target {
-    kind: Ident,
-    number: Option<Expr>,
+pub(crate) struct Target {
+    pub(crate) kind: Ident,
+    pub(crate) number: Option<Expr>,
 }
 
 /// An array of a clause, and its modifiers.
-struct Array {
-    motion: Motion,
-    place: Expr,
+pub(crate) struct Array {
+    pub(crate) motion: Motion,
+    pub(crate) place: Expr,
     /// What of it goes there and back.
-    extent: Option<Expr>,
-    length: Option<Expr>,
-    alloc_if: Option<Expr>,
-    free_if: Option<Expr>,
-    align: Option<Expr>,
-    alloc_extent: Option<Expr>,
+    pub(crate) extent: Option<Expr>,
+    pub(crate) length: Option<Expr>,
+    pub(crate) alloc_if: Option<Expr>,
+    pub(crate) free_if: Option<Expr>,
+    pub(crate) align: Option<Expr>,
+    pub(crate) alloc_extent: Option<Expr>,
 }
 
 /// A copy from one array of the host's to another.
-struct Into {
-    from: Expr,
-    from_extent: Option<Expr>,
-    to: Expr,
-    to_extent: Option<Expr>,
+pub(crate) struct Into {
+    pub(crate) from: Expr,
+    pub(crate) from_extent: Option<Expr>,
+    pub(crate) to: Expr,
+    pub(crate) to_extent: Option<Expr>,
 }
 
 /// What the clauses of an offload say that no other language has.
 #[derive(Default)]
 pub(crate) struct Clauses {
     pub(crate) verb: Verb,
-    target: Option<Target>,
-    is_optional: bool,
-    is_mandatory: bool,
-    status: Option<Expr>,
-    signal: Option<(Span, Expr)>,
-    wait: Option<Span>,
-    waits: Vec<Expr>,
-    stream: Option<Expr>,
-    arrays: Vec<Array>,
+    pub(crate) target: Option<Target>,
+    pub(crate) is_optional: bool,
+    pub(crate) is_mandatory: bool,
+    pub(crate) status: Option<Expr>,
+    pub(crate) signal: Option<(Span, Expr)>,
+    pub(crate) wait: Option<Span>,
+    pub(crate) waits: Vec<Expr>,
+    pub(crate) stream: Option<Expr>,
+    pub(crate) arrays: Vec<Array>,
     /// Before the statement, and after it.
-    into_before: Vec<Into>,
-    into_after: Vec<Into>,
+    pub(crate) into_before: Vec<Into>,
+    pub(crate) into_after: Vec<Into>,
+}
+
+impl Clauses {
+    /// Adds a clause that only offload has, with what it has in parentheses, and its arrays to `data`.
+    pub(crate) fn add(
+        &mut self,
+        data: &mut Vec<(Motion, Expr)>,
+        name: &Ident,
+        arguments: TokenStream,
+    ) -> Result<()> {
+        add(self, data, name, arguments)
+    }
+
+    /// What clauses ask of each other.
+    pub(crate) fn check(&self, span: Span) -> Result<()> {
+        check(self, span)
+    }
 }
 
 /// The kinds of targets.
@@ -85,10 +99,13 @@ const KINDS: [&str; 7] = ["any", "gpu", "cpu", "native", "cuda", "hip", "opencl"
 const MODIFIERS: [&str; 8] =
     ["length", "alloc_if", "free_if", "align", "extent", "alloc_extent", "into", "into_extent"];
 
-/// Adds a clause that only offload has, with what it has in parentheses.
-pub(crate) fn add(construct: &mut Construct, name: &Ident, arguments: TokenStream) -> Result<()> {
+fn add(
+    clauses: &mut Clauses,
+    data: &mut Vec<(Motion, Expr)>,
+    name: &Ident,
+    arguments: TokenStream,
+) -> Result<()> {
     let text = name.to_string();
-    let clauses = construct.offload.get_or_insert_default();
     match &*text {
         "target" => clauses.target = Some(target.parse2(arguments)?),
         "optional" | "mandatory" => {
@@ -118,7 +135,7 @@ pub(crate) fn add(construct: &mut Construct, name: &Ident, arguments: TokenStrea
                 "nocopy" => Motion::Create,
                 _ => Motion::Both,
             };
-            arrays(construct, motion, name, arguments)?;
+            arrays(clauses, data, motion, name, arguments)?;
         }
     }
     Ok(())
@@ -189,14 +206,14 @@ fn divided(item: Expr) -> Result<(Expr, Option<Expr>)> {
 }
 
 fn arrays(
-    construct: &mut Construct,
+    clauses: &mut Clauses,
+    data: &mut Vec<(Motion, Expr)>,
     motion: Motion,
     clause: &Ident,
     arguments: TokenStream,
 ) -> Result<()> {
     let (items, modifiers) = listed.parse2(arguments)?;
     let (mut into, mut into_extent) = (None, None);
-    let clauses = construct.offload.get_or_insert_default();
     let begin = clauses.arrays.len();
     let count = items.len();
     for item in items {
@@ -227,7 +244,7 @@ fn arrays(
                 "into_extent" => into_extent = Some(syn::parse2(tokens)?),
                 other => {
                     let words: Vec<&str> = MODIFIERS.to_vec();
-                    return Err(crate::clause::unknown(&name, other, &words, "modifier"));
+                    return Err(unknown(&name, other, &words, "modifier"));
                 }
             }
         }
@@ -263,9 +280,14 @@ fn arrays(
         clauses.arrays[begin..].iter().map(|array| array.place.clone()).collect();
     merge(&mut clauses.arrays);
     for place in named {
-        add_data(&mut construct.data, motion, place);
+        add_data(data, motion, place);
     }
     Ok(())
+}
+
+/// The text that tells arrays apart.
+fn key(place: &Expr) -> String {
+    place.to_token_stream().to_string()
 }
 
 /// One that is in and out is both.
@@ -305,7 +327,7 @@ fn merge(arrays: &mut Vec<Array>) {
 }
 
 /// The range that goes there and back, if it is not all.
-fn section(array: &Array) -> Option<Expr> {
+pub(crate) fn section(array: &Array) -> Option<Expr> {
     match (&array.extent, &array.length) {
         (Some(extent), _) => Some(extent.clone()),
         (None, Some(length)) => Some(syn::parse_quote!(0..#length)),
@@ -313,9 +335,7 @@ fn section(array: &Array) -> Option<Expr> {
     }
 }
 
-/// What clauses ask of each other.
-pub(crate) fn check(construct: &Construct, span: Span) -> Result<()> {
-    let Some(clauses) = &construct.offload else { return Ok(()) };
+fn check(clauses: &Clauses, span: Span) -> Result<()> {
     let has_number = clauses.target.as_ref().is_some_and(|target| target.number.is_some());
     let synchronized = clauses.signal.as_ref().map(|(at, _)| (*at, "signal"));
     let synchronized = synchronized.or(clauses.wait.map(|at| (at, "wait")));
@@ -339,232 +359,4 @@ pub(crate) fn check(construct: &Construct, span: Span) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// What is known of a statement whose launches are made.
-pub(crate) struct Statement<'a> {
-    /// With its launches.
-    pub(crate) body: TokenStream,
-    /// Without directives.
-    pub(crate) plain: &'a Expr,
-    /// The arrays that it changes.
-    pub(crate) written: Vec<String>,
-}
-
-/// The place `__private::directives` in the runtime.
-fn private(name: &str, at: Span) -> TokenStream {
-    let name = Ident::new(name, at);
-    quote_spanned!(at=> ::schism::__private::directives::#name)
-}
-
-impl Clauses {
-    /// The offload, before it begins.
-    fn start(&self, construct: &Construct) -> TokenStream {
-        let at = construct.span;
-        let (offload, target) = (private("Offload", at), private("Target", at));
-        let target = match &self.target {
-            None => quote!(#target::new("any", -1)),
-            Some(Target { kind, number }) => {
-                let text = kind.to_string();
-                let number = number.as_ref().map_or_else(|| quote!(-1), ToTokens::to_token_stream);
-                quote_spanned!(kind.span()=> #target::new(#text, #number))
-            }
-        };
-        let mut start = quote_spanned!(at=> #offload::new(#target));
-        if self.is_optional {
-            start.extend(quote!(.optional()));
-        }
-        if self.is_mandatory || self.target.is_some() && !self.is_optional {
-            start.extend(quote!(.mandatory()));
-        }
-        if self.status.is_some() {
-            start.extend(quote!(.with_status()));
-        }
-        if let Some(stream) = &self.stream {
-            start.extend(quote!(.on_stream(&#stream)));
-        }
-        for tag in &self.waits {
-            start.extend(quote_spanned!(tag.span()=> .wait(#tag)));
-        }
-        if let Some((_, tag)) = &self.signal {
-            start.extend(quote_spanned!(tag.span()=> .signal(#tag)));
-        }
-        if let Some(condition) = &construct.condition {
-            start.extend(quote_spanned!(condition.span()=> .when(#condition)));
-        }
-        start
-    }
-}
-
-impl Array {
-    fn is_plain(&self) -> bool {
-        let modifiers = [&self.extent, &self.length, &self.alloc_if, &self.free_if, &self.align];
-        modifiers.iter().all(|modifier| modifier.is_none()) && self.alloc_extent.is_none()
-    }
-
-    /// The variable, or `None` if a field is left to the launches.
-    fn variable(&self) -> Result<Option<&Ident>> {
-        let name = match &self.place {
-            Expr::Path(path) => path.path.get_ident(),
-            _ => None,
-        };
-        if name.is_none() && !self.is_plain() {
-            let text = "modifiers and ranges are of variables: bind the field to one before";
-            return Err(Error::new_spanned(&self.place, text));
-        }
-        Ok(name)
-    }
-
-    fn section(&self) -> TokenStream {
-        let name = self.place.to_token_stream().to_string();
-        let ty = private("Section", self.place.span());
-        let mut tokens = quote!(#ty::new(#name));
-        if let Some(range) = section(self) {
-            tokens.extend(quote_spanned!(range.span()=> .range(#range)));
-        }
-        if let Some(condition) = &self.alloc_if {
-            tokens.extend(quote_spanned!(condition.span()=> .alloc_if(#condition)));
-        }
-        if let Some(condition) = &self.free_if {
-            tokens.extend(quote_spanned!(condition.span()=> .free_if(#condition)));
-        }
-        if let Some(bytes) = &self.align {
-            tokens.extend(quote_spanned!(bytes.span()=> .align(#bytes)));
-        }
-        if let Some(extent) = &self.alloc_extent {
-            tokens.extend(quote_spanned!(extent.span()=> .alloc_extent(#extent)));
-        }
-        tokens
-    }
-}
-
-impl Into {
-    /// The copy, and what becomes of its outcome.
-    fn copy(&self) -> TokenStream {
-        let (from, to) = (&self.from, &self.to);
-        let all = quote!(..);
-        let from_extent = self.from_extent.as_ref().map_or(all.clone(), |own| quote!(#own));
-        let to_extent = self.to_extent.as_ref().map_or(all, |own| quote!(#own));
-        let copy = private("copy_into", to.span());
-        quote_spanned! {to.span()=>
-            #copy((#from).__elements(), #from_extent, (#to).__elements_mut(), #to_extent)
-        }
-    }
-}
-
-/// A statement with an offload around it.
-pub(crate) fn around(construct: &Construct, statement: &Statement<'_>) -> Result<TokenStream> {
-    let Statement { body, plain, written } = statement;
-    let default = Clauses::default();
-    let clauses = construct.offload.as_ref().unwrap_or(&default);
-    if let Some(jump) = names::leaving(plain).filter(|_| matches!(plain, Expr::Block(_))) {
-        let text = "this leaves the statement, whose results come back at its end: use a variable, and leave after it";
-        return Err(Error::new(jump, text));
-    }
-    let (mut sections, mut views, mut inputs, mut outputs) =
-        (TokenStream::new(), TokenStream::new(), TokenStream::new(), TokenStream::new());
-    let (mut bound, mut received) = (TokenStream::new(), TokenStream::new());
-    for (number, array) in clauses.arrays.iter().enumerate() {
-        let Some(name) = array.variable()? else { continue };
-        let at = name.span();
-        let [section, view, mapped] = ["section", "view", "mapped"]
-            .map(|part| format_ident!("__{part}_{number}", span = Span::call_site()));
-        let value = array.section();
-        sections.extend(quote!(let #section = #value;));
-        let changes = written.contains(&name.to_string());
-        let (is_mut, method, phase) = match array.motion {
-            Motion::In | Motion::Present => (false, "send", &mut inputs),
-            Motion::Out => (true, "allocate", &mut outputs),
-            Motion::Create if changes => (true, "keep", &mut outputs),
-            Motion::Create => (false, "reuse", &mut outputs),
-            Motion::Both if changes || clauses.verb == Verb::Transfer => {
-                (true, "share", &mut inputs)
-            }
-            Motion::Both => (false, "send", &mut inputs),
-        };
-        let method = Ident::new(method, at);
-        let elements = if is_mut {
-            quote_spanned!(at=> let mut #view = (#name).__elements_mut();)
-        } else {
-            quote_spanned!(at=> let #view = (#name).__elements();)
-        };
-        views.extend(elements);
-        let borrowed = if is_mut { quote!(&mut #view) } else { quote!(&#view) };
-        phase.extend(quote! {
-            #[allow(unused_mut)]
-            let mut #mapped = match __offload.#method(#section, #borrowed) {
-                ::core::result::Result::Ok(__mapped) => __mapped,
-                ::core::result::Result::Err(__error) => {
-                    break '__offload ::core::result::Result::Err(__error);
-                }
-            };
-        });
-        bound.extend(if is_mut {
-            quote!(#[allow(unused_mut, unused_variables)] let mut #name = #mapped.view_mut();)
-        } else {
-            quote!(#[allow(unused_variables)] let #name = #mapped.view();)
-        });
-        received.extend(quote! {
-            __outcome = __offload.receive(#mapped, __outcome);
-        });
-    }
-    let before: Vec<_> = clauses.into_before.iter().map(Into::copy).collect();
-    let after: Vec<_> = clauses.into_after.iter().map(Into::copy).collect();
-    let host = (clauses.is_optional || construct.condition.is_some()).then(|| {
-        let done = private("copied", construct.span);
-        quote! {
-            if __offload.is_for_host() {
-                #(#done(#before);)*
-                { #plain };
-                #(#done(#after);)*
-            }
-        }
-    });
-    let start = clauses.start(construct);
-    let finish = match &clauses.status {
-        None => quote_spanned!(construct.span=> __offload.finish();),
-        Some(status) => quote_spanned!(status.span()=> __offload.finish_into(&mut #status);),
-    };
-    let copied_first = (!before.is_empty()).then(|| {
-        quote! {
-            #(if let ::core::result::Result::Err(__error) = #before {
-                break '__offload ::core::result::Result::Err(__error);
-            })*
-        }
-    });
-    let outcome = private("Outcome", construct.span);
-    Ok(quote! {{
-        #[allow(unused_imports)]
-        use ::schism::__private::directives::{Elements as _, ElementsMut as _};
-        #[allow(unused_mut)]
-        let mut __offload = #start;
-        if let ::core::option::Option::Some(__entered) = __offload.begin() {
-            #[allow(unused_labels)]
-            let __outcome: #outcome = '__offload: {
-                #sections
-                __offload.evaluated();
-                #copied_first
-                #views
-                #inputs
-                __offload.sent();
-                #outputs
-                __offload.allocated();
-                #[allow(unused_mut)]
-                let mut __outcome: #outcome = '__launches: {
-                    #bound
-                    #body
-                    #[allow(unreachable_code)]
-                    ::core::result::Result::Ok(())
-                };
-                __offload.ran();
-                #received
-                #(__outcome = __outcome.and_then(|()| #after);)*
-                __outcome
-            };
-            ::core::mem::drop(__entered);
-            __offload.ended(__outcome);
-        }
-        #host
-        #finish
-    }})
 }

@@ -287,7 +287,7 @@ impl<T: Element> Receive for Mapped<'_, T> {
     fn __receive(self, queue: &Queue, is_well: bool) -> Result<(), OffloadError> {
         match self {
             Self::Plain(writable) => Ok(writable.finish()?),
-            // What was not sent has values of its own until the statement has written all of it.
+            // What was not sent has some values until the statement has written all of them.
             Self::OnTarget(own, Some(host), sent) if sent || is_well => own.receive(queue, host),
             Self::OnTarget(..) => Ok(()),
         }

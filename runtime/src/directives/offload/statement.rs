@@ -287,7 +287,6 @@ impl Offload {
     }
 
     /// Ends the use of an array, with what there is an outcome of so far.
-    #[expect(clippy::needless_pass_by_value, reason = "it is what the statement has so far")]
     pub fn receive(&mut self, mapped: impl Receive, outcome: Outcome) -> Outcome {
         let received = mapped.__receive(&self.queue(), outcome.is_ok());
         outcome.and(received)
