@@ -69,9 +69,9 @@ fn operators(x: &[i32], all: &mut [i32], floats: &mut [f32]) {
         #[acc(atomic)]
         all[1] *= 3;
         #[acc(atomic)]
-        all[2] &= !(1 << i % 31);
+        all[2] &= !(1 << (i % 31));
         #[acc(atomic)]
-        all[3] |= 1 << i % 31;
+        all[3] |= 1 << (i % 31);
         #[acc(atomic)]
         all[4] ^= x[i];
         #[acc(atomic)]

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over indices are what is tested")]
+#![allow(clippy::manual_memcpy, reason = "as above")]
 
 use std::panic::catch_unwind;
 use std::path::PathBuf;

@@ -9,7 +9,7 @@ use syn::{Attribute, Error, Expr, Ident, LitInt, Meta, Result, Token, parenthesi
 use crate::mapping::Mapping;
 use crate::motion::Motion;
 use crate::nearest::unknown;
-use crate::offload::{self, Verb};
+use crate::offload::{Clauses, Verb};
 
 /// The language of a directive.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub(crate) struct Construct {
     pub(crate) is_default_none: bool,
     pub(crate) mapping: Mapping,
     /// What only offload has.
-    pub(crate) offload: Option<offload::Clauses>,
+    pub(crate) offload: Option<Clauses>,
     /// Whether an offload is around its launches, which learns of their errors.
     pub(crate) is_in_offload: bool,
 }
@@ -254,7 +254,7 @@ pub(crate) fn parse(tokens: TokenStream, span: Span, language: Language) -> Resu
     let all = clauses.parse2(tokens)?;
     let mut construct = Construct::new(span, Kind::Kernels);
     if language == Language::Offload {
-        construct.offload = Some(offload::Clauses::default());
+        construct.offload = Some(Clauses::default());
         construct.is_in_offload = true;
     }
     let mut rest = &all[..];
