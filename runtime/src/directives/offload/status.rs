@@ -64,3 +64,25 @@ impl Default for OffloadStatus {
         Self::init()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_have_the_values_of_the_language() {
+        let all = [
+            OffloadResult::Success,
+            OffloadResult::Disabled,
+            OffloadResult::Unavailable,
+            OffloadResult::OutOfMemory,
+            OffloadResult::ProcessDied,
+            OffloadResult::Error,
+        ];
+        assert!(all.into_iter().zip(0..).all(|(own, value)| own as i32 == value));
+        let status = OffloadStatus::init();
+        assert_eq!((status.result, status.device_number), (OffloadResult::Disabled, -1));
+        assert_eq!((status.data_sent, status.data_received), (0, 0));
+        assert!(status.error().is_none());
+    }
+}
