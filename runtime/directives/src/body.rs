@@ -11,6 +11,7 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{BinOp, Block, Error, Expr, Ident, Member, Pat, Token, UnOp, parse_quote};
 
 use crate::affine::{Factor, Index, Known, Polynomial, polynomial};
+use crate::atomic::PREFIX;
 use crate::names::{in_pattern, is_mutable, mentions};
 
 /// What a name of inside stands for.
@@ -28,6 +29,8 @@ pub(crate) struct Access {
     pub(crate) span: Span,
     pub(crate) text: String,
     pub(crate) is_write: bool,
+    /// Whether it is of a statement that is `atomic`.
+    pub(crate) is_atomic: bool,
     /// `None` if the index is no such sum.
     pub(crate) index: Option<Index>,
 }
@@ -150,6 +153,8 @@ struct Walk<'a> {
     is_in_closure: bool,
     /// The next index expression is changed.
     is_written: bool,
+    /// The next index expression is that of an atomic.
+    is_atomic: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -172,6 +177,7 @@ impl<'a> Walk<'a> {
             inner_loops: Vec::new(),
             is_in_closure: false,
             is_written: false,
+            is_atomic: false,
         }
     }
 
@@ -258,13 +264,14 @@ impl<'a> Walk<'a> {
         let (span, text) = (expr.span(), expr.to_token_stream().to_string());
         let Expr::Index(access) = expr else { return };
         let is_write = std::mem::take(&mut self.is_written);
+        let is_atomic = std::mem::take(&mut self.is_atomic);
         let place = peeled(&access.expr).clone();
         let array = key(&place);
         let index = polynomial(&access.index, &*self);
         let index = index.and_then(|all| all.by_counters(self.count()));
         let Some(forms) = self.forms else {
             self.uses.arrays.insert(array.clone(), place);
-            self.uses.accesses.push(Access { array, span, text, is_write, index });
+            self.uses.accesses.push(Access { array, span, text, is_write, is_atomic, index });
             self.visit_expr_mut(&mut access.index);
             return;
         };
@@ -494,6 +501,13 @@ impl VisitMut for Walk<'_> {
             }
             Expr::Index(index) if self.outer_root(peeled(&index.expr)).is_some() => {
                 self.element(expr);
+            }
+            Expr::MethodCall(call) if call.method.to_string().starts_with(PREFIX) => {
+                call.args.iter_mut().for_each(|argument| self.visit_expr_mut(argument));
+                self.is_atomic = true;
+                self.is_written = call.method != "__atomic_read";
+                self.visit_expr_mut(&mut call.receiver);
+                self.is_atomic = false;
             }
             Expr::MethodCall(call) => {
                 let method = call.method.to_string();

@@ -6,6 +6,11 @@ use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Error, Expr, Ident, LitInt, Meta, Result, Token, parenthesized};
 
+use crate::mapping::Mapping;
+use crate::motion::Motion;
+use crate::nearest::unknown;
+use crate::offload::{Clauses, Verb};
+
 /// The language of a directive.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
@@ -40,16 +45,6 @@ impl Kind {
     }
 }
 
-/// How an array goes to a device and back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Motion {
-    Both,
-    In,
-    Out,
-    Create,
-    Present,
-}
-
 /// An operator of reductions: its type in `schism::__private::directives`.
 pub(crate) const OPERATORS: [(&str, &str); 9] = [
     ("+", "Sum"),
@@ -75,8 +70,11 @@ pub(crate) struct Construct {
     pub(crate) data: Vec<(Motion, Expr)>,
     pub(crate) condition: Option<Expr>,
     pub(crate) is_default_none: bool,
-    /// Work-items of a block on GPUs.
-    pub(crate) block: Vec<Expr>,
+    pub(crate) mapping: Mapping,
+    /// What only offload has.
+    pub(crate) offload: Option<Clauses>,
+    /// Whether an offload is around its launches, which learns of their errors.
+    pub(crate) is_in_offload: bool,
 }
 
 impl Construct {
@@ -91,7 +89,9 @@ impl Construct {
             data: Vec::new(),
             condition: None,
             is_default_none: false,
-            block: Vec::new(),
+            mapping: Mapping::new(),
+            offload: None,
+            is_in_offload: false,
         }
     }
 
@@ -101,7 +101,8 @@ impl Construct {
             is_independent: self.is_independent,
             reductions: self.reductions.clone(),
             private: self.private.clone(),
-            block: self.block.clone(),
+            mapping: self.mapping.clone(),
+            is_in_offload: self.is_in_offload,
             ..Self::new(self.span, self.kind)
         }
     }
@@ -160,14 +161,19 @@ const CLAUSES: &[Row] = rows! {
     "num_gangs" ACC LOOPS Required;
     "num_workers" ACC LOOPS Required;
     "vector_length" ACC LOOPS Required;
+    "tile" ACC LOOPS Required;
+    "cache" ACC LOOPS Required;
+    "device_type" ACC LAUNCHES Required;
+    "dtype" ACC LAUNCHES Required;
+    "self" ACC LAUNCHES Optional;
     "independent" ACC LOOPS None;
     "unsafe" BOTH LOOPS Required;
     "auto" ACC LOOPS None;
     "seq" ACC LOOPS None;
-    "collapse" ACC LOOPS Required;
-    "reduction" ACC LOOPS Required;
-    "private" ACC LAUNCHES Required;
-    "firstprivate" ACC LAUNCHES Required;
+    "collapse" BOTH LOOPS Required;
+    "reduction" BOTH LOOPS Required;
+    "private" BOTH LAUNCHES Required;
+    "firstprivate" BOTH LAUNCHES Required;
     "default" ACC WITH_DATA Required;
     "if" BOTH WITH_DATA Required;
     "copy" ACC WITH_DATA Required;
@@ -179,35 +185,15 @@ const CLAUSES: &[Row] = rows! {
     "out" OFFLOAD WITH_DATA Required;
     "inout" OFFLOAD WITH_DATA Required;
     "nocopy" OFFLOAD WITH_DATA Required;
+    "pin" OFFLOAD WITH_DATA Required;
+    "target" OFFLOAD WITH_DATA Required;
+    "optional" OFFLOAD WITH_DATA None;
+    "mandatory" OFFLOAD WITH_DATA None;
+    "status" OFFLOAD WITH_DATA Required;
+    "signal" OFFLOAD WITH_DATA Required;
+    "wait" OFFLOAD WITH_DATA Required;
+    "stream" OFFLOAD WITH_DATA Required;
 };
-
-/// Clauses of the languages that are not there.
-const MISSING: [&str; 24] = [
-    "async",
-    "wait",
-    "self",
-    "device_type",
-    "no_create",
-    "delete",
-    "deviceptr",
-    "attach",
-    "detach",
-    "tile",
-    "cache",
-    "update",
-    "enter",
-    "exit",
-    "host_data",
-    "declare",
-    "atomic",
-    "signal",
-    "stream",
-    "pin",
-    "target",
-    "status",
-    "optional",
-    "mandatory",
-];
 
 /// Whether an attribute is a directive.
 pub(crate) fn is_directive(attribute: &Attribute) -> bool {
@@ -219,7 +205,7 @@ pub(crate) fn language(attribute: &Attribute) -> Option<Language> {
     let name = &attribute.path().segments.last()?.ident;
     match &*name.to_string() {
         "acc" => Some(Language::Acc),
-        "offload" => Some(Language::Offload),
+        name if Verb::named(name).is_some() => Some(Language::Offload),
         _ => None,
     }
 }
@@ -228,7 +214,15 @@ pub(crate) fn language(attribute: &Attribute) -> Option<Language> {
 pub(crate) fn construct(attribute: &Attribute, language: Language) -> Result<Construct> {
     match &attribute.meta {
         Meta::List(list) => {
-            parse(list.tokens.clone(), list.path.segments[0].ident.span(), language)
+            let name = &list.path.segments[list.path.segments.len() - 1].ident;
+            let mut construct = parse(list.tokens.clone(), name.span(), language)?;
+            if let Some(clauses) = &mut construct.offload {
+                clauses.verb = Verb::named(&name.to_string()).unwrap_or_default();
+            }
+            if let Some(clauses) = &construct.offload {
+                clauses.check(name.span())?;
+            }
+            Ok(construct)
         }
         other => {
             Err(Error::new_spanned(other, "which directive? For example `#[acc(parallel, loop)]`"))
@@ -259,6 +253,10 @@ fn clauses(input: ParseStream<'_>) -> Result<Vec<Clause>> {
 pub(crate) fn parse(tokens: TokenStream, span: Span, language: Language) -> Result<Construct> {
     let all = clauses.parse2(tokens)?;
     let mut construct = Construct::new(span, Kind::Kernels);
+    if language == Language::Offload {
+        construct.offload = Some(Clauses::default());
+        construct.is_in_offload = true;
+    }
     let mut rest = &all[..];
     if language == Language::Acc {
         let Some((first, others)) = all.split_first() else {
@@ -285,19 +283,6 @@ pub(crate) fn parse(tokens: TokenStream, span: Span, language: Language) -> Resu
         add(&mut construct, clause, language)?;
     }
     Ok(construct)
-}
-
-fn unknown(at: &Ident, name: &str, words: &[&str], what: &str) -> Error {
-    if MISSING.contains(&name) {
-        return Error::new(at.span(), format!("`{name}` is not supported"));
-    }
-    let nearest = words
-        .iter()
-        .map(|word| (strsim::damerau_levenshtein(word, name), word))
-        .min()
-        .filter(|(distance, word)| *distance <= 2.max(word.len() / 3));
-    let help = nearest.map(|(_, word)| format!(": did you mean `{word}`?")).unwrap_or_default();
-    Error::new(at.span(), format!("there is no {what} `{name}`{help}"))
 }
 
 fn add(construct: &mut Construct, clause: &Clause, language: Language) -> Result<()> {
@@ -327,10 +312,24 @@ fn add(construct: &mut Construct, clause: &Clause, language: Language) -> Result
         }
         _ => {}
     }
+    construct.mapping.check(&clause.name)?;
     let arguments = clause.arguments.clone().unwrap_or_default();
     match &*name {
-        "loop" | "gang" | "worker" | "vector" | "auto" | "num_gangs" => {}
-        "num_workers" | "vector_length" => construct.block.push(syn::parse2(arguments)?),
+        "loop" => {}
+        "gang" | "worker" | "vector" | "auto" | "num_gangs" | "num_workers" | "vector_length"
+        | "tile" | "device_type" | "dtype" => {
+            let loops = construct.mapping.add(&clause.name, arguments)?;
+            construct.collapse = construct.collapse.max(loops.unwrap_or(1));
+        }
+        "cache" => {
+            // The caches of devices need no hint.
+            Punctuated::<Expr, Token![,]>::parse_terminated.parse2(arguments)?;
+        }
+        "self" if arguments.is_empty() => construct.condition = Some(syn::parse_quote!(false)),
+        "self" => {
+            let condition: Expr = syn::parse2(arguments)?;
+            construct.condition = Some(syn::parse_quote!(!(#condition)));
+        }
         "independent" => {
             let text = "that iterations are independent is for schism to show; `unsafe(independent)` asserts it where it cannot";
             return Err(Error::new(at, text));
@@ -346,8 +345,8 @@ fn add(construct: &mut Construct, clause: &Clause, language: Language) -> Result
         "collapse" => {
             let number: LitInt = syn::parse2(arguments)?;
             construct.collapse = number.base10_parse()?;
-            if !(1..=3).contains(&construct.collapse) {
-                return Err(Error::new(number.span(), "1 to 3 loops become one launch"));
+            if !(1..=6).contains(&construct.collapse) {
+                return Err(Error::new(number.span(), "1 to 6 loops become one launch"));
             }
         }
         "reduction" => reduction(construct, arguments)?,
@@ -363,12 +362,16 @@ fn add(construct: &mut Construct, clause: &Clause, language: Language) -> Result
             }
         }
         "if" => construct.condition = Some(syn::parse2(arguments)?),
+        _ if language == Language::Offload => {
+            let clauses = construct.offload.get_or_insert_default();
+            clauses.add(&mut construct.data, &clause.name, arguments)?;
+        }
         _ => {
             let motion = match &*name {
-                "copy" | "inout" => Motion::Both,
-                "copyin" | "in" => Motion::In,
-                "copyout" | "out" => Motion::Out,
-                "create" | "nocopy" => Motion::Create,
+                "copy" => Motion::Both,
+                "copyin" => Motion::In,
+                "copyout" => Motion::Out,
+                "create" => Motion::Create,
                 _ => Motion::Present,
             };
             for place in Punctuated::<Expr, Token![,]>::parse_terminated.parse2(arguments)? {

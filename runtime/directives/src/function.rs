@@ -6,7 +6,8 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Attribute, Block, Error, Expr, ExprForLoop, Item, Result, Stmt};
 
 use crate::clause::{self, Construct, Kind, Language};
-use crate::{launch, region};
+use crate::offload::Verb;
+use crate::{atomic, launch, region, statement};
 
 /// An item with its directives replaced. If it is an error, the item is there without them, so that
 /// it is the only error.
@@ -76,6 +77,10 @@ impl VisitMut for Walk {
 
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
         let Some((attribute, language)) = attributes(expr).and_then(taken) else {
+            if let Some((attribute, _)) = atomic::leftmost(expr).and_then(taken) {
+                let text = "`atomic` stands before a statement of a loop that is a kernel, and other directives before a loop or a block";
+                self.errors.push(Error::new_spanned(attribute, text));
+            }
             return visit_mut::visit_expr_mut(self, expr);
         };
         let plain = expr.clone();
@@ -111,6 +116,9 @@ impl Walk {
         mut plain: Expr,
     ) -> Result<TokenStream> {
         without_directives(&mut plain);
+        if construct.offload.is_some() {
+            return self.offload(construct, expr, &plain);
+        }
         let lowered = match construct.kind {
             Kind::Data => self.region(construct, expr)?,
             Kind::Routine => {
@@ -126,6 +134,26 @@ impl Walk {
         Ok(quote!(if #condition { #lowered } else { #plain }))
     }
 
+    fn offload(
+        &mut self,
+        construct: &Construct,
+        expr: &mut Expr,
+        plain: &Expr,
+    ) -> Result<TokenStream> {
+        let verb = construct.offload.as_ref().map(|clauses| clauses.verb).unwrap_or_default();
+        let is_empty = matches!(plain, Expr::Block(own) if own.block.stmts.is_empty());
+        let body = match verb {
+            Verb::Offload => self.launches(construct, expr)?,
+            _ if is_empty => TokenStream::new(),
+            _ => {
+                let text = "this has no statement: an empty block `{}` stands in its place";
+                return Err(Error::new(construct.span, text));
+            }
+        };
+        let written = launch::written(plain);
+        statement::around(construct, &statement::Statement { body, plain, written })
+    }
+
     fn region(&mut self, construct: &Construct, expr: &mut Expr) -> Result<TokenStream> {
         let arrays = region::arrays(construct, &self.resident)?;
         let outer = self.resident.len();
@@ -136,6 +164,7 @@ impl Walk {
     }
 
     fn launches(&mut self, construct: &Construct, expr: &mut Expr) -> Result<TokenStream> {
+        atomic::replace(expr)?;
         match expr {
             Expr::ForLoop(inner) => {
                 region::check_present(construct, &self.resident)?;
@@ -155,7 +184,11 @@ impl Walk {
 
     /// A block whose loops are launches each, and whose other statements are the host's.
     fn block(&mut self, construct: &Construct, block: &mut Block) -> Result<TokenStream> {
-        let arrays = region::arrays(construct, &self.resident)?;
+        // Those of an offload are around it already.
+        let arrays = match construct.offload {
+            Some(_) => Vec::new(),
+            None => region::arrays(construct, &self.resident)?,
+        };
         let outer = self.resident.len();
         self.resident.extend(arrays.iter().map(|(_, name)| name.to_string()));
         let mut loops = 0;

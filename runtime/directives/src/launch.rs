@@ -8,8 +8,9 @@ use syn::spanned::Spanned;
 use syn::{Block, Error, Expr, ExprForLoop, Ident, Result, Stmt, parse_quote};
 
 use crate::body::{self, Access, Form, Loops, Uses, kernel_name, key};
-use crate::clause::{Construct, Kind, Motion};
+use crate::clause::{Construct, Kind};
 use crate::iteration::{Dimension, own};
+use crate::motion::Motion;
 use crate::names::mentions;
 
 /// What an array is for a kernel.
@@ -20,6 +21,8 @@ enum Role {
     Owned { access: usize, least: i128, width: usize },
     /// The programmer asserts that iterations are independent.
     Independent,
+    /// Each access is one step.
+    Atomic,
     /// The only iteration owns all of it.
     All,
 }
@@ -195,6 +198,18 @@ fn check_clauses(construct: &Construct, uses: &Uses) -> Result<()> {
     Ok(())
 }
 
+/// Whether all accesses to an array are atomic, rather than none.
+fn is_atomic(uses: &Uses, array: &str) -> Result<bool> {
+    let accesses = || uses.accesses.iter().filter(|access| access.array == array);
+    let Some(atomic) = accesses().find(|access| access.is_atomic) else { return Ok(false) };
+    let Some(plain) = accesses().find(|access| !access.is_atomic) else { return Ok(true) };
+    let text = format!(
+        "`{}` is atomic elsewhere in this loop, at `{}`: all accesses to `{array}` are, or none",
+        plain.text, atomic.text
+    );
+    Err(Error::new(plain.span, text))
+}
+
 /// Two accesses at which iterations may meet.
 fn meet(write: &Access, other: &Access, why: &str) -> Error {
     let help = "`unsafe(independent)` asserts that no two iterations access the same element, unless both read it";
@@ -225,6 +240,7 @@ fn roles(
     for array in uses.arrays.keys() {
         let accesses = || uses.accesses.iter().filter(|access| access.array == *array);
         let role = match accesses().find(|access| access.is_write) {
+            _ if is_atomic(uses, array)? => Role::Atomic,
             None => Role::Read,
             Some(_) if construct.is_independent => Role::Independent,
             Some(write) => match owned(write, &accesses().collect::<Vec<_>>(), dimensions) {
@@ -293,6 +309,22 @@ fn owned(write: &Access, all: &[&Access], dimensions: &[Dimension]) -> Result<(i
     Ok((least, width))
 }
 
+/// The variables that a statement changes, or elements of.
+pub(crate) fn written(statement: &Expr) -> Vec<String> {
+    let loops = Loops {
+        counters: Vec::new(),
+        bound: Vec::new(),
+        own: Vec::new(),
+        named: &BTreeSet::new(),
+        label: None,
+        is_whole: true,
+    };
+    let uses = body::uses(&mut parse_quote!({ #statement }), &loops);
+    let elements = uses.accesses.into_iter().filter(|access| access.is_write);
+    let assigned = uses.assigned.iter().map(ToString::to_string);
+    elements.map(|access| access.array).chain(assigned).collect()
+}
+
 /// A block as the work of one work-item.
 fn in_order(construct: &Construct, mut block: Block) -> Result<TokenStream> {
     let named = named(construct);
@@ -310,9 +342,15 @@ fn in_order(construct: &Construct, mut block: Block) -> Result<TokenStream> {
     let is_written = |array: &String| {
         uses.accesses.iter().any(|access| access.array == *array && access.is_write)
     };
-    let role = |array: &String| if is_written(array) { Role::All } else { Role::Read };
-    let roles: BTreeMap<String, Role> =
-        uses.arrays.keys().map(|array| (array.clone(), role(array))).collect();
+    let mut roles = BTreeMap::new();
+    for array in uses.arrays.keys() {
+        let role = match (is_atomic(&uses, array)?, is_written(array)) {
+            (true, _) => Role::Atomic,
+            (_, true) => Role::All,
+            _ => Role::Read,
+        };
+        roles.insert(array.clone(), role);
+    }
     let forms = BTreeMap::new();
     body::rewrite(&mut block, &loops, &forms);
     Ok(Launch { construct, span: construct.span, uses: &uses, roles: &roles }.by_one(&block))
@@ -333,6 +371,26 @@ pub(crate) fn pairs(mut parts: Vec<TokenStream>) -> TokenStream {
         all = quote!((#part, #all));
     }
     all
+}
+
+/// The range of a launch, and what its work-items make of their ids. A nest of more than three loops has
+/// two dimensions.
+fn range(counts: &[&Ident], positions: &[&Ident]) -> (TokenStream, TokenStream) {
+    if counts.len() <= 3 {
+        return (quote!([#(#counts),*]), quote!(let [#(#positions),*] = __item.id();));
+    }
+    let last = counts.len() - 1;
+    let (outer, inner) = (&counts[..last], counts[last]);
+    let (outer_positions, inner_position) = (&positions[..last], positions[last]);
+    let range = quote! {
+        [[#(#outer),*].into_iter().fold(1_usize, usize::saturating_mul), #inner]
+    };
+    let unpacked = quote! {
+        let [__outer, #inner_position] = __item.id();
+        let [#(#outer_positions),*] =
+            ::schism::__private::directives::unfolded(__outer, [#(#outer),*]);
+    };
+    (range, unpacked)
 }
 
 impl Launch<'_> {
@@ -360,6 +418,10 @@ impl Launch<'_> {
                 Role::All => {
                     let view = quote_spanned!(at=> (#place).__elements_mut());
                     (quote!(::schism::__private::directives::All::new(#view)), quote!(#name))
+                }
+                Role::Atomic => {
+                    let view = quote_spanned!(at=> (#place).__elements_mut());
+                    (quote!(::schism::atomics(#view)), quote!(#name))
                 }
                 Role::Independent => {
                     let view = quote_spanned!(at=> (#place).__elements_mut());
@@ -426,21 +488,16 @@ impl Launch<'_> {
         (before, sources)
     }
 
-    fn queue(&self) -> TokenStream {
-        let block = match &self.construct.block[..] {
-            [] => TokenStream::new(),
-            sizes => quote!(.with_block_size(1 #(* (#sizes))*)),
-        };
-        quote!(::schism::__private::directives::queue()#block)
-    }
-
     fn in_parallel(&self, dimensions: &[Dimension], body: &Block) -> TokenStream {
         let (before, sources) = self.sources(dimensions);
         let ranges = dimensions.iter().map(|dimension| &dimension.before);
         let counts: Vec<&Ident> = dimensions.iter().map(|dimension| &dimension.count).collect();
         let positions: Vec<&Ident> = dimensions.iter().map(|own| &own.position).collect();
         let bindings = dimensions.iter().map(|dimension| &dimension.bindings);
-        let queue = self.queue();
+        let queue = self
+            .construct
+            .mapping
+            .queue(&quote!([#(#counts),*].into_iter().fold(1_usize, usize::saturating_mul)));
         let private = &self.construct.private;
         let (sources, names): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
         let sources = if sources.is_empty() { quote!(0..) } else { pairs(sources) };
@@ -452,9 +509,10 @@ impl Launch<'_> {
             '__iteration: #body
         };
         let launch = if self.construct.reductions.is_empty() {
+            let (range, unpacked) = range(&counts, &positions);
             quote! {
-                __queue.for_each_in([#(#counts),*], #sources, move |__item, #names| {
-                    let [#(#positions),*] = __item.id();
+                __queue.for_each_in(#range, #sources, move |__item, #names| {
+                    #unpacked
                     #iteration
                 })
             }
@@ -471,7 +529,7 @@ impl Launch<'_> {
                 std::iter::once(
                     quote!(::schism::__private::directives::Turns::new(__division, #sources)),
                 )
-                .chain(parts.iter().map(|part| quote!(&mut #part)))
+                .chain(parts.iter().map(|part| quote!(#part.view_mut())))
                 .collect(),
             );
             let inside = pairs(
@@ -479,9 +537,17 @@ impl Launch<'_> {
                     .chain(parts.iter().map(|part| quote!(#part)))
                     .collect(),
             );
-            quote! {{
+            let failed = quote! {
+                ::core::result::Result::Err(__error) => {
+                    break '__reduced ::core::result::Result::Err(__error);
+                }
+            };
+            quote! {'__reduced: {
                 let __division = ::schism::__private::directives::Division::new(&__queue, [#(#counts),*]);
-                #(let mut #parts = ::schism::__private::directives::identities::<::schism::__private::directives::#ops, _>(&#variables, __division.items());)*
+                #(let mut #parts = match ::schism::__private::directives::Parts::<::schism::__private::directives::#ops, _>::new(&__queue, &#variables, __division.items()) {
+                    ::core::result::Result::Ok(__parts) => __parts,
+                    #failed
+                };)*
                 let __outcome = __queue.for_each_in([__division.items()], #all, move |_, #inside| {
                     #(let mut #variables = *#parts;)*
                     for ([#(#positions),*], #names) in __turns {
@@ -489,8 +555,14 @@ impl Launch<'_> {
                     }
                     #(*#parts = #variables;)*
                 });
-                #(#variables = ::schism::__private::directives::combined::<::schism::__private::directives::#ops, _>(#variables, &#parts);)*
-                __outcome
+                if let ::core::result::Result::Err(__error) = __outcome {
+                    break '__reduced ::core::result::Result::Err(__error);
+                }
+                #(#variables = match #parts.combined(&__queue, #variables) {
+                    ::core::result::Result::Ok(__value) => __value,
+                    #failed
+                };)*
+                ::core::result::Result::Ok(())
             }}
         };
         self.wrapped(quote!(#(#ranges)* #before), &queue, &launch)
@@ -512,7 +584,7 @@ impl Launch<'_> {
         let (sources, names): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
         let sources = if sources.is_empty() { quote!(0..) } else { pairs(sources) };
         let names = pairs(names);
-        let queue = self.queue();
+        let queue = self.construct.mapping.queue(&quote!(1_usize));
         let private = &self.construct.private;
         let launch = quote! {{
             #(let mut #outside = [#scalars];)*
@@ -534,12 +606,24 @@ impl Launch<'_> {
         queue: &TokenStream,
         launch: &TokenStream,
     ) -> TokenStream {
-        let done = quote_spanned! {self.span=>
-            ::schism::__private::directives::done(__outcome);
+        let done = if self.construct.is_in_offload {
+            quote_spanned! {self.span=>
+                if let ::core::result::Result::Err(__error) = __outcome {
+                    break '__launches ::core::result::Result::Err(
+                        ::core::convert::From::from(__error),
+                    );
+                }
+            }
+        } else {
+            quote_spanned! {self.span=>
+                ::schism::__private::directives::done(__outcome);
+            }
         };
         quote! {{
             #[allow(unused_imports)]
-            use ::schism::__private::directives::{Elements as _, ElementsMut as _, Part as _};
+            use ::schism::__private::directives::{
+                AtomicBits as _, AtomicPlace as _, Elements as _, ElementsMut as _, Part as _,
+            };
             #before
             let __queue = #queue;
             let __outcome = #launch;

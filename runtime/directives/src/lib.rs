@@ -6,15 +6,21 @@
 //! and become calls of schism's public functions (`launch.rs`, `region.rs`).
 
 mod affine;
+mod atomic;
 mod body;
 mod clause;
 mod function;
 mod iteration;
 mod launch;
+mod mapping;
+mod motion;
 mod names;
+mod nearest;
+mod offload;
 #[cfg(test)]
 mod refusal_tests;
 mod region;
+mod statement;
 
 use proc_macro::TokenStream;
 

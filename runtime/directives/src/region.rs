@@ -5,7 +5,8 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Error, Expr, Ident, Result};
 
-use crate::clause::{Construct, Motion};
+use crate::clause::Construct;
+use crate::motion::Motion;
 use crate::names;
 
 /// What a clause says is on the device must be there.

@@ -265,6 +265,12 @@ impl Queue {
         (result, reports.take())
     }
 
+    /// A handle whose launches are listed, as those of this one if they are.
+    pub(crate) fn reporting(&self) -> Self {
+        let reports = Some(self.reports.clone().unwrap_or_default());
+        Self { reports, ..self.clone() }
+    }
+
     pub(crate) const fn is_timed(&self) -> bool {
         self.timed
     }

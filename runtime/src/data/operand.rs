@@ -270,7 +270,7 @@ fn check_buffer<T: Element>(queue: &Queue, buffer: &Buffer<T>) -> Result<(), Lau
 }
 
 /// Whether elements are the host's, and the queue's device has no access to them.
-fn is_copied<T>(queue: &Queue, elements: *const T, len: usize) -> bool {
+pub(crate) fn is_copied<T>(queue: &Queue, elements: *const T, len: usize) -> bool {
     queue.backend().has_own_memory() && HostRange::read(elements, len).is_some()
 }
 
@@ -322,7 +322,7 @@ impl<T: Element> Write for ViewMut<'_, T> {
 
 impl<T: Element> ViewMut<'_, T> {
     /// The elements, which are the host's.
-    fn host_slice(&mut self) -> &mut [T] {
+    pub(crate) fn host_slice(&mut self) -> &mut [T] {
         // SAFETY: the view has exclusive access to them, and is borrowed.
         unsafe { slice::from_raw_parts_mut(self.as_mut_ptr(), self.len()) }
     }

@@ -20,17 +20,17 @@ pub struct Stride<C, S> {
     coefficient: C,
     step: S,
     /// How many iterations the loop has.
-    count: usize,
+    pub(super) count: usize,
 }
 
 impl<C: Step, S: Step> Stride<C, S> {
     #[inline(always)]
-    fn by(&self, iterations: usize) -> usize {
+    pub(super) fn by(&self, iterations: usize) -> usize {
         let one = self.coefficient.get().wrapping_mul(self.step.get()) as usize;
         one.wrapping_mul(iterations)
     }
 
-    fn widened(&self) -> (i128, usize) {
+    pub(super) fn widened(&self) -> (i128, usize) {
         (self.coefficient.get() as i128 * self.step.get() as i128, self.count)
     }
 }
@@ -38,9 +38,9 @@ impl<C: Step, S: Step> Stride<C, S> {
 /// What a loop adds to an index: a multiple of what it counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis<C, S> {
-    stride: Stride<C, S>,
+    pub(super) stride: Stride<C, S>,
     /// What it adds in the first iteration.
-    first: i128,
+    pub(super) first: i128,
 }
 
 impl<C: Step, S: Step> Axis<C, S> {

@@ -1,6 +1,7 @@
 //! The queue that directives launch through, and how their launches end.
 
 use std::cell::RefCell;
+use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 use crate::api::queue::Queue;
@@ -31,26 +32,41 @@ thread_local! {
 /// # Ok::<(), schism::Error>(())
 /// ```
 pub fn with_queue<R>(queue: &Queue, body: impl FnOnce() -> R) -> R {
-    struct Pop;
-    impl Drop for Pop {
-        fn drop(&mut self) {
-            QUEUES.with_borrow_mut(Vec::pop);
-        }
-    }
-    QUEUES.with_borrow_mut(|queues| queues.push(queue.clone()));
-    let _pop = Pop;
+    let _entered = enter(queue);
     body()
+}
+
+/// As long as it lives, the directives of the thread that has made it launch through a queue.
+#[derive(Debug)]
+pub struct Entered(PhantomData<*const ()>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        QUEUES.with_borrow_mut(Vec::pop);
+    }
+}
+
+pub(crate) fn enter(queue: &Queue) -> Entered {
+    QUEUES.with_borrow_mut(|queues| queues.push(queue.clone()));
+    Entered(PhantomData)
+}
+
+/// The queue of [`with_queue`].
+pub(crate) fn current() -> Option<Queue> {
+    QUEUES.with_borrow(|queues| queues.last().cloned())
+}
+
+/// The queue of the default device.
+pub(crate) fn default_queue() -> Result<Queue, DeviceError> {
+    static DEFAULT: OnceLock<Result<Queue, DeviceError>> = OnceLock::new();
+    DEFAULT.get_or_init(Queue::new).clone()
 }
 
 /// The queue that this thread's directives launch through.
 #[track_caller]
 pub fn queue() -> Queue {
-    static DEFAULT: OnceLock<Result<Queue, DeviceError>> = OnceLock::new();
-    if let Some(queue) = QUEUES.with_borrow(|queues| queues.last().cloned()) {
-        return queue;
-    }
-    match DEFAULT.get_or_init(Queue::new) {
-        Ok(queue) => queue.clone(),
+    match current().map_or_else(default_queue, Ok) {
+        Ok(queue) => queue,
         Err(error) => panic!("{error}"),
     }
 }

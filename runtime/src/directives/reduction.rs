@@ -89,13 +89,3 @@ reduce! { bool;
     And: true, std::ops::BitAnd::bitand;
     Or: false, std::ops::BitOr::bitor;
 }
-
-/// What each work-item begins with, for a variable of the same type.
-pub fn identities<O, T: Reduce<O>>(_: &T, items: usize) -> Vec<T> {
-    vec![T::IDENTITY; items]
-}
-
-/// A variable's value before the loop, combined with what the work-items have made.
-pub fn combined<O, T: Reduce<O>>(before: T, parts: &[T]) -> T {
-    parts.iter().fold(before, |all, own| all.combine(*own))
-}

@@ -213,6 +213,12 @@ variables! {
             "none",
             "shows each step on standard error"
         );
+        OFFLOAD_REPORT = (
+            "SCHISM_OFFLOAD_REPORT",
+            "`1`, a line for each; `2`, with the bytes that went there and back; `3`, and a line for each step",
+            "none",
+            "what became of the statements of `#[offload]`, on standard error"
+        );
         CACHE = (
             "SCHISM_CACHE", "`0`, `1`", "`1`", "whether compiled kernels are kept on disk"
         );
