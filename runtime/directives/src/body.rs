@@ -51,10 +51,9 @@ pub(crate) struct Uses {
 pub(crate) enum Form {
     /// As they are.
     Same,
-    /// Relative to the first element that the iteration owns: at this distance from the constant.
-    Near { least: i128 },
-    /// Relative to that element, where only the iteration knows the distance.
-    Within,
+    /// Relative to the first element that the iteration owns in a lane: what the indices of each lane
+    /// have besides multiples of what the loops count, and whether only iterations know the distance.
+    Owned { lanes: Vec<(Polynomial, i128)>, is_within: bool },
 }
 
 /// The loops that become a launch.
@@ -271,18 +270,18 @@ impl<'a> Walk<'a> {
         let name = kernel_name(&place);
         *access.expr = parse_quote!(#name);
         self.visit_expr_mut(&mut access.index);
-        let distance: Expr = match (forms.get(&array), index) {
-            (Some(Form::Near { least }), Some(index)) => {
-                let distance = usize::try_from(index.constant - least).unwrap_or(usize::MAX);
-                parse_quote!(::schism::__private::directives::Near::<#distance>)
-            }
-            (Some(Form::Within), Some(index)) => {
-                let tokens = index.inner.in_iteration(index.constant);
-                let mut distance = parse_quote!(#tokens);
-                self.visit_expr_mut(&mut distance);
-                distance
-            }
-            _ => return,
+        let (Some(Form::Owned { lanes, is_within }), Some(index)) = (forms.get(&array), index) else {
+            return;
+        };
+        let Some(lane) = lanes.iter().position(|(base, _)| base.equals(&index.base)) else { return };
+        let distance: Expr = if *is_within {
+            let tokens = index.inner.in_iteration(index.constant);
+            let mut distance = parse_quote!(#tokens);
+            self.visit_expr_mut(&mut distance);
+            parse_quote!(::schism::__private::directives::Within::<#lane>(#distance))
+        } else {
+            let distance = usize::try_from(index.constant - lanes[lane].1).unwrap_or(usize::MAX);
+            parse_quote!(::schism::__private::directives::Near::<#lane, #distance>)
         };
         // What the index is made of is used, and has the types that it has in the loop.
         let index = &access.index;

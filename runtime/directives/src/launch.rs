@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Block, Error, Expr, ExprForLoop, Ident, Result, Stmt, parse_quote};
 
-use crate::body::{self, Access, Form, Loops, Uses, kernel_name, key};
+use crate::body::{self, Form, Loops, Uses, kernel_name, key};
 use crate::clause::{Construct, Kind, Motion};
 use crate::iteration::{Dimension, own};
+use crate::lanes::Owned;
 use crate::names::mentions;
 
 /// What an array is for a kernel.
@@ -17,7 +18,7 @@ enum Role {
     /// All of it can be read.
     Read,
     /// Each iteration owns a part.
-    Owned { access: usize, least: i128, width: usize },
+    Owned(Owned),
     /// The programmer asserts that iterations are independent.
     Independent,
     /// The only iteration owns all of it.
@@ -28,12 +29,15 @@ enum Role {
 pub(crate) fn of_loop(construct: &Construct, statement: &ExprForLoop) -> Result<TokenStream> {
     match construct.kind {
         Kind::Serial => in_order(construct, parse_quote!({ #statement })),
-        Kind::Kernels => match parallel(construct, statement) {
-            Ok(launch) => Ok(launch),
-            Err(Refused::Dependent(_)) => in_order(construct, parse_quote!({ #statement })),
-            Err(Refused::Wrong(error)) => Err(error),
-        },
-        _ => parallel(construct, statement).map_err(|refused| match refused {
+        Kind::Kernels => {
+            let ordered = in_order(construct, parse_quote!({ #statement }))?;
+            match parallel(construct, statement, Some(&ordered)) {
+                Ok(launch) => Ok(launch),
+                Err(Refused::Dependent(_)) => Ok(ordered),
+                Err(Refused::Wrong(error)) => Err(error),
+            }
+        }
+        _ => parallel(construct, statement, None).map_err(|refused| match refused {
             Refused::Dependent(error) | Refused::Wrong(error) => error,
         }),
     }
@@ -99,9 +103,11 @@ fn named(construct: &Construct) -> BTreeSet<String> {
     construct.data.iter().map(|(_, place)| key(place)).collect()
 }
 
+/// A launch; `ordered` is the loop in order, for where only a run shows whether iterations meet.
 fn parallel(
     construct: &Construct,
     statement: &ExprForLoop,
+    ordered: Option<&TokenStream>,
 ) -> std::result::Result<TokenStream, Refused> {
     let (nest, mut body) = nest(statement, construct.collapse)?;
     let mut dimensions = Vec::new();
@@ -140,24 +146,22 @@ fn parallel(
     let mut forms = BTreeMap::new();
     for (array, role) in &roles {
         let form = match role {
-            Role::Owned { access, least, .. } => match &uses.accesses[*access].index {
-                Some(_) if is_within(&uses, array) => Form::Within,
-                Some(_) => Form::Near { least: *least },
-                None => Form::Same,
-            },
+            Role::Owned(owned) => owned.form(),
             _ => Form::Same,
         };
         forms.insert(array.clone(), form);
     }
     body::rewrite(&mut body, &loops, &forms);
-    Ok(Launch { construct, span: statement.for_token.span, uses: &uses, roles: &roles }
-        .in_parallel(&dimensions, &body))
-}
-
-/// Whether only iterations know where they access an array.
-fn is_within(uses: &Uses, array: &str) -> bool {
-    let indices = uses.accesses.iter().filter(|access| access.array == array);
-    indices.filter_map(|access| access.index.as_ref()).any(|index| !index.inner.is_zero())
+    let launch = Launch { construct, span: statement.for_token.span, uses: &uses, roles: &roles };
+    let is_sure = |role: &Role| !matches!(role, Role::Owned(owned) if !owned.is_certain());
+    let Some(ordered) = ordered.filter(|_| !roles.values().all(is_sure)) else {
+        return Ok(launch.in_parallel(&dimensions, &body, None));
+    };
+    if let Some(inner) = nest.iter().find(|inner| !crate::names::is_pure(&inner.expr)) {
+        let text = "what the loop goes through would be computed twice";
+        return Err(Refused::Dependent(Error::new_spanned(&inner.expr, text)));
+    }
+    Ok(launch.in_parallel(&dimensions, &body, Some(ordered)))
 }
 
 /// What clauses say of variables, against how these are used.
@@ -195,26 +199,6 @@ fn check_clauses(construct: &Construct, uses: &Uses) -> Result<()> {
     Ok(())
 }
 
-/// Two accesses at which iterations may meet.
-fn meet(write: &Access, other: &Access, why: &str) -> Error {
-    let help = "`unsafe(independent)` asserts that no two iterations access the same element, unless both read it";
-    if std::ptr::eq(write, other) {
-        return Error::new(
-            write.span,
-            format!("two iterations may meet at `{}`: {why}; {help}", write.text),
-        );
-    }
-    let mut error = Error::new(
-        write.span,
-        format!(
-            "what one iteration writes at `{}` another may access at `{}`: {why}; {help}",
-            write.text, other.text
-        ),
-    );
-    error.combine(Error::new(other.span, "this is the other access"));
-    error
-}
-
 fn roles(
     construct: &Construct,
     uses: &Uses,
@@ -227,12 +211,8 @@ fn roles(
         let role = match accesses().find(|access| access.is_write) {
             None => Role::Read,
             Some(_) if construct.is_independent => Role::Independent,
-            Some(write) => match owned(write, &accesses().collect::<Vec<_>>(), dimensions) {
-                Ok((least, width)) => {
-                    let same = |access: &Access| std::ptr::eq(access, write);
-                    let access = uses.accesses.iter().position(same).expect("it is one of these");
-                    Role::Owned { access, least, width }
-                }
+            Some(write) => match Owned::new(write, &accesses().collect::<Vec<_>>(), dimensions) {
+                Ok(owned) => Role::Owned(owned),
                 Err(error) => {
                     errors.push(error);
                     continue;
@@ -243,54 +223,6 @@ fn roles(
     }
     all_of(errors)?;
     Ok(roles)
-}
-
-/// The least constant of the accesses, and how many elements an iteration owns at least.
-fn owned(write: &Access, all: &[&Access], dimensions: &[Dimension]) -> Result<(i128, usize)> {
-    let Some(first) = &write.index else {
-        return Err(meet(write, write, "the index is no sum of multiples of what the loop counts"));
-    };
-    for dimension in dimensions {
-        let is_there = first.coefficients.get(dimension.number).is_some_and(|own| !own.is_zero());
-        if !is_there {
-            let name = dimension.counter.as_ref();
-            let name =
-                name.map_or_else(|| "the iteration".to_owned(), |(name, _)| format!("`{name}`"));
-            return Err(meet(write, write, &format!("the index does not depend on {name}")));
-        }
-    }
-    let (mut least, mut most) = (first.constant, first.constant);
-    let mut is_within = false;
-    for access in all {
-        let Some(index) = &access.index else {
-            return Err(meet(
-                write,
-                access,
-                "the second index is no sum of multiples of what the loop counts",
-            ));
-        };
-        let same = index.coefficients.iter().zip(&first.coefficients).all(|(a, b)| a.equals(b));
-        if !same || !index.base.equals(&first.base) {
-            return Err(meet(write, access, "the indices differ by what changes from run to run"));
-        }
-        least = least.min(index.constant);
-        most = most.max(index.constant);
-        is_within |= !index.inner.is_zero();
-    }
-    if is_within {
-        return Ok((0, 0));
-    }
-    let width = usize::try_from(most - least).unwrap_or(usize::MAX).saturating_add(1);
-    // Neighbours at a distance that is known to be less than the step meet.
-    if let ([_], Some(step)) = (dimensions, first.coefficients[0].as_constant()) {
-        let far = all.iter().find(|access| {
-            access.index.as_ref().is_some_and(|index| index.constant != first.constant)
-        });
-        if let (true, Some(far)) = (step.unsigned_abs() < width as u128, far) {
-            return Err(meet(write, far, "the indices of neighbours overlap"));
-        }
-    }
-    Ok((least, width))
 }
 
 /// A block as the work of one work-item.
@@ -369,38 +301,9 @@ impl Launch<'_> {
                     };
                     (shared, quote!(mut #name))
                 }
-                Role::Owned { access, least, width } => {
-                    let access = &self.uses.accesses[*access];
-                    let index = access.index.as_ref().expect("it has one");
-                    let offset = own(&format!("offset_{number}"));
-                    let (base, least) = (index.base.at_entry(), Literal::i128_suffixed(*least));
-                    before
-                        .extend(quote_spanned!(access.span=> let #offset: i128 = #base + #least;));
-                    let axes = dimensions.iter().map(|dimension| {
-                        let number = dimension.number;
-                        let coefficient = &index.coefficients[number];
-                        let value = match coefficient.as_constant().map(isize::try_from) {
-                            Some(Ok(constant)) => {
-                                let constant = Literal::isize_suffixed(constant);
-                                quote!(::schism::__private::directives::Fixed::<#constant>)
-                            }
-                            _ => {
-                                let value = coefficient.at_entry();
-                                quote!(::schism::__private::directives::Known::new(#value))
-                            }
-                        };
-                        let (_, steps) =
-                            dimension.counter.as_ref().expect("the index depends on it");
-                        let count = &dimension.count;
-                        quote!(::schism::__private::directives::Axis::new(#value, &#steps, #count),)
-                    });
-                    let axes = quote!((#(#axes)*));
+                Role::Owned(owned) => {
                     let view = quote_spanned!(at=> (#place).__elements_mut());
-                    let text = &access.text;
-                    let owned = quote_spanned! {access.span=>
-                        ::schism::__private::directives::Owned::<_, _, #width>::new(#text, #view, #offset, #axes)
-                    };
-                    (owned, quote!(mut #name))
+                    (owned.source(number, &view, dimensions, &mut before), quote!(mut #name))
                 }
             };
             sources.push(source);
@@ -434,7 +337,12 @@ impl Launch<'_> {
         quote!(::schism::__private::directives::queue()#block)
     }
 
-    fn in_parallel(&self, dimensions: &[Dimension], body: &Block) -> TokenStream {
+    fn in_parallel(
+        &self,
+        dimensions: &[Dimension],
+        body: &Block,
+        ordered: Option<&TokenStream>,
+    ) -> TokenStream {
         let (before, sources) = self.sources(dimensions);
         let ranges = dimensions.iter().map(|dimension| &dimension.before);
         let counts: Vec<&Ident> = dimensions.iter().map(|dimension| &dimension.count).collect();
@@ -493,7 +401,19 @@ impl Launch<'_> {
                 __outcome
             }}
         };
-        self.wrapped(quote!(#(#ranges)* #before), &queue, &launch)
+        let before = quote!(#(#ranges)* #before);
+        let Some(ordered) = ordered else { return self.wrapped(before, &queue, &launch) };
+        let checks = self.roles.values().enumerate().filter_map(|(number, role)| match role {
+            Role::Owned(owned) => Some(owned.check(number, dimensions)),
+            _ => None,
+        });
+        let launch = self.wrapped(TokenStream::new(), &queue, &launch);
+        quote! {{
+            #[allow(unused_imports)]
+            use ::schism::__private::directives::{Elements as _, ElementsMut as _, Part as _};
+            #before
+            if #(#checks)&&* { #launch } else { #ordered }
+        }}
     }
 
     fn by_one(&self, block: &Block) -> TokenStream {

@@ -28,6 +28,7 @@ pub(crate) mod elements;
 pub(crate) mod owned;
 pub(crate) mod queue;
 pub(crate) mod reduction;
+mod room;
 pub(crate) mod steps;
 pub(crate) mod turns;
 
