@@ -1,5 +1,5 @@
 //! The first examples of two models of directives: OpenACC's sum of scaled vectors, with a region
-//! around two loops, and Intel's sum over vectors that lie apart, each sent as far as it is used.
+//! around two loops, and Intel's sum over of which only the first elements are sent.
 //!
 //! ```text
 //! cargo schism run --release --example vectors -- [LENGTH] [--check]

@@ -20,6 +20,7 @@
 //! | `tests/regions.rs` | random programs of launches, regions, scopes and algorithms over slices against plain loops, and the bytes that they copy |
 //! | `tests/directives.rs` | directives before ordinary loops, on every device, beside the loops without them |
 //! | `tests/lanes.rs` | loops of directives whose iterations own several parts of an array |
+//! | `tests/races.rs` | `SCHISM_CHECK_RACES`: loops whose iterations meet, and loops whose iterations do not |
 //! | `tests/pictures.rs` | neighbours where a picture ends: copied borders, clamped coordinates |
 //! | `tests/textbook.rs` | softmax, layer normalisation, transposes and Fourier transforms, without `unsafe` |
 //! | `tests/constants.rs` | specialization constants and relaxed mathematics, on every device |

@@ -28,8 +28,10 @@ pub use crate::util::variables;
 #[cfg(feature = "directives")]
 pub mod directives {
     pub use crate::directives::elements::{Elements, ElementsMut, Part};
-    pub use crate::directives::owned::{All, Axis, Independent, Near, Own, Owned, Within, are_apart};
+    pub use crate::directives::independent::{At, Independent, Shared};
+    pub use crate::directives::owned::{All, Axis, Near, Own, Owned, Within, are_apart};
     pub use crate::directives::queue::{done, ended, queue};
+    pub use crate::directives::races::{Races, iteration};
     pub use crate::directives::reduction::{
         And, BitAnd, BitOr, BitXor, Max, Min, Or, Product, Sum, combined, identities,
     };

@@ -56,7 +56,7 @@ fn iterations_own_an_element_of_each_plane() {
     });
 }
 
-/// Both ends of a row, as far as a halo is wide.
+/// Both ends of a row, of the width of a halo.
 #[acc]
 fn ends(n: usize, halo: usize, rows: &mut [i64]) {
     let row = n + 2 * halo;

@@ -54,6 +54,8 @@ pub(crate) enum Form {
     /// Relative to the first element that the iteration owns in a lane: what the indices of each lane
     /// have besides multiples of what the loops count, and whether only iterations know the distance.
     Owned { lanes: Vec<(Polynomial, i128)>, is_within: bool },
+    /// Anywhere: the texts of accesses, from a number on.
+    Independent { first: usize, texts: Vec<String> },
 }
 
 /// The loops that become a launch.
@@ -270,10 +272,20 @@ impl<'a> Walk<'a> {
         let name = kernel_name(&place);
         *access.expr = parse_quote!(#name);
         self.visit_expr_mut(&mut access.index);
-        let (Some(Form::Owned { lanes, is_within }), Some(index)) = (forms.get(&array), index) else {
+        let (lanes, is_within, index) = match (forms.get(&array), index) {
+            (Some(Form::Owned { lanes, is_within }), Some(index)) => (lanes, is_within, index),
+            (Some(Form::Independent { first, texts }), _) => {
+                let number = first + texts.iter().position(|own| *own == text).unwrap_or(0);
+                let index = &access.index;
+                *access.index =
+                    parse_quote!(::schism::__private::directives::At::<#number>(#index));
+                return;
+            }
+            _ => return,
+        };
+        let Some(lane) = lanes.iter().position(|(base, _)| base.equals(&index.base)) else {
             return;
         };
-        let Some(lane) = lanes.iter().position(|(base, _)| base.equals(&index.base)) else { return };
         let distance: Expr = if *is_within {
             let tokens = index.inner.in_iteration(index.constant);
             let mut distance = parse_quote!(#tokens);

@@ -48,7 +48,6 @@ fn meet(write: &Access, other: &Access, why: &str) -> Error {
     error
 }
 
-
 impl Owned {
     /// What the iterations own, or which accesses may meet.
     pub(crate) fn new(write: &Access, all: &[&Access], dimensions: &[Dimension]) -> Result<Self> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Block, Error, Expr, ExprForLoop, Ident, Result, Stmt, parse_quote};
@@ -144,9 +144,15 @@ fn parallel(
     check_clauses(construct, &uses)?;
     let roles = roles(construct, &uses, &dimensions).map_err(Refused::Dependent)?;
     let mut forms = BTreeMap::new();
+    let mut number = 0;
     for (array, role) in &roles {
         let form = match role {
             Role::Owned(owned) => owned.form(),
+            Role::Independent => {
+                let texts = texts(&uses, array);
+                number += texts.len();
+                Form::Independent { first: number - texts.len(), texts }
+            }
             _ => Form::Same,
         };
         forms.insert(array.clone(), form);
@@ -162,6 +168,17 @@ fn parallel(
         return Err(Refused::Dependent(Error::new_spanned(&inner.expr, text)));
     }
     Ok(launch.in_parallel(&dimensions, &body, Some(ordered)))
+}
+
+/// The accesses to an array as they are written, each once.
+fn texts(uses: &Uses, array: &str) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for access in uses.accesses.iter().filter(|access| access.array == array) {
+        if !texts.contains(&access.text) {
+            texts.push(access.text.clone());
+        }
+    }
+    texts
 }
 
 /// What clauses say of variables, against how these are used.
@@ -353,7 +370,12 @@ impl Launch<'_> {
         let (sources, names): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
         let sources = if sources.is_empty() { quote!(0..) } else { pairs(sources) };
         let names = pairs(names);
+        let races = self.races(dimensions);
+        let begins = races
+            .as_ref()
+            .map(|_| quote!(::schism::__private::directives::iteration([#(#positions),*]);));
         let iteration = quote! {
+            #begins
             #(#bindings)*
             #(#[allow(unused_mut)] let mut #private = #private;)*
             #[allow(unused_labels)]
@@ -401,6 +423,14 @@ impl Launch<'_> {
                 __outcome
             }}
         };
+        let launch = match races {
+            None => launch,
+            Some((begin, counted)) => quote! {{
+                let __races = #begin;
+                let __outcome = #launch;
+                __races.end(__outcome, |[#(#positions),*]| #counted)
+            }},
+        };
         let before = quote!(#(#ranges)* #before);
         let Some(ordered) = ordered else { return self.wrapped(before, &queue, &launch) };
         let checks = self.roles.values().enumerate().filter_map(|(number, role)| match role {
@@ -414,6 +444,37 @@ impl Launch<'_> {
             #before
             if #(#checks)&&* { #launch } else { #ordered }
         }}
+    }
+
+    /// How the check for races begins, and what loops count at their positions; `None` if there is
+    /// nothing to check.
+    fn races(&self, dimensions: &[Dimension]) -> Option<(TokenStream, TokenStream)> {
+        let independent = |(_, role): &(&String, &Role)| matches!(role, Role::Independent);
+        let accesses: Vec<(&String, String)> = self
+            .roles
+            .iter()
+            .filter(independent)
+            .flat_map(|(array, _)| texts(self.uses, array).into_iter().map(move |own| (array, own)))
+            .collect();
+        if accesses.is_empty() {
+            return None;
+        }
+        let accesses = accesses.iter().map(|(array, text)| quote!((#array, #text)));
+        let counts = dimensions.iter().map(|dimension| &dimension.count);
+        let begin = quote! {
+            ::schism::__private::directives::Races::begin([#(#counts),*], &[#(#accesses),*])
+        };
+        let counted = dimensions.iter().map(|dimension| {
+            let position = &dimension.position;
+            match &dimension.counter {
+                Some((name, steps)) => {
+                    let name = name.to_string();
+                    quote!((#name, ::std::string::ToString::to_string(&#steps.at(#position))))
+                }
+                None => quote!(("number", ::std::string::ToString::to_string(&#position))),
+            }
+        });
+        Some((begin, quote!([#(#counted),*])))
     }
 
     fn by_one(&self, block: &Block) -> TokenStream {
@@ -454,7 +515,8 @@ impl Launch<'_> {
         queue: &TokenStream,
         launch: &TokenStream,
     ) -> TokenStream {
-        let done = quote_spanned! {self.span=>
+        // The loop may be an argument of the macro that the function is of.
+        let done = quote_spanned! {self.span.resolved_at(Span::call_site())=>
             ::schism::__private::directives::done(__outcome);
         };
         quote! {{

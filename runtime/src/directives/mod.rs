@@ -25,8 +25,10 @@
 //! that panics.
 
 pub(crate) mod elements;
+pub(crate) mod independent;
 pub(crate) mod owned;
 pub(crate) mod queue;
+pub(crate) mod races;
 pub(crate) mod reduction;
 mod room;
 pub(crate) mod steps;

@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::sync::OnceLock;
 
+use crate::api::device::Device;
 use crate::api::queue::Queue;
+use crate::directives::races;
 use crate::error::{DeviceError, Error, LaunchError};
 
 thread_local! {
@@ -42,10 +44,19 @@ pub fn with_queue<R>(queue: &Queue, body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// The queue that this thread's directives launch through.
+/// The queue that this thread's directives launch through; that of loops in order on the host if they
+/// are checked.
 #[track_caller]
 pub fn queue() -> Queue {
     static DEFAULT: OnceLock<Result<Queue, DeviceError>> = OnceLock::new();
+    static CHECKED: OnceLock<Result<Queue, DeviceError>> = OnceLock::new();
+    if races::are_checked() {
+        let made = || Ok(Queue::on(&Device::by_name("native")?)?.on_one_thread());
+        match CHECKED.get_or_init(made) {
+            Ok(queue) => return queue.clone(),
+            Err(error) => panic!("{error}"),
+        }
+    }
     if let Some(queue) = QUEUES.with_borrow(|queues| queues.last().cloned()) {
         return queue;
     }

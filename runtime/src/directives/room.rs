@@ -139,7 +139,8 @@ mod tests {
             let mut begins: Vec<i128> = vec![0];
             for (stride, count) in strides {
                 let steps = 0..count as i128;
-                begins = steps.flat_map(|at| begins.iter().map(move |own| own + at * stride)).collect();
+                begins =
+                    steps.flat_map(|at| begins.iter().map(move |own| own + at * stride)).collect();
             }
             let mut room = i128::MAX;
             for (number, a) in begins.iter().enumerate() {
