@@ -8,6 +8,7 @@ use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Prepare, Source, ready_at_once};
 use crate::data::view::ViewMut;
 use crate::directives::races;
+use crate::directives::room::check;
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
 use crate::kernel::grid::GridPoint;
@@ -83,8 +84,7 @@ impl<T> Shared<'_, T> {
     #[inline(always)]
     #[track_caller]
     fn element(&self, index: usize) -> NonNull<T> {
-        let len = self.len;
-        assert!(index < len, "index out of bounds: the len is {len} but the index is {index}");
+        check(index, self.len);
         // SAFETY: the index is below the length.
         unsafe { self.elements.add(index) }
     }

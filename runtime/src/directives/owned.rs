@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Prepare, Source, ready_at_once};
 use crate::data::view::ViewMut;
-use crate::directives::room::width;
+use crate::directives::room::{check, width};
 use crate::directives::steps::{Counter, Step, Steps};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
@@ -329,8 +329,8 @@ impl<T, const LEAST: usize, const MORE: usize> Own<'_, T, LEAST, MORE> {
     #[inline(always)]
     #[track_caller]
     unsafe fn element(&self, distance: usize) -> NonNull<T> {
-        let (index, len) = (self.begin.wrapping_add(distance), self.len);
-        assert!(index < len, "index out of bounds: the len is {len} but the index is {index}");
+        let index = self.begin.wrapping_add(distance);
+        check(index, self.len);
         // SAFETY: the index is below the length.
         unsafe { self.elements.add(index) }
     }

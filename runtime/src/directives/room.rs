@@ -1,7 +1,20 @@
 //! How many elements each iteration can own.
 
+use std::ptr::NonNull;
+use std::slice;
+
 /// No index of an element is further from 0.
 const FURTHEST: i128 = 1 << 62;
+
+/// Panics as a slice does, unless the index is below the length. An assertion of our own would keep
+/// what its message has in memory, which loops over work-items would have to fill.
+#[inline(always)]
+#[track_caller]
+pub(super) fn check(index: usize, len: usize) {
+    // SAFETY: these elements have no bytes.
+    let elements: &[()] = unsafe { slice::from_raw_parts(NonNull::dangling().as_ptr(), len) };
+    let () = elements[index];
+}
 
 /// How many neighbouring elements each iteration can own in each lane, so that no two iterations own
 /// the same. Each begins at its multiples of the strides from the first iteration's; `lanes` are where
