@@ -72,6 +72,9 @@ pub trait Strides: Copy + Send + Sync {
 
     /// How many iterations there are, at most as a number of this size.
     fn points(&self) -> usize;
+
+    /// The range of launches whose points have a distance, in the order x, y, z.
+    fn range(&self) -> [usize; 3];
 }
 
 impl<C: Step, S: Step> Axes for (Axis<C, S>,) {
@@ -99,6 +102,10 @@ impl<C: Step, S: Step> Strides for (Stride<C, S>,) {
     fn points(&self) -> usize {
         self.0.count
     }
+
+    fn range(&self) -> [usize; 3] {
+        [self.0.count, 1, 1]
+    }
 }
 
 impl<C: Step, S: Step, D: Step, T: Step> Axes for (Axis<C, S>, Axis<D, T>) {
@@ -120,12 +127,16 @@ impl<C: Step, S: Step, D: Step, T: Step> Axes for (Axis<C, S>, Axis<D, T>) {
 impl<C: Step, S: Step, D: Step, T: Step> Strides for (Stride<C, S>, Stride<D, T>) {
     #[inline(always)]
     fn distance(&self, at: GridPoint) -> usize {
-        let [row, column] = at.in_rows_of(self.1.count);
+        let [column, row, _] = at.id;
         self.0.by(row).wrapping_add(self.1.by(column))
     }
 
     fn points(&self) -> usize {
         self.0.count.saturating_mul(self.1.count)
+    }
+
+    fn range(&self) -> [usize; 3] {
+        [self.1.count, self.0.count, 1]
     }
 }
 
@@ -164,15 +175,16 @@ where
 {
     #[inline(always)]
     fn distance(&self, at: GridPoint) -> usize {
-        let [rows, column] = at.in_rows_of(self.2.count);
-        // A division by 0 occurs only where there are no points.
-        let plane = rows.checked_div(self.1.count).unwrap_or(0);
-        let row = rows.checked_rem(self.1.count).unwrap_or(0);
+        let [column, row, plane] = at.id;
         self.0.by(plane).wrapping_add(self.1.by(row)).wrapping_add(self.2.by(column))
     }
 
     fn points(&self) -> usize {
         self.0.count.saturating_mul(self.1.count).saturating_mul(self.2.count)
+    }
+
+    fn range(&self) -> [usize; 3] {
+        [self.2.count, self.1.count, self.0.count]
     }
 }
 
@@ -245,7 +257,7 @@ impl<'a, T: Element, A: Strides, const LEAST: usize, const MORE: usize>
     }
 }
 
-// SAFETY: points of the grid that differ begin at elements that are `width` or more apart, in the same
+// SAFETY: the launch's range is that of the strides. Points of the grid that differ begin at elements that are `width` or more apart, in the same
 // lane or in different ones, as was checked: of strides in order of size, each is as large as the way
 // through all smaller ones, and `width` more; no difference of two points is nearer than `width` to
 // that of two lanes. No index wraps.
@@ -275,6 +287,10 @@ impl<T: Element, A: Strides, M, const LEAST: usize, const MORE: usize> Prepare<M
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
         lengths.changes(self.elements.as_ptr(), self.len);
+        if !lengths.are_over(self.strides.range()) {
+            let reason = "its iterations are not those of the launch".to_owned();
+            lengths.refuse(Err(reason))?;
+        }
         // One that is no `usize` is more than any launch has.
         lengths.add(self.strides.points())
     }

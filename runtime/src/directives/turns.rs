@@ -98,7 +98,12 @@ impl<M, S: Prepare<M>, const D: usize> Prepare<M> for Turns<S, D> {
     type Ready = (Division<D>, S::Ready);
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.of_length(self.division.iterations, |lengths| self.sources.check(lengths))?;
+        let mut range = [1; 3];
+        for (own, count) in range.iter_mut().zip(self.division.counts.iter().rev()) {
+            *own = *count;
+        }
+        let iterations = self.division.iterations;
+        lengths.of_another_range(range, iterations, |lengths| self.sources.check(lengths))?;
         lengths.add(self.division.items)
     }
 
@@ -157,7 +162,11 @@ impl<'item, S: Source, const D: usize> Iterator for TurnsOf<'item, S, D> {
                 position[0] = rest;
             }
         }
-        let at = GridPoint { index, row, column, columns: self.columns };
+        let mut id = [0; 3];
+        for (own, position) in id.iter_mut().zip(position.iter().rev()) {
+            *own = *position;
+        }
+        let at = GridPoint { index, row, column, columns: self.columns, id };
         // SAFETY: the sources live as long as the launch. No other work-item runs this iteration, and
         // this one runs it once; it is one of those that the sources have agreed to.
         let elements = unsafe { self.sources.as_ref().get(at) };
