@@ -412,7 +412,7 @@ impl Launch<'_> {
             quote! {{
                 let __division = ::schism::__private::directives::Division::new(&__queue, [#(#counts),*]);
                 #(let mut #parts = ::schism::__private::directives::identities::<::schism::__private::directives::#ops, _>(&#variables, __division.items());)*
-                let __outcome = __queue.for_each_in([__division.items()], #all, move |_, #inside| {
+                let __outcome = __queue.for_each_in(__division.range(), #all, move |_, #inside| {
                     #(let mut #variables = *#parts;)*
                     for ([#(#positions),*], #names) in __turns {
                         #iteration
