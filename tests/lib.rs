@@ -7,6 +7,7 @@
 //! | `tests/unroll.rs` | hints of how often loops are unrolled: the same results, and code as asked |
 //! | `tests/compiler/code_split.rs` | `SCHISM_DEVICE_CODE_SPLIT` |
 //! | `tests/random_ir.rs` | random modules through all passes, run before and after |
+//! | `tests/random_nests.rs` | random nests of loops by directives against plain loops, on every device |
 //! | `tests/random_loops.rs` | random loops with checks, some of which fail, and with indices that are loaded, before and after the passes that move checks; random work-items one by one and in lanes |
 //! | `tests/compiler/cache.rs` | compiled kernels that are kept on disk |
 //! | `tests/compiler/times.rs` | `SCHISM_TIME_PASSES` |
@@ -21,6 +22,8 @@
 //! | `tests/directives.rs` | directives before ordinary loops, on every device, beside the loops without them |
 //! | `tests/loop_clauses.rs` | clauses of loops, and atomic statements, on every device, beside the loops without them |
 //! | `tests/offload.rs` | statements of Intel's offload, on every device and over a driver that is none |
+//! | `tests/lanes.rs` | loops of directives whose iterations own several parts of an array |
+//! | `tests/races.rs` | `SCHISM_CHECK_RACES`: loops whose iterations meet, and loops whose iterations do not |
 //! | `tests/pictures.rs` | neighbours where a picture ends: copied borders, clamped coordinates |
 //! | `tests/textbook.rs` | softmax, layer normalisation, transposes and Fourier transforms, without `unsafe` |
 //! | `tests/constants.rs` | specialization constants and relaxed mathematics, on every device |
@@ -107,6 +110,7 @@ pub mod random_gathers;
 pub mod random_ir;
 pub mod random_lanes;
 pub mod random_loops;
+pub mod random_nests;
 pub mod random_states;
 pub mod rayon_programs;
 pub mod skip;

@@ -2,6 +2,7 @@
 
 pub mod algorithms;
 pub mod cpu;
+pub mod directives;
 pub mod gpu;
 pub mod items;
 pub mod opencl;

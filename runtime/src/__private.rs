@@ -29,13 +29,15 @@ pub use crate::util::variables;
 pub mod directives {
     pub use crate::directives::atomic::{AtomicBits, AtomicPlace};
     pub use crate::directives::elements::{Elements, ElementsMut, Part};
+    pub use crate::directives::independent::{At, Independent, Shared};
     pub use crate::directives::nests::unfolded;
     pub use crate::directives::offload::arrays::{Receive, Section, copied, copy_into};
     pub use crate::directives::offload::statement::{Offload, Outcome};
     pub use crate::directives::offload::target::Target;
-    pub use crate::directives::owned::{All, Axis, Independent, Near, Own, Owned};
+    pub use crate::directives::owned::{All, Axis, Near, Own, Owned, Within, are_apart};
     pub use crate::directives::parts::Parts;
     pub use crate::directives::queue::{done, ended, queue};
+    pub use crate::directives::races::{Races, iteration};
     pub use crate::directives::reduction::{
         And, BitAnd, BitOr, BitXor, Max, Min, Or, Product, Sum,
     };

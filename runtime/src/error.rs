@@ -12,9 +12,11 @@ use crate::launch::payload::Payload;
 
 mod driver;
 mod image;
+mod race;
 
 pub use driver::DriverError;
 pub use image::ImageError;
+pub use race::RacingAccess;
 
 /// Any error of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -563,6 +565,21 @@ pub enum LaunchError {
     /// device or back.
     #[error(transparent)]
     Memory(#[from] BufferError),
+    /// Two iterations of a directive's loop access the same element, and one changes it; the program
+    /// says by `unsafe(independent)` that none do. `SCHISM_CHECK_RACES` checks that.
+    #[error(
+        "a race at element {index} of `{array}`: iteration {first}, and iteration {second}; so the loop is not `unsafe(independent)`"
+    )]
+    Race {
+        /// The array.
+        array: String,
+        /// The element's index.
+        index: usize,
+        /// The access that comes first in order.
+        first: RacingAccess,
+        /// The other one.
+        second: RacingAccess,
+    },
     /// The kernel panicked. Everything that the work-item stored before is in memory; other
     /// work-items may or may not have run. See [Panics](crate#panics).
     #[error(transparent)]

@@ -204,6 +204,7 @@ pub use data::source::whole::whole;
 pub use data::view::{View, ViewMut};
 pub use error::{
     BufferError, DeviceError, DriverError, Error, ImageError, KernelPanic, LaunchError,
+    RacingAccess,
 };
 pub use hal::dispatch::DeviceKind;
 pub use kernel::abi::is_device;

@@ -54,10 +54,11 @@ pub(crate) struct Uses {
 pub(crate) enum Form {
     /// As they are.
     Same,
-    /// Relative to the first element that the iteration owns: at this distance from the constant.
-    Near { least: i128 },
-    /// Relative to that element, where only the iteration knows the distance.
-    Within,
+    /// Relative to the first element that the iteration owns in a lane: what the indices of each lane
+    /// have besides multiples of what the loops count, and whether only iterations know the distance.
+    Owned { lanes: Vec<(Polynomial, i128)>, is_within: bool },
+    /// Anywhere: the texts of accesses, from a number on.
+    Independent { first: usize, texts: Vec<String> },
 }
 
 /// The loops that become a launch.
@@ -278,18 +279,28 @@ impl<'a> Walk<'a> {
         let name = kernel_name(&place);
         *access.expr = parse_quote!(#name);
         self.visit_expr_mut(&mut access.index);
-        let distance: Expr = match (forms.get(&array), index) {
-            (Some(Form::Near { least }), Some(index)) => {
-                let distance = usize::try_from(index.constant - least).unwrap_or(usize::MAX);
-                parse_quote!(::schism::__private::directives::Near::<#distance>)
-            }
-            (Some(Form::Within), Some(index)) => {
-                let tokens = index.inner.in_iteration(index.constant);
-                let mut distance = parse_quote!(#tokens);
-                self.visit_expr_mut(&mut distance);
-                distance
+        let (lanes, is_within, index) = match (forms.get(&array), index) {
+            (Some(Form::Owned { lanes, is_within }), Some(index)) => (lanes, is_within, index),
+            (Some(Form::Independent { first, texts }), _) => {
+                let number = first + texts.iter().position(|own| *own == text).unwrap_or(0);
+                let index = &access.index;
+                *access.index =
+                    parse_quote!(::schism::__private::directives::At::<#number>(#index));
+                return;
             }
             _ => return,
+        };
+        let Some(lane) = lanes.iter().position(|(base, _)| base.equals(&index.base)) else {
+            return;
+        };
+        let distance: Expr = if *is_within {
+            let tokens = index.inner.in_iteration(index.constant);
+            let mut distance = parse_quote!(#tokens);
+            self.visit_expr_mut(&mut distance);
+            parse_quote!(::schism::__private::directives::Within::<#lane>(#distance))
+        } else {
+            let distance = usize::try_from(index.constant - lanes[lane].1).unwrap_or(usize::MAX);
+            parse_quote!(::schism::__private::directives::Near::<#lane, #distance>)
         };
         // What the index is made of is used, and has the types that it has in the loop.
         let index = &access.index;

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Block, Error, Expr, ExprForLoop, Ident, Result, Stmt, parse_quote};
 
-use crate::body::{self, Access, Form, Loops, Uses, kernel_name, key};
+use crate::body::{self, Form, Loops, Uses, kernel_name, key};
 use crate::clause::{Construct, Kind};
 use crate::iteration::{Dimension, own};
+use crate::lanes::Owned;
 use crate::motion::Motion;
 use crate::names::mentions;
 
@@ -18,7 +19,7 @@ enum Role {
     /// All of it can be read.
     Read,
     /// Each iteration owns a part.
-    Owned { access: usize, least: i128, width: usize },
+    Owned(Owned),
     /// The programmer asserts that iterations are independent.
     Independent,
     /// Each access is one step.
@@ -31,12 +32,15 @@ enum Role {
 pub(crate) fn of_loop(construct: &Construct, statement: &ExprForLoop) -> Result<TokenStream> {
     match construct.kind {
         Kind::Serial => in_order(construct, parse_quote!({ #statement })),
-        Kind::Kernels => match parallel(construct, statement) {
-            Ok(launch) => Ok(launch),
-            Err(Refused::Dependent(_)) => in_order(construct, parse_quote!({ #statement })),
-            Err(Refused::Wrong(error)) => Err(error),
-        },
-        _ => parallel(construct, statement).map_err(|refused| match refused {
+        Kind::Kernels => {
+            let ordered = in_order(construct, parse_quote!({ #statement }))?;
+            match parallel(construct, statement, Some(&ordered)) {
+                Ok(launch) => Ok(launch),
+                Err(Refused::Dependent(_)) => Ok(ordered),
+                Err(Refused::Wrong(error)) => Err(error),
+            }
+        }
+        _ => parallel(construct, statement, None).map_err(|refused| match refused {
             Refused::Dependent(error) | Refused::Wrong(error) => error,
         }),
     }
@@ -102,9 +106,11 @@ fn named(construct: &Construct) -> BTreeSet<String> {
     construct.data.iter().map(|(_, place)| key(place)).collect()
 }
 
+/// A launch; `ordered` is the loop in order, for where only a run shows whether iterations meet.
 fn parallel(
     construct: &Construct,
     statement: &ExprForLoop,
+    ordered: Option<&TokenStream>,
 ) -> std::result::Result<TokenStream, Refused> {
     let (nest, mut body) = nest(statement, construct.collapse)?;
     let mut dimensions = Vec::new();
@@ -141,26 +147,41 @@ fn parallel(
     check_clauses(construct, &uses)?;
     let roles = roles(construct, &uses, &dimensions).map_err(Refused::Dependent)?;
     let mut forms = BTreeMap::new();
+    let mut number = 0;
     for (array, role) in &roles {
         let form = match role {
-            Role::Owned { access, least, .. } => match &uses.accesses[*access].index {
-                Some(_) if is_within(&uses, array) => Form::Within,
-                Some(_) => Form::Near { least: *least },
-                None => Form::Same,
-            },
+            Role::Owned(owned) => owned.form(),
+            Role::Independent => {
+                let texts = texts(&uses, array);
+                number += texts.len();
+                Form::Independent { first: number - texts.len(), texts }
+            }
             _ => Form::Same,
         };
         forms.insert(array.clone(), form);
     }
     body::rewrite(&mut body, &loops, &forms);
-    Ok(Launch { construct, span: statement.for_token.span, uses: &uses, roles: &roles }
-        .in_parallel(&dimensions, &body))
+    let launch = Launch { construct, span: statement.for_token.span, uses: &uses, roles: &roles };
+    let is_sure = |role: &Role| !matches!(role, Role::Owned(owned) if !owned.is_certain());
+    let Some(ordered) = ordered.filter(|_| !roles.values().all(is_sure)) else {
+        return Ok(launch.in_parallel(&dimensions, &body, None));
+    };
+    if let Some(inner) = nest.iter().find(|inner| !crate::names::is_pure(&inner.expr)) {
+        let text = "what the loop goes through would be computed twice";
+        return Err(Refused::Dependent(Error::new_spanned(&inner.expr, text)));
+    }
+    Ok(launch.in_parallel(&dimensions, &body, Some(ordered)))
 }
 
-/// Whether only iterations know where they access an array.
-fn is_within(uses: &Uses, array: &str) -> bool {
-    let indices = uses.accesses.iter().filter(|access| access.array == array);
-    indices.filter_map(|access| access.index.as_ref()).any(|index| !index.inner.is_zero())
+/// The accesses to an array as they are written, each once.
+fn texts(uses: &Uses, array: &str) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for access in uses.accesses.iter().filter(|access| access.array == array) {
+        if !texts.contains(&access.text) {
+            texts.push(access.text.clone());
+        }
+    }
+    texts
 }
 
 /// What clauses say of variables, against how these are used.
@@ -210,26 +231,6 @@ fn is_atomic(uses: &Uses, array: &str) -> Result<bool> {
     Err(Error::new(plain.span, text))
 }
 
-/// Two accesses at which iterations may meet.
-fn meet(write: &Access, other: &Access, why: &str) -> Error {
-    let help = "`unsafe(independent)` asserts that no two iterations access the same element, unless both read it";
-    if std::ptr::eq(write, other) {
-        return Error::new(
-            write.span,
-            format!("two iterations may meet at `{}`: {why}; {help}", write.text),
-        );
-    }
-    let mut error = Error::new(
-        write.span,
-        format!(
-            "what one iteration writes at `{}` another may access at `{}`: {why}; {help}",
-            write.text, other.text
-        ),
-    );
-    error.combine(Error::new(other.span, "this is the other access"));
-    error
-}
-
 fn roles(
     construct: &Construct,
     uses: &Uses,
@@ -243,12 +244,8 @@ fn roles(
             _ if is_atomic(uses, array)? => Role::Atomic,
             None => Role::Read,
             Some(_) if construct.is_independent => Role::Independent,
-            Some(write) => match owned(write, &accesses().collect::<Vec<_>>(), dimensions) {
-                Ok((least, width)) => {
-                    let same = |access: &Access| std::ptr::eq(access, write);
-                    let access = uses.accesses.iter().position(same).expect("it is one of these");
-                    Role::Owned { access, least, width }
-                }
+            Some(write) => match Owned::new(write, &accesses().collect::<Vec<_>>(), dimensions) {
+                Ok(owned) => Role::Owned(owned),
                 Err(error) => {
                     errors.push(error);
                     continue;
@@ -259,54 +256,6 @@ fn roles(
     }
     all_of(errors)?;
     Ok(roles)
-}
-
-/// The least constant of the accesses, and how many elements an iteration owns at least.
-fn owned(write: &Access, all: &[&Access], dimensions: &[Dimension]) -> Result<(i128, usize)> {
-    let Some(first) = &write.index else {
-        return Err(meet(write, write, "the index is no sum of multiples of what the loop counts"));
-    };
-    for dimension in dimensions {
-        let is_there = first.coefficients.get(dimension.number).is_some_and(|own| !own.is_zero());
-        if !is_there {
-            let name = dimension.counter.as_ref();
-            let name =
-                name.map_or_else(|| "the iteration".to_owned(), |(name, _)| format!("`{name}`"));
-            return Err(meet(write, write, &format!("the index does not depend on {name}")));
-        }
-    }
-    let (mut least, mut most) = (first.constant, first.constant);
-    let mut is_within = false;
-    for access in all {
-        let Some(index) = &access.index else {
-            return Err(meet(
-                write,
-                access,
-                "the second index is no sum of multiples of what the loop counts",
-            ));
-        };
-        let same = index.coefficients.iter().zip(&first.coefficients).all(|(a, b)| a.equals(b));
-        if !same || !index.base.equals(&first.base) {
-            return Err(meet(write, access, "the indices differ by what changes from run to run"));
-        }
-        least = least.min(index.constant);
-        most = most.max(index.constant);
-        is_within |= !index.inner.is_zero();
-    }
-    if is_within {
-        return Ok((0, 0));
-    }
-    let width = usize::try_from(most - least).unwrap_or(usize::MAX).saturating_add(1);
-    // Neighbours at a distance that is known to be less than the step meet.
-    if let ([_], Some(step)) = (dimensions, first.coefficients[0].as_constant()) {
-        let far = all.iter().find(|access| {
-            access.index.as_ref().is_some_and(|index| index.constant != first.constant)
-        });
-        if let (true, Some(far)) = (step.unsigned_abs() < width as u128, far) {
-            return Err(meet(write, far, "the indices of neighbours overlap"));
-        }
-    }
-    Ok((least, width))
 }
 
 /// The variables that a statement changes, or elements of.
@@ -431,38 +380,9 @@ impl Launch<'_> {
                     };
                     (shared, quote!(mut #name))
                 }
-                Role::Owned { access, least, width } => {
-                    let access = &self.uses.accesses[*access];
-                    let index = access.index.as_ref().expect("it has one");
-                    let offset = own(&format!("offset_{number}"));
-                    let (base, least) = (index.base.at_entry(), Literal::i128_suffixed(*least));
-                    before
-                        .extend(quote_spanned!(access.span=> let #offset: i128 = #base + #least;));
-                    let axes = dimensions.iter().map(|dimension| {
-                        let number = dimension.number;
-                        let coefficient = &index.coefficients[number];
-                        let value = match coefficient.as_constant().map(isize::try_from) {
-                            Some(Ok(constant)) => {
-                                let constant = Literal::isize_suffixed(constant);
-                                quote!(::schism::__private::directives::Fixed::<#constant>)
-                            }
-                            _ => {
-                                let value = coefficient.at_entry();
-                                quote!(::schism::__private::directives::Known::new(#value))
-                            }
-                        };
-                        let (_, steps) =
-                            dimension.counter.as_ref().expect("the index depends on it");
-                        let count = &dimension.count;
-                        quote!(::schism::__private::directives::Axis::new(#value, &#steps, #count),)
-                    });
-                    let axes = quote!((#(#axes)*));
+                Role::Owned(owned) => {
                     let view = quote_spanned!(at=> (#place).__elements_mut());
-                    let text = &access.text;
-                    let owned = quote_spanned! {access.span=>
-                        ::schism::__private::directives::Owned::<_, _, #width>::new(#text, #view, #offset, #axes)
-                    };
-                    (owned, quote!(mut #name))
+                    (owned.source(number, &view, dimensions, &mut before), quote!(mut #name))
                 }
             };
             sources.push(source);
@@ -488,7 +408,12 @@ impl Launch<'_> {
         (before, sources)
     }
 
-    fn in_parallel(&self, dimensions: &[Dimension], body: &Block) -> TokenStream {
+    fn in_parallel(
+        &self,
+        dimensions: &[Dimension],
+        body: &Block,
+        ordered: Option<&TokenStream>,
+    ) -> TokenStream {
         let (before, sources) = self.sources(dimensions);
         let ranges = dimensions.iter().map(|dimension| &dimension.before);
         let counts: Vec<&Ident> = dimensions.iter().map(|dimension| &dimension.count).collect();
@@ -502,7 +427,12 @@ impl Launch<'_> {
         let (sources, names): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
         let sources = if sources.is_empty() { quote!(0..) } else { pairs(sources) };
         let names = pairs(names);
+        let races = self.races(dimensions);
+        let begins = races
+            .as_ref()
+            .map(|_| quote!(::schism::__private::directives::iteration([#(#positions),*]);));
         let iteration = quote! {
+            #begins
             #(#bindings)*
             #(#[allow(unused_mut)] let mut #private = #private;)*
             #[allow(unused_labels)]
@@ -548,7 +478,7 @@ impl Launch<'_> {
                     ::core::result::Result::Ok(__parts) => __parts,
                     #failed
                 };)*
-                let __outcome = __queue.for_each_in([__division.items()], #all, move |_, #inside| {
+                let __outcome = __queue.for_each_in(__division.range(), #all, move |_, #inside| {
                     #(let mut #variables = *#parts;)*
                     for ([#(#positions),*], #names) in __turns {
                         #iteration
@@ -565,7 +495,58 @@ impl Launch<'_> {
                 ::core::result::Result::Ok(())
             }}
         };
-        self.wrapped(quote!(#(#ranges)* #before), &queue, &launch)
+        let launch = match races {
+            None => launch,
+            Some((begin, counted)) => quote! {{
+                let __races = #begin;
+                let __outcome = #launch;
+                __races.end(__outcome, |[#(#positions),*]| #counted)
+            }},
+        };
+        let before = quote!(#(#ranges)* #before);
+        let Some(ordered) = ordered else { return self.wrapped(before, &queue, &launch) };
+        let checks = self.roles.values().enumerate().filter_map(|(number, role)| match role {
+            Role::Owned(owned) => Some(owned.check(number, dimensions)),
+            _ => None,
+        });
+        let launch = self.wrapped(TokenStream::new(), &queue, &launch);
+        quote! {{
+            #[allow(unused_imports)]
+            use ::schism::__private::directives::{Elements as _, ElementsMut as _, Part as _};
+            #before
+            if #(#checks)&&* { #launch } else { #ordered }
+        }}
+    }
+
+    /// How the check for races begins, and what loops count at their positions; `None` if there is
+    /// nothing to check.
+    fn races(&self, dimensions: &[Dimension]) -> Option<(TokenStream, TokenStream)> {
+        let independent = |(_, role): &(&String, &Role)| matches!(role, Role::Independent);
+        let accesses: Vec<(&String, String)> = self
+            .roles
+            .iter()
+            .filter(independent)
+            .flat_map(|(array, _)| texts(self.uses, array).into_iter().map(move |own| (array, own)))
+            .collect();
+        if accesses.is_empty() {
+            return None;
+        }
+        let accesses = accesses.iter().map(|(array, text)| quote!((#array, #text)));
+        let counts = dimensions.iter().map(|dimension| &dimension.count);
+        let begin = quote! {
+            ::schism::__private::directives::Races::begin([#(#counts),*], &[#(#accesses),*])
+        };
+        let counted = dimensions.iter().map(|dimension| {
+            let position = &dimension.position;
+            match &dimension.counter {
+                Some((name, steps)) => {
+                    let name = name.to_string();
+                    quote!((#name, ::std::string::ToString::to_string(&#steps.at(#position))))
+                }
+                None => quote!(("number", ::std::string::ToString::to_string(&#position))),
+            }
+        });
+        Some((begin, quote!([#(#counted),*])))
     }
 
     fn by_one(&self, block: &Block) -> TokenStream {
@@ -615,7 +596,8 @@ impl Launch<'_> {
                 }
             }
         } else {
-            quote_spanned! {self.span=>
+            // The loop may be an argument of the macro that the function is of.
+            quote_spanned! {self.span.resolved_at(Span::call_site())=>
                 ::schism::__private::directives::done(__outcome);
             }
         };

@@ -2,7 +2,7 @@
 //! makes it a kernel.
 //!
 //! `#[acc]` on a function gives a meaning to the directives inside of it. Both languages are parsed
-//! to one construct (`clause.rs`), whose loops are analysed (`iteration.rs`, `body.rs`, `affine.rs`)
+//! to one construct (`clause.rs`), whose loops are analysed (`iteration.rs`, `body.rs`, `affine.rs`, `lanes.rs`)
 //! and become calls of schism's public functions (`launch.rs`, `region.rs`).
 
 mod affine;
@@ -11,6 +11,7 @@ mod body;
 mod clause;
 mod function;
 mod iteration;
+mod lanes;
 mod launch;
 mod mapping;
 mod motion;

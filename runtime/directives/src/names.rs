@@ -41,6 +41,35 @@ pub(crate) fn mentions(tokens: TokenStream, name: &str) -> bool {
     })
 }
 
+/// Whether an expression can be computed twice: there is no call in it but of methods that only read.
+pub(crate) fn is_pure(expr: &Expr) -> bool {
+    struct Impure(bool);
+    impl<'a> Visit<'a> for Impure {
+        fn visit_expr_call(&mut self, _: &'a syn::ExprCall) {
+            self.0 = true;
+        }
+
+        fn visit_expr_method_call(&mut self, call: &'a syn::ExprMethodCall) {
+            let names = ["len", "min", "max", "rev", "step_by", "saturating_sub", "div_ceil"];
+            let of_slices = ["iter", "iter_mut", "chunks", "chunks_mut", "zip", "enumerate"];
+            let is_known = |names: &[&str]| names.iter().any(|name| call.method == name);
+            self.0 |= !is_known(&names) && !is_known(&of_slices);
+            visit::visit_expr_method_call(self, call);
+        }
+
+        fn visit_expr_block(&mut self, _: &'a syn::ExprBlock) {
+            self.0 = true;
+        }
+
+        fn visit_macro(&mut self, _: &'a syn::Macro) {
+            self.0 = true;
+        }
+    }
+    let mut impure = Impure(false);
+    impure.visit_expr(expr);
+    !impure.0
+}
+
 /// Where control leaves an expression: by `return`, by `?`, or by a jump to a loop around it.
 pub(crate) fn leaving(expr: &Expr) -> Option<Span> {
     let mut find = Leaving { loops: Vec::new(), found: None };

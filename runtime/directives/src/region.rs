@@ -1,8 +1,7 @@
 //! A region in which arrays stay on the device: `Queue::resident`.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::spanned::Spanned;
 use syn::{Error, Expr, Ident, Result};
 
 use crate::clause::Construct;
@@ -71,8 +70,7 @@ pub(crate) fn around(
         });
     }
     let (kept, names) = (crate::launch::pairs(kept), crate::launch::pairs(names));
-    let done =
-        quote_spanned!(construct.span.span()=> ::schism::__private::directives::ended(__outcome));
+    let done = quote_spanned!(construct.span.resolved_at(Span::call_site())=> ::schism::__private::directives::ended(__outcome));
     Ok(quote! {{
         #[allow(unused_imports)]
         use ::schism::__private::directives::{Elements as _, ElementsMut as _};

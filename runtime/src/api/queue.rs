@@ -53,6 +53,8 @@ pub struct Queue {
     block_size: Option<usize>,
     /// Whether launches in scopes are timed.
     timed: bool,
+    /// Which threads run launches on the host.
+    threads: HostThreads,
     pub(super) on_refusal: OnRefusal,
     /// What runs launches on the host in the device's place; `None` if the device is the host.
     pub(super) fallback: Option<Arc<Fallback>>,
@@ -109,6 +111,7 @@ impl Queue {
             adaptivity,
             block_size: None,
             timed: false,
+            threads: HostThreads::ANY,
             on_refusal,
             fallback,
             condition: None,
@@ -228,6 +231,13 @@ impl Queue {
     #[must_use]
     pub fn with_timing(&self) -> Self {
         Self { timed: true, ..self.clone() }
+    }
+
+    /// A handle to this queue whose launches run in order on the calling thread, if the device is the
+    /// host.
+    #[cfg(feature = "directives")]
+    pub(crate) fn on_one_thread(&self) -> Self {
+        Self { threads: HostThreads { most: 1, ..HostThreads::ANY }, ..self.clone() }
     }
 
     /// Runs `launch` with a handle to this queue, and returns the reports of the launches that were
@@ -726,7 +736,7 @@ impl Queue {
             on_refusal,
             replaced: None,
             host_addresses,
-            threads: HostThreads::ANY,
+            threads: self.threads,
         }
     }
 

@@ -26,12 +26,15 @@
 
 pub(crate) mod atomic;
 pub(crate) mod elements;
+pub(crate) mod independent;
 pub(crate) mod nests;
 pub(crate) mod offload;
 pub(crate) mod owned;
 pub(crate) mod parts;
 pub(crate) mod queue;
+pub(crate) mod races;
 pub(crate) mod reduction;
+mod room;
 pub(crate) mod sizes;
 pub(crate) mod steps;
 pub(crate) mod turns;

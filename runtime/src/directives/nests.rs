@@ -35,6 +35,14 @@ macro_rules! nests {
                 self.0.first $(.saturating_add(self.$index.first))+ .saturating_add(self.$last_index.first)
             }
 
+            fn list(&self) -> Vec<(i128, usize)> {
+                vec![
+                    self.0.stride.widened(),
+                    $(self.$index.stride.widened(),)+
+                    self.$last_index.stride.widened(),
+                ]
+            }
+
             fn strides(self) -> Self::Strides {
                 (self.0.stride, $(self.$index.stride,)+ self.$last_index.stride)
             }
@@ -47,7 +55,7 @@ macro_rules! nests {
         {
             #[inline(always)]
             fn distance(&self, at: GridPoint) -> usize {
-                let [outer, column] = at.in_rows_of(self.$last_index.count);
+                let [column, outer, _] = at.id;
                 let position = unfolded(outer, [self.0.count, $(self.$index.count),+]);
                 self.0
                     .by(position[0])
@@ -55,8 +63,14 @@ macro_rules! nests {
                     .wrapping_add(self.$last_index.by(column))
             }
 
-            fn list(&self) -> Vec<(i128, usize)> {
-                vec![self.0.widened(), $(self.$index.widened(),)+ self.$last_index.widened()]
+            fn points(&self) -> usize {
+                let [inner, outer, _] = self.range();
+                inner.saturating_mul(outer)
+            }
+
+            fn range(&self) -> [usize; 3] {
+                let outer = [self.0.count, $(self.$index.count),+];
+                [self.$last_index.count, outer.into_iter().fold(1, usize::saturating_mul), 1]
             }
         }
     )*};

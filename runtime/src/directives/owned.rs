@@ -8,6 +8,7 @@ use std::ptr::NonNull;
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Prepare, Source, ready_at_once};
 use crate::data::view::ViewMut;
+use crate::directives::room::{check, width};
 use crate::directives::steps::{Counter, Step, Steps};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
@@ -58,6 +59,9 @@ pub trait Axes {
 
     fn first(&self) -> i128;
 
+    /// The strides and the numbers of iterations.
+    fn list(&self) -> Vec<(i128, usize)>;
+
     fn strides(self) -> Self::Strides;
 }
 
@@ -66,8 +70,11 @@ pub trait Strides: Copy + Send + Sync {
     /// The distance of one iteration from the first, in elements, wrapping.
     fn distance(&self, at: GridPoint) -> usize;
 
-    /// The strides and the numbers of iterations.
-    fn list(&self) -> Vec<(i128, usize)>;
+    /// How many iterations there are, at most as a number of this size.
+    fn points(&self) -> usize;
+
+    /// The range of launches whose points have a distance, in the order x, y, z.
+    fn range(&self) -> [usize; 3];
 }
 
 impl<C: Step, S: Step> Axes for (Axis<C, S>,) {
@@ -75,6 +82,10 @@ impl<C: Step, S: Step> Axes for (Axis<C, S>,) {
 
     fn first(&self) -> i128 {
         self.0.first
+    }
+
+    fn list(&self) -> Vec<(i128, usize)> {
+        vec![self.0.stride.widened()]
     }
 
     fn strides(self) -> Self::Strides {
@@ -88,8 +99,12 @@ impl<C: Step, S: Step> Strides for (Stride<C, S>,) {
         self.0.by(at.index)
     }
 
-    fn list(&self) -> Vec<(i128, usize)> {
-        vec![self.0.widened()]
+    fn points(&self) -> usize {
+        self.0.count
+    }
+
+    fn range(&self) -> [usize; 3] {
+        [self.0.count, 1, 1]
     }
 }
 
@@ -100,6 +115,10 @@ impl<C: Step, S: Step, D: Step, T: Step> Axes for (Axis<C, S>, Axis<D, T>) {
         self.0.first.saturating_add(self.1.first)
     }
 
+    fn list(&self) -> Vec<(i128, usize)> {
+        vec![self.0.stride.widened(), self.1.stride.widened()]
+    }
+
     fn strides(self) -> Self::Strides {
         (self.0.stride, self.1.stride)
     }
@@ -108,12 +127,16 @@ impl<C: Step, S: Step, D: Step, T: Step> Axes for (Axis<C, S>, Axis<D, T>) {
 impl<C: Step, S: Step, D: Step, T: Step> Strides for (Stride<C, S>, Stride<D, T>) {
     #[inline(always)]
     fn distance(&self, at: GridPoint) -> usize {
-        let [row, column] = at.in_rows_of(self.1.count);
+        let [column, row, _] = at.id;
         self.0.by(row).wrapping_add(self.1.by(column))
     }
 
-    fn list(&self) -> Vec<(i128, usize)> {
-        vec![self.0.widened(), self.1.widened()]
+    fn points(&self) -> usize {
+        self.0.count.saturating_mul(self.1.count)
+    }
+
+    fn range(&self) -> [usize; 3] {
+        [self.1.count, self.0.count, 1]
     }
 }
 
@@ -132,6 +155,10 @@ where
         self.0.first.saturating_add(self.1.first).saturating_add(self.2.first)
     }
 
+    fn list(&self) -> Vec<(i128, usize)> {
+        vec![self.0.stride.widened(), self.1.stride.widened(), self.2.stride.widened()]
+    }
+
     fn strides(self) -> Self::Strides {
         (self.0.stride, self.1.stride, self.2.stride)
     }
@@ -148,76 +175,57 @@ where
 {
     #[inline(always)]
     fn distance(&self, at: GridPoint) -> usize {
-        let [rows, column] = at.in_rows_of(self.2.count);
-        // A division by 0 occurs only where there are no points.
-        let plane = rows.checked_div(self.1.count).unwrap_or(0);
-        let row = rows.checked_rem(self.1.count).unwrap_or(0);
+        let [column, row, plane] = at.id;
         self.0.by(plane).wrapping_add(self.1.by(row)).wrapping_add(self.2.by(column))
     }
 
-    fn list(&self) -> Vec<(i128, usize)> {
-        vec![self.0.widened(), self.1.widened(), self.2.widened()]
+    fn points(&self) -> usize {
+        self.0.count.saturating_mul(self.1.count).saturating_mul(self.2.count)
+    }
+
+    fn range(&self) -> [usize; 3] {
+        [self.2.count, self.1.count, self.0.count]
     }
 }
 
-/// No index of an element is further from 0.
-const FURTHEST: i128 = 1 << 62;
-
-/// How many elements each iteration can own so that no two own the same, if each begins at its
-/// multiples of the strides from `first`; an error if these are fewer than `least`.
-fn width(first: i128, strides: &[(i128, usize)], least: usize) -> Result<usize, String> {
-    if strides.iter().any(|(_, count)| *count == 0) {
-        return Ok(least);
-    }
-    let mut moving: Vec<(i128, i128)> = strides
-        .iter()
-        .filter(|(_, count)| *count > 1)
-        .map(|(stride, count)| (*stride, (*count - 1) as i128))
-        .collect();
-    moving.sort_by_key(|(stride, _)| stride.unsigned_abs());
-    // The distance from the first element of the iterations so far to the last of these.
-    let (mut reach, mut room) = (0_i128, FURTHEST);
-    let (mut lowest, mut highest) = (first, first);
-    for (stride, last) in moving {
-        let size = stride.saturating_abs();
-        room = room.min(size.saturating_sub(reach));
-        let all = size.saturating_mul(last);
-        reach = reach.saturating_add(all);
-        if stride < 0 {
-            lowest = lowest.saturating_sub(all);
-        } else {
-            highest = highest.saturating_add(all);
-        }
-    }
-    let room = room.max(0);
-    if room < least as i128 {
-        return Err("two iterations may access the same element".to_owned());
-    }
-    if lowest < -FURTHEST || highest > FURTHEST {
-        return Err(format!("the indices from {lowest} to {highest} are none"));
-    }
-    Ok(usize::try_from(room).unwrap_or(least))
+/// Whether each iteration can own `least` elements from these offsets on, plus what the axes add, as
+/// [`Owned`] needs it.
+pub fn are_apart(least: usize, offsets: &[i128], axes: &impl Axes) -> bool {
+    let first = axes.first();
+    let lanes: Vec<i128> = offsets.iter().map(|offset| offset.saturating_add(first)).collect();
+    width(&lanes, &axes.list(), least).is_ok()
 }
 
 /// A source that gives each iteration the elements at an index that depends on what the loops count,
-/// `LEAST` of them or more, which may be none.
+/// `LEAST` of them or more, which may be none; and as many in each of `MORE` other lanes, which are at
+/// a distance that is the same for all iterations.
 #[derive(Debug)]
-pub struct Owned<'a, T, A, const LEAST: usize> {
+pub struct Owned<'a, T, A, const LEAST: usize, const MORE: usize> {
     elements: NonNull<T>,
     len: usize,
     first: usize,
     width: usize,
+    lanes: [usize; MORE],
     strides: A,
     borrow: PhantomData<&'a mut [T]>,
 }
 
 // SAFETY: it stands for a `&mut [T]` of elements, which are `Send`.
-unsafe impl<T: Element, A: Send, const LEAST: usize> Send for Owned<'_, T, A, LEAST> {}
+unsafe impl<T: Element, A: Send, const LEAST: usize, const MORE: usize> Send
+    for Owned<'_, T, A, LEAST, MORE>
+{
+}
 // SAFETY: work-items share it, but each takes other elements.
-unsafe impl<T: Element, A: Sync, const LEAST: usize> Sync for Owned<'_, T, A, LEAST> {}
+unsafe impl<T: Element, A: Sync, const LEAST: usize, const MORE: usize> Sync
+    for Owned<'_, T, A, LEAST, MORE>
+{
+}
 
-impl<'a, T: Element, A: Strides, const LEAST: usize> Owned<'a, T, A, LEAST> {
-    /// Iterations begin at `offset` plus what the axes add. `text` is the access in the program.
+impl<'a, T: Element, A: Strides, const LEAST: usize, const MORE: usize>
+    Owned<'a, T, A, LEAST, MORE>
+{
+    /// Iterations begin at `offset` plus what the axes add, and in other lanes at these offsets. `text`
+    /// is the access in the program.
     ///
     /// # Panics
     /// If two iterations could own the same element.
@@ -226,17 +234,20 @@ impl<'a, T: Element, A: Strides, const LEAST: usize> Owned<'a, T, A, LEAST> {
         text: &str,
         elements: ViewMut<'a, T>,
         offset: i128,
+        lanes: [i128; MORE],
         axes: impl Axes<Strides = A>,
     ) -> Self {
         let first = offset.saturating_add(axes.first());
-        let strides = axes.strides();
-        match width(first, &strides.list(), LEAST) {
+        let mut all = vec![first];
+        all.extend(lanes.map(|lane| lane.saturating_add(axes.first())));
+        match width(&all, &axes.list(), LEAST) {
             Ok(width) => Self {
                 elements: elements.elements(),
                 len: elements.len(),
                 first: first as usize,
                 width,
-                strides,
+                lanes: lanes.map(|lane| lane.wrapping_sub(offset) as usize),
+                strides: axes.strides(),
                 borrow: PhantomData,
             },
             Err(why) => panic!(
@@ -246,33 +257,42 @@ impl<'a, T: Element, A: Strides, const LEAST: usize> Owned<'a, T, A, LEAST> {
     }
 }
 
-// SAFETY: points of the grid that differ begin at elements that are `width` or more apart, as was
-// checked: of strides in order of size, each is as large as the way through all smaller ones, and
-// `width` more. No index wraps.
-unsafe impl<T: Element, A: Strides, const LEAST: usize> Source for Owned<'_, T, A, LEAST> {
-    type Item<'item> = Own<'item, T, LEAST>;
+// SAFETY: the launch's range is that of the strides. Points of the grid that differ begin at elements that are `width` or more apart, in the same
+// lane or in different ones, as was checked: of strides in order of size, each is as large as the way
+// through all smaller ones, and `width` more; no difference of two points is nearer than `width` to
+// that of two lanes. No index wraps.
+unsafe impl<T: Element, A: Strides, const LEAST: usize, const MORE: usize> Source
+    for Owned<'_, T, A, LEAST, MORE>
+{
+    type Item<'item> = Own<'item, T, LEAST, MORE>;
 
     #[inline(always)]
-    unsafe fn get<'item>(&self, at: GridPoint) -> Own<'item, T, LEAST> {
+    unsafe fn get<'item>(&self, at: GridPoint) -> Own<'item, T, LEAST, MORE> {
         Own {
             elements: self.elements,
             len: self.len,
             begin: self.first.wrapping_add(self.strides.distance(at)),
             width: self.width,
+            lanes: self.lanes,
             borrow: PhantomData,
         }
     }
 }
 
-impl<T: Element, A: Strides, M, const LEAST: usize> Prepare<M> for Owned<'_, T, A, LEAST> {
+impl<T: Element, A: Strides, M, const LEAST: usize, const MORE: usize> Prepare<M>
+    for Owned<'_, T, A, LEAST, MORE>
+{
     type Source = Self;
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
         lengths.changes(self.elements.as_ptr(), self.len);
+        if !lengths.are_over(self.strides.range()) {
+            let reason = "its iterations are not those of the launch".to_owned();
+            lengths.refuse(Err(reason))?;
+        }
         // One that is no `usize` is more than any launch has.
-        let points = self.strides.list().into_iter().map(|(_, count)| count);
-        lengths.add(points.fold(1, usize::saturating_mul))
+        lengths.add(self.strides.points())
     }
 
     fn prepare(self, placement: &mut Placement) -> Self {
@@ -280,22 +300,29 @@ impl<T: Element, A: Strides, M, const LEAST: usize> Prepare<M> for Owned<'_, T, 
     }
 }
 
-/// The elements that an iteration owns, with indices from its first.
+/// The elements that an iteration owns, with indices from its first in each lane.
 #[derive(Debug)]
-pub struct Own<'item, T, const LEAST: usize> {
+pub struct Own<'item, T, const LEAST: usize, const MORE: usize> {
     /// Of the whole array.
     elements: NonNull<T>,
     len: usize,
     begin: usize,
     width: usize,
+    /// Where the other lanes are, from the first one.
+    lanes: [usize; MORE],
     borrow: PhantomData<&'item mut [T]>,
 }
 
-/// An element that an iteration owns, at a distance that is known when the program is compiled.
+/// An element that an iteration owns in a lane, at a distance that is known when the program is
+/// compiled.
 #[derive(Clone, Copy, Debug)]
-pub struct Near<const DISTANCE: usize>;
+pub struct Near<const LANE: usize, const DISTANCE: usize>;
 
-impl<T, const LEAST: usize> Own<'_, T, LEAST> {
+/// An element that an iteration owns in a lane, at a distance that it computes.
+#[derive(Clone, Copy, Debug)]
+pub struct Within<const LANE: usize>(pub usize);
+
+impl<T, const LEAST: usize, const MORE: usize> Own<'_, T, LEAST, MORE> {
     /// The number of elements of the whole array.
     #[inline(always)]
     #[must_use]
@@ -304,118 +331,93 @@ impl<T, const LEAST: usize> Own<'_, T, LEAST> {
         self.len
     }
 
+    /// Where a lane begins, from the first one.
+    #[inline(always)]
+    const fn lane<const LANE: usize>(&self) -> usize {
+        const { assert!(LANE <= MORE) };
+        if LANE == 0 { 0 } else { self.lanes[LANE - 1] }
+    }
+
     /// The element at a distance from the first that the iteration owns.
     ///
     /// # Safety
-    /// The iteration owns as many elements.
+    /// The iteration owns it, if the array has as many.
     #[inline(always)]
     #[track_caller]
     unsafe fn element(&self, distance: usize) -> NonNull<T> {
-        let (index, len) = (self.begin.wrapping_add(distance), self.len);
-        assert!(index < len, "index out of bounds: the len is {len} but the index is {index}");
+        let index = self.begin.wrapping_add(distance);
+        check(index, self.len);
         // SAFETY: the index is below the length.
         unsafe { self.elements.add(index) }
     }
 
+    /// The distance of an element in a lane, if the iteration owns it.
     #[inline(always)]
     #[track_caller]
-    fn check(&self, distance: usize) {
-        let (begin, width) = (self.begin, self.width);
+    fn within<const LANE: usize>(&self, distance: usize) -> usize {
+        let width = self.width;
+        let lane = self.lane::<LANE>();
         assert!(
             distance < width,
-            "this iteration owns {width} elements from index {begin}, and another may access the one {distance} further on"
+            "this iteration owns {width} elements from index {}, and another may access the one {distance} further on",
+            self.begin.wrapping_add(lane)
         );
+        lane.wrapping_add(distance)
     }
 }
 
-impl<T, const LEAST: usize, const DISTANCE: usize> Index<Near<DISTANCE>> for Own<'_, T, LEAST> {
+impl<T, const LEAST: usize, const MORE: usize, const LANE: usize, const DISTANCE: usize>
+    Index<Near<LANE, DISTANCE>> for Own<'_, T, LEAST, MORE>
+{
     type Output = T;
 
     #[inline(always)]
     #[track_caller]
-    fn index(&self, _: Near<DISTANCE>) -> &T {
+    fn index(&self, _: Near<LANE, DISTANCE>) -> &T {
         const { assert!(DISTANCE < LEAST) };
-        // SAFETY: it owns `LEAST` elements or more, which nothing else accesses as long as it lives.
-        unsafe { self.element(DISTANCE).as_ref() }
-    }
-}
-
-impl<T, const LEAST: usize, const DISTANCE: usize> IndexMut<Near<DISTANCE>> for Own<'_, T, LEAST> {
-    #[inline(always)]
-    #[track_caller]
-    fn index_mut(&mut self, _: Near<DISTANCE>) -> &mut T {
-        const { assert!(DISTANCE < LEAST) };
-        // SAFETY: as above, and it is borrowed exclusively.
-        unsafe { self.element(DISTANCE).as_mut() }
-    }
-}
-
-impl<T, const LEAST: usize> Index<usize> for Own<'_, T, LEAST> {
-    type Output = T;
-
-    #[inline(always)]
-    #[track_caller]
-    fn index(&self, distance: usize) -> &T {
-        self.check(distance);
-        // SAFETY: the check; nothing else accesses the elements as long as it lives.
+        let distance = self.lane::<LANE>().wrapping_add(DISTANCE);
+        // SAFETY: it owns `LEAST` elements or more of each lane, which nothing else accesses as long as
+        // it lives.
         unsafe { self.element(distance).as_ref() }
     }
 }
 
-impl<T, const LEAST: usize> IndexMut<usize> for Own<'_, T, LEAST> {
+impl<T, const LEAST: usize, const MORE: usize, const LANE: usize, const DISTANCE: usize>
+    IndexMut<Near<LANE, DISTANCE>> for Own<'_, T, LEAST, MORE>
+{
     #[inline(always)]
     #[track_caller]
-    fn index_mut(&mut self, distance: usize) -> &mut T {
-        self.check(distance);
+    fn index_mut(&mut self, _: Near<LANE, DISTANCE>) -> &mut T {
+        const { assert!(DISTANCE < LEAST) };
+        let distance = self.lane::<LANE>().wrapping_add(DISTANCE);
         // SAFETY: as above, and it is borrowed exclusively.
         unsafe { self.element(distance).as_mut() }
     }
 }
 
-/// A source that gives every iteration all elements, to read and to change.
-#[derive(Debug)]
-pub struct Independent<'a, T> {
-    elements: NonNull<T>,
-    len: usize,
-    borrow: PhantomData<&'a mut [T]>,
-}
-
-// SAFETY: as of `Owned`.
-unsafe impl<T: Element> Send for Independent<'_, T> {}
-// SAFETY: the caller of `new` promises that work-items do not meet.
-unsafe impl<T: Element> Sync for Independent<'_, T> {}
-
-impl<'a, T: Element> Independent<'a, T> {
-    /// # Safety
-    /// No two work-items of the launch access the same element, unless both only read it.
-    pub const unsafe fn new(elements: ViewMut<'a, T>) -> Self {
-        Self { elements: elements.elements(), len: elements.len(), borrow: PhantomData }
-    }
-}
-
-// SAFETY: the caller of `new` promises that work-items do not meet.
-unsafe impl<T: Element> Source for Independent<'_, T> {
-    type Item<'item> = Own<'item, T, 1>;
+impl<T, const LEAST: usize, const MORE: usize, const LANE: usize> Index<Within<LANE>>
+    for Own<'_, T, LEAST, MORE>
+{
+    type Output = T;
 
     #[inline(always)]
-    unsafe fn get<'item>(&self, _: GridPoint) -> Own<'item, T, 1> {
-        let (elements, len) = (self.elements, self.len);
-        Own { elements, len, begin: 0, width: usize::MAX, borrow: PhantomData }
+    #[track_caller]
+    fn index(&self, Within(distance): Within<LANE>) -> &T {
+        let distance = self.within::<LANE>(distance);
+        // SAFETY: the check; nothing else accesses the elements as long as it lives.
+        unsafe { self.element(distance).as_ref() }
     }
 }
 
-impl<T: Element, M> Prepare<M> for Independent<'_, T> {
-    type Source = Self;
-    ready_at_once!();
-
-    fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.changes(self.elements.as_ptr(), self.len);
-        lengths.any();
-        Ok(())
-    }
-
-    fn prepare(self, placement: &mut Placement) -> Self {
-        Self { elements: placement.exclusive(self.elements), ..self }
+impl<T, const LEAST: usize, const MORE: usize, const LANE: usize> IndexMut<Within<LANE>>
+    for Own<'_, T, LEAST, MORE>
+{
+    #[inline(always)]
+    #[track_caller]
+    fn index_mut(&mut self, Within(distance): Within<LANE>) -> &mut T {
+        let distance = self.within::<LANE>(distance);
+        // SAFETY: as above, and it is borrowed exclusively.
+        unsafe { self.element(distance).as_mut() }
     }
 }
 
@@ -463,55 +465,5 @@ impl<T: Element, M> Prepare<M> for All<'_, T> {
 
     fn prepare(self, placement: &mut Placement) -> Self {
         Self { elements: placement.exclusive(self.elements), ..self }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashMap;
-
-    use super::width;
-
-    /// Every point of small grids, with strides of both signs.
-    #[test]
-    fn no_two_points_own_the_same_element() {
-        let mut accepted = 0;
-        for a in -9_i128..10 {
-            for b in -4..5 {
-                for (m, n) in [(1, 1), (1, 4), (3, 1), (2, 3), (4, 2), (3, 4)] {
-                    for least in 1..4 {
-                        let strides = [(a, m), (b, n)];
-                        let Ok(width) = width(5, &strides, least) else { continue };
-                        assert!(width >= least);
-                        accepted += 1;
-                        let mut owners = HashMap::new();
-                        for i in 0..m {
-                            for j in 0..n {
-                                let begin = a * i as i128 + b * j as i128;
-                                for element in begin..begin + width.min(20) as i128 {
-                                    let owner = owners.insert(element, (i, j));
-                                    assert!(owner.is_none(), "{strides:?} {width}");
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        assert!(accepted > 500, "{accepted}");
-    }
-
-    #[test]
-    fn what_is_no_index_is_refused() {
-        assert!(width(0, &[(1, usize::MAX)], 1).is_err());
-        assert!(width(i128::MAX, &[(1, 2)], 1).is_err());
-        assert!(width(0, &[(i128::MIN, 2)], 1).is_err());
-        assert!(width(0, &[(0, 2)], 1).is_err());
-        assert_eq!(width(0, &[(0, 2), (1, 0)], 1), Ok(1));
-        assert_eq!(width(0, &[(10, 5), (1, 10)], 1), Ok(1));
-        assert_eq!(width(0, &[(10, 5)], 1), Ok(10));
-        // What is checked at each access may have no room.
-        assert_eq!(width(0, &[(0, 5)], 0), Ok(0));
-        assert_eq!(width(0, &[(1, 5), (2, 5)], 0), Ok(0));
     }
 }

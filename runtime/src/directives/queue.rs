@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
+use crate::api::device::Device;
 use crate::api::queue::Queue;
+use crate::directives::races;
 use crate::error::{DeviceError, Error, LaunchError};
 
 thread_local! {
@@ -62,9 +64,20 @@ pub(crate) fn default_queue() -> Result<Queue, DeviceError> {
     DEFAULT.get_or_init(Queue::new).clone()
 }
 
-/// The queue that this thread's directives launch through.
+/// The queue of loops in order on the host, which are checked.
+fn checked_queue() -> Result<Queue, DeviceError> {
+    static CHECKED: OnceLock<Result<Queue, DeviceError>> = OnceLock::new();
+    let made = || Ok(Queue::on(&Device::by_name("native")?)?.on_one_thread());
+    CHECKED.get_or_init(made).clone()
+}
+
+/// The queue that this thread's directives launch through; that of loops in order on the host if they
+/// are checked.
 #[track_caller]
 pub fn queue() -> Queue {
+    if races::are_checked() {
+        return checked_queue().unwrap_or_else(|error| panic!("{error}"));
+    }
     match current().map_or_else(default_queue, Ok) {
         Ok(queue) => queue,
         Err(error) => panic!("{error}"),

@@ -12,16 +12,29 @@ use crate::error::LaunchError;
 use crate::kernel::grid::GridPoint;
 use crate::kernel::group::local::Placement;
 
-/// A division of the iterations of `D` loops among work-items.
+/// Neighbouring work-items of a row on the host: the lanes of its vectors.
+const LANES: usize = 16;
+
+/// The most iterations of a row on the host, which goes through them once for each vector of lanes.
+const MOST: usize = 8192;
+
+/// Work-items of a row on GPUs.
+const WARP: usize = 32;
+
+/// A division of the iterations of `D` loops among work-items in rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Division<const D: usize> {
     counts: [usize; D],
     /// The product of these.
     iterations: usize,
-    items: usize,
-    /// How many each work-item runs, if these are neighbours. Otherwise, those of neighbouring
-    /// work-items are neighbours.
-    neighbours: Option<usize>,
+    /// Rows, and work-items of a row. Neighbours in a row begin with iterations that are neighbours.
+    range: [usize; 2],
+    /// From the first iteration of a row's first work-item to that of the next row's.
+    row_step: usize,
+    /// From an iteration of a work-item to its next.
+    step: usize,
+    /// How far from the first iteration of a row the last one of its work-items is.
+    reach: usize,
 }
 
 impl<const D: usize> Division<D> {
@@ -31,27 +44,37 @@ impl<const D: usize> Division<D> {
         // One that is no `usize` is more than any launch has, but not more than turns can be.
         let iterations = counts.into_iter().fold(1, usize::saturating_mul);
         let chunks = Chunks::new(queue, iterations);
-        let on_host = queue.device().backend().traits().runs_on_host;
-        let neighbours = on_host.then_some(chunks.size);
-        Self { counts, iterations, items: chunks.count, neighbours }
+        if !queue.device().backend().traits().runs_on_host {
+            let (rows, step) = (chunks.count.div_ceil(WARP), chunks.count.next_multiple_of(WARP));
+            let range = [rows, WARP];
+            return Self { counts, iterations, range, row_step: WARP, step, reach: usize::MAX };
+        }
+        // Places of several loops are computed one by one.
+        let lanes = if D == 1 && chunks.size >= LANES { LANES } else { 1 };
+        let size = if lanes == 1 { chunks.size } else { chunks.size.min(MOST) };
+        let range = [iterations.div_ceil(size), lanes];
+        Self { counts, iterations, range, row_step: size, step: lanes, reach: size }
+    }
+
+    /// Rows of work-items, and the work-items of a row.
+    #[must_use]
+    pub const fn range(&self) -> [usize; 2] {
+        self.range
     }
 
     /// How many work-items there are.
     #[must_use]
     pub const fn items(&self) -> usize {
-        self.items
+        self.range[0].saturating_mul(self.range[1])
     }
 
     /// The iterations of a work-item: the first, where to stop, and the step.
     #[inline(always)]
-    fn of(&self, item: usize) -> (usize, usize, usize) {
-        match self.neighbours {
-            Some(size) => {
-                let begin = item.wrapping_mul(size).min(self.iterations);
-                (begin, begin.saturating_add(size).min(self.iterations), 1)
-            }
-            None => (item, self.iterations, self.items),
-        }
+    fn of(&self, [lane, row, _]: [usize; 3]) -> (usize, usize, usize) {
+        // A row begins below the number of iterations, and a lane is less than another row.
+        let first = row.wrapping_mul(self.row_step);
+        let end = first.saturating_add(self.reach).min(self.iterations);
+        (first.wrapping_add(lane), end, self.step)
     }
 }
 
@@ -69,13 +92,16 @@ impl<S, const D: usize> Turns<S, D> {
     }
 }
 
-// SAFETY: distinct work-items run distinct iterations, so the sources' elements are distinct.
+// SAFETY: the launch's range is the division's. Distinct work-items run distinct iterations: on the
+// host a row's are its own, and those of its work-items differ by less than a step; on GPUs rows are
+// as long as the distance of their first iterations, and all work-items begin below the step. So the
+// sources' elements are distinct.
 unsafe impl<S: Source, const D: usize> Source for Turns<S, D> {
     type Item<'item> = TurnsOf<'item, S, D>;
 
     #[inline(always)]
     unsafe fn get<'item>(&self, at: GridPoint) -> TurnsOf<'item, S, D> {
-        let (next, end, step) = self.division.of(at.index);
+        let (next, end, step) = self.division.of(at.id);
         let columns = self.division.counts.last().map_or(1, |columns| (*columns).max(1));
         let place = (next / columns, next % columns);
         let step_by = (step / columns, step % columns);
@@ -83,7 +109,7 @@ unsafe impl<S: Source, const D: usize> Source for Turns<S, D> {
             sources: NonNull::from(&self.sources),
             counts: self.division.counts,
             next,
-            end,
+            left: end.saturating_sub(next).div_ceil(step.max(1)),
             step,
             columns,
             place,
@@ -98,8 +124,17 @@ impl<M, S: Prepare<M>, const D: usize> Prepare<M> for Turns<S, D> {
     type Ready = (Division<D>, S::Ready);
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.of_length(self.division.iterations, |lengths| self.sources.check(lengths))?;
-        lengths.add(self.division.items)
+        let range = id_of(self.division.counts, |outer| {
+            outer.iter().copied().fold(1, usize::saturating_mul)
+        });
+        let range = range.map(|count| count.unwrap_or(1));
+        let iterations = self.division.iterations;
+        lengths.of_another_range(range, iterations, |lengths| self.sources.check(lengths))?;
+        let [rows, lanes] = self.division.range;
+        if !lengths.are_over([lanes, rows, 1]) {
+            lengths.refuse(Err("its work-items are not those of the launch".to_owned()))?;
+        }
+        lengths.add(self.division.items())
     }
 
     fn prepare(self, placement: &mut Placement) -> Self::Ready {
@@ -112,13 +147,30 @@ impl<M, S: Prepare<M>, const D: usize> Prepare<M> for Turns<S, D> {
     }
 }
 
+/// A number of each of `D` loops as numbers of a launch's dimensions, in the order x, y, z. More than
+/// three loops have two dimensions: the innermost one, and `all` of the others.
+#[inline(always)]
+fn id_of<const D: usize>(
+    loops: [usize; D],
+    all: impl FnOnce(&[usize]) -> usize,
+) -> [Option<usize>; 3] {
+    let (last, outer) = (loops[D - 1], &loops[..D - 1]);
+    match D {
+        1 => [Some(last), None, None],
+        2 => [Some(last), Some(outer[0]), None],
+        3 => [Some(last), Some(outer[1]), Some(outer[0])],
+        _ => [Some(last), Some(all(outer)), None],
+    }
+}
+
 /// The iterations of a work-item, each with its place and its elements.
 #[derive(Debug)]
 pub struct TurnsOf<'item, S, const D: usize> {
     sources: NonNull<S>,
     counts: [usize; D],
     next: usize,
-    end: usize,
+    /// How many are left.
+    left: usize,
     step: usize,
     /// Of the innermost loop.
     columns: usize,
@@ -133,12 +185,13 @@ impl<'item, S: Source, const D: usize> Iterator for TurnsOf<'item, S, D> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.next >= self.end {
+        if self.left == 0 {
             return None;
         }
+        self.left -= 1;
         let (index, (row, column)) = (self.next, self.place);
         // Beyond the end it is not used.
-        self.next = index.saturating_add(self.step);
+        self.next = index.wrapping_add(self.step);
         self.place = (row.wrapping_add(self.step_by.0), column.wrapping_add(self.step_by.1));
         if self.place.1 >= self.columns {
             self.place = (self.place.0.wrapping_add(1), self.place.1.wrapping_sub(self.columns));
@@ -157,7 +210,8 @@ impl<'item, S: Source, const D: usize> Iterator for TurnsOf<'item, S, D> {
                 position[0] = rest;
             }
         }
-        let at = GridPoint { index, row, column, columns: self.columns };
+        let id = id_of(position, |_| row).map(|number| number.unwrap_or(0));
+        let at = GridPoint { index, row, column, columns: self.columns, id };
         // SAFETY: the sources live as long as the launch. No other work-item runs this iteration, and
         // this one runs it once; it is one of those that the sources have agreed to.
         let elements = unsafe { self.sources.as_ref().get(at) };

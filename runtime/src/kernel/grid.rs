@@ -23,6 +23,8 @@ pub struct GridPoint {
     pub(crate) column: usize,
     /// The points of a row.
     pub(crate) columns: usize,
+    /// The position in the order x, y, z.
+    pub(crate) id: [usize; 3],
 }
 
 impl GridPoint {
@@ -30,13 +32,13 @@ impl GridPoint {
     #[inline(always)]
     pub(crate) const fn new(id: [usize; 3], range: [usize; 3]) -> Self {
         let row = id[2].wrapping_mul(range[1]).wrapping_add(id[1]);
-        Self { index: linear(id, range), row, column: id[0], columns: range[0] }
+        Self { index: linear(id, range), row, column: id[0], columns: range[0], id }
     }
 
     /// The point `index` of a grid of one row.
     #[inline(always)]
     pub(crate) const fn on_a_line(index: usize, points: usize) -> Self {
-        Self { index, row: 0, column: index, columns: points }
+        Self { index, row: 0, column: index, columns: points, id: [index, 0, 0] }
     }
 
     /// The row and the column in a grid with the same number of points and `columns` points in a

@@ -98,7 +98,7 @@ impl LaunchShape {
     /// How many elements sources need.
     pub(crate) const fn lengths(&self) -> Lengths {
         match &self.groups {
-            None => Lengths::of_range(self.range.items),
+            None => Lengths::of_range(self.range.items).over(self.range.xyz),
             Some(NdExtent { local, groups, .. }) => {
                 // Not more than there are work-items, so nothing wraps.
                 let sub_groups =

@@ -182,6 +182,12 @@ variables! {
             "`basic`",
             "how far kernels are specialized for the launches that occur: see `Adaptivity`"
         );
+        CHECK_RACES = (
+            "SCHISM_CHECK_RACES",
+            "`0`, `1`",
+            "`0`",
+            "with `1`, the loops of directives run in order on the host, and iterations of `unsafe(independent)` ones that meet are an error"
+        );
         ALGORITHMS = (
             "SCHISM_ALGORITHMS",
             "`auto`, by the device; `chunks`, without work-groups; `groups`, with them, except on `native`",

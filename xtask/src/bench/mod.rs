@@ -6,6 +6,7 @@ mod builds;
 mod compile;
 mod cost;
 mod cpu;
+mod directives;
 mod gpu;
 mod launch;
 mod opencl;
@@ -61,6 +62,12 @@ const SUITES: &[Suite] = &[
         summary: "kernels on the CPU device beside rayon, ISPC and OpenCL",
         usage: cpu::USAGE,
         run: cpu::run,
+    },
+    Suite {
+        name: "directives",
+        summary: "loops by directives beside launches by hand, rayon, and CUDA C++",
+        usage: directives::USAGE,
+        run: directives::run,
     },
     Suite {
         name: "gpu",

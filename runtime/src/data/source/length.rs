@@ -13,6 +13,8 @@ use crate::kernel::element::Element;
 pub struct Lengths {
     common: Option<usize>,
     sources: usize,
+    /// The launch's range in the order x, y, z, if it has one.
+    range: Option<[usize; 3]>,
     /// Of a launch with groups.
     groups: usize,
     sub_groups: usize,
@@ -37,12 +39,25 @@ impl Lengths {
         Self {
             common,
             sources: 0,
+            range: None,
             groups,
             sub_groups,
             device_memory: false,
             host_ranges: None,
             host_atomics: false,
         }
+    }
+
+    /// With the launch's range in the order x, y, z.
+    #[inline]
+    pub(crate) const fn over(mut self, range: [usize; 3]) -> Self {
+        self.range = Some(range);
+        self
+    }
+
+    /// Whether the launch is over a range of these numbers of work-items, in the order x, y, z.
+    pub(crate) fn are_over(&self, range: [usize; 3]) -> bool {
+        self.range == Some(range)
     }
 
     /// With a list of the sources in the host's memory, if the device does not reach that.
@@ -71,6 +86,19 @@ impl Lengths {
         check: impl FnOnce(&mut Self) -> Result<(), LaunchError>,
     ) -> Result<(), LaunchError> {
         self.of_length(self.sub_groups, check)
+    }
+
+    /// For those of the sources that have to fit another range, in the order x, y, z.
+    pub(crate) fn of_another_range(
+        &mut self,
+        range: [usize; 3],
+        items: usize,
+        check: impl FnOnce(&mut Self) -> Result<(), LaunchError>,
+    ) -> Result<(), LaunchError> {
+        let own = self.range.replace(range);
+        let checked = self.of_length(items, check);
+        self.range = own;
+        checked
     }
 
     /// For those of the sources that have to fit another length than that of the launch.
