@@ -29,12 +29,17 @@ pub use crate::util::variables;
 pub mod directives {
     pub use crate::directives::elements::{Elements, ElementsMut, Part};
     pub use crate::directives::owned::{All, Axis, Independent, Near, Own, Owned};
-    pub use crate::directives::queue::{done, ended, queue};
+    pub use crate::directives::acc;
+    pub use crate::directives::queue::{chosen, done, is_kept_elsewhere, queue, queue_if};
     pub use crate::directives::reduction::{
         And, BitAnd, BitOr, BitXor, Max, Min, Or, Product, Sum, combined, identities,
     };
+    pub use crate::directives::region::{Region, SharedRegion, Wish};
     pub use crate::directives::steps::{Fixed, Known, Steps};
     pub use crate::directives::turns::{Division, Turns};
+    pub use crate::directives::update::{
+        check_present, device_ptr_mut, exit, update_device, update_self,
+    };
 }
 
 /// Prints a message; `dprint!` expands to this.

@@ -4,7 +4,9 @@ use proc_macro2::{Span, TokenStream};
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Error, Expr, Ident, LitInt, Meta, Result, Token, parenthesized};
+use syn::{
+    Attribute, Error, Expr, ExprRange, Ident, LitInt, Meta, RangeLimits, Result, Token, parenthesized,
+};
 
 /// The language of a directive.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,17 +26,54 @@ pub(crate) enum Kind {
     Serial,
     /// A region in which arrays stay on the device.
     Data,
+    /// A region to the end of the block.
+    Declare,
+    /// As `Declare`, or to `ExitData`.
+    EnterData,
+    /// The end of what `EnterData` has begun.
+    ExitData,
+    /// Copies between the host and what regions keep.
+    Update,
+    /// Addresses of what regions keep, for foreign libraries.
+    HostData,
+    /// Waits for launches.
+    Wait,
+    /// Chooses the device, or begins or ends its use.
+    Init,
+    Shutdown,
+    Set,
     /// Nothing: the function can be called by kernels, as all can.
     Routine,
 }
 
 impl Kind {
-    const fn name(self) -> &'static str {
+    /// Whether it does something by itself, before the statement.
+    pub(crate) const fn is_statement(self) -> bool {
+        matches!(
+            self,
+            Self::ExitData | Self::Update | Self::Wait | Self::Init | Self::Shutdown | Self::Set
+        )
+    }
+
+    pub(crate) const fn is_to_the_end_of_the_block(self) -> bool {
+        matches!(self, Self::Declare | Self::EnterData)
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Parallel => "parallel",
             Self::Kernels => "kernels",
             Self::Serial => "serial",
             Self::Data => "data",
+            Self::Declare => "declare",
+            Self::EnterData => "enter_data",
+            Self::ExitData => "exit_data",
+            Self::Update => "update",
+            Self::HostData => "host_data",
+            Self::Wait => "wait",
+            Self::Init => "init",
+            Self::Shutdown => "shutdown",
+            Self::Set => "set",
             Self::Routine => "routine",
         }
     }
@@ -48,7 +87,42 @@ pub(crate) enum Motion {
     Out,
     Create,
     Present,
+    /// It is used there if it is there.
+    NoCreate,
+    /// It stays there no longer.
+    Delete,
+    ToHost,
+    ToDevice,
+    /// Its address there is asked for.
+    Address,
 }
+
+/// The clauses that name arrays.
+const MOTIONS: &[(&str, Motion)] = &[
+    ("copy", Motion::Both),
+    ("pcopy", Motion::Both),
+    ("present_or_copy", Motion::Both),
+    ("inout", Motion::Both),
+    ("copyin", Motion::In),
+    ("pcopyin", Motion::In),
+    ("present_or_copyin", Motion::In),
+    ("in", Motion::In),
+    ("copyout", Motion::Out),
+    ("pcopyout", Motion::Out),
+    ("present_or_copyout", Motion::Out),
+    ("out", Motion::Out),
+    ("create", Motion::Create),
+    ("pcreate", Motion::Create),
+    ("present_or_create", Motion::Create),
+    ("nocopy", Motion::Create),
+    ("present", Motion::Present),
+    ("no_create", Motion::NoCreate),
+    ("delete", Motion::Delete),
+    ("self", Motion::ToHost),
+    ("host", Motion::ToHost),
+    ("device", Motion::ToDevice),
+    ("use_device", Motion::Address),
+];
 
 /// An operator of reductions: its type in `schism::__private::directives`.
 pub(crate) const OPERATORS: [(&str, &str); 9] = [
@@ -64,6 +138,7 @@ pub(crate) const OPERATORS: [(&str, &str); 9] = [
 ];
 
 /// What a directive asks for, in either language.
+#[derive(Clone)]
 pub(crate) struct Construct {
     pub(crate) span: Span,
     pub(crate) kind: Kind,
@@ -74,9 +149,19 @@ pub(crate) struct Construct {
     pub(crate) private: Vec<Ident>,
     pub(crate) data: Vec<(Motion, Expr)>,
     pub(crate) condition: Option<Expr>,
+    /// The variable that has the condition's value.
+    pub(crate) is_on_device: Option<Ident>,
     pub(crate) is_default_none: bool,
     /// Work-items of a block on GPUs.
     pub(crate) block: Vec<Expr>,
+    /// Numbers of queues that are launched in, or waited for, in order.
+    pub(crate) queues: Vec<Expr>,
+    /// Whether what is not on the device is left alone.
+    pub(crate) if_present: bool,
+    /// Whether what was entered several times is left.
+    pub(crate) is_final: bool,
+    /// The number of the device.
+    pub(crate) device: Option<Expr>,
 }
 
 impl Construct {
@@ -90,8 +175,13 @@ impl Construct {
             private: Vec::new(),
             data: Vec::new(),
             condition: None,
+            is_on_device: None,
             is_default_none: false,
             block: Vec::new(),
+            queues: Vec::new(),
+            if_present: false,
+            is_final: false,
+            device: None,
         }
     }
 
@@ -102,6 +192,7 @@ impl Construct {
             reductions: self.reductions.clone(),
             private: self.private.clone(),
             block: self.block.clone(),
+            is_on_device: self.is_on_device.clone(),
             ..Self::new(self.span, self.kind)
         }
     }
@@ -141,6 +232,53 @@ enum Arguments {
 const LAUNCHES: &[Kind] = &[Kind::Parallel, Kind::Kernels, Kind::Serial];
 const LOOPS: &[Kind] = &[Kind::Parallel, Kind::Kernels];
 const WITH_DATA: &[Kind] = &[Kind::Parallel, Kind::Kernels, Kind::Serial, Kind::Data];
+const REGIONS: &[Kind] =
+    &[Kind::Parallel, Kind::Kernels, Kind::Serial, Kind::Data, Kind::Declare];
+const INTO: &[Kind] = &[
+    Kind::Parallel,
+    Kind::Kernels,
+    Kind::Serial,
+    Kind::Data,
+    Kind::Declare,
+    Kind::EnterData,
+];
+const OUT_OF: &[Kind] = &[
+    Kind::Parallel,
+    Kind::Kernels,
+    Kind::Serial,
+    Kind::Data,
+    Kind::Declare,
+    Kind::ExitData,
+];
+const EXIT: &[Kind] = &[Kind::ExitData];
+const UPDATE: &[Kind] = &[Kind::Update];
+const HOST_DATA: &[Kind] = &[Kind::HostData];
+const OF_PRESENT: &[Kind] = &[Kind::Update, Kind::HostData];
+const DEVICES: &[Kind] = &[Kind::Init, Kind::Shutdown, Kind::Set];
+const CONDITIONAL: &[Kind] = &[
+    Kind::Parallel,
+    Kind::Kernels,
+    Kind::Serial,
+    Kind::Data,
+    Kind::EnterData,
+    Kind::ExitData,
+    Kind::Update,
+    Kind::HostData,
+    Kind::Wait,
+    Kind::Init,
+    Kind::Shutdown,
+    Kind::Set,
+];
+const QUEUED: &[Kind] = &[
+    Kind::Parallel,
+    Kind::Kernels,
+    Kind::Serial,
+    Kind::Data,
+    Kind::EnterData,
+    Kind::ExitData,
+    Kind::Update,
+    Kind::Wait,
+];
 const ACC: &[Language] = &[Language::Acc];
 
 macro_rules! rows {
@@ -169,36 +307,60 @@ const CLAUSES: &[Row] = rows! {
     "private" ACC LAUNCHES Required;
     "firstprivate" ACC LAUNCHES Required;
     "default" ACC WITH_DATA Required;
-    "if" BOTH WITH_DATA Required;
-    "copy" ACC WITH_DATA Required;
-    "copyin" ACC WITH_DATA Required;
-    "copyout" ACC WITH_DATA Required;
-    "create" ACC WITH_DATA Required;
-    "present" ACC WITH_DATA Required;
+    "if" BOTH CONDITIONAL Required;
+    "copy" ACC REGIONS Required;
+    "pcopy" ACC REGIONS Required;
+    "present_or_copy" ACC REGIONS Required;
+    "copyin" ACC INTO Required;
+    "pcopyin" ACC INTO Required;
+    "present_or_copyin" ACC INTO Required;
+    "copyout" ACC OUT_OF Required;
+    "pcopyout" ACC OUT_OF Required;
+    "present_or_copyout" ACC OUT_OF Required;
+    "create" ACC INTO Required;
+    "pcreate" ACC INTO Required;
+    "present_or_create" ACC INTO Required;
+    "present" ACC REGIONS Required;
+    "no_create" ACC WITH_DATA Required;
+    "delete" ACC EXIT Required;
+    "finalize" ACC EXIT None;
+    "self" ACC UPDATE Required;
+    "host" ACC UPDATE Required;
+    "device" ACC UPDATE Required;
+    "if_present" ACC OF_PRESENT None;
+    "use_device" ACC HOST_DATA Required;
+    "async" ACC QUEUED Optional;
+    "wait" ACC QUEUED Optional;
+    "device_num" ACC DEVICES Required;
     "in" OFFLOAD WITH_DATA Required;
     "out" OFFLOAD WITH_DATA Required;
     "inout" OFFLOAD WITH_DATA Required;
     "nocopy" OFFLOAD WITH_DATA Required;
 };
 
+/// The directives of OpenACC.
+const DIRECTIVES: &[Kind] = &[
+    Kind::Parallel,
+    Kind::Kernels,
+    Kind::Serial,
+    Kind::Data,
+    Kind::Declare,
+    Kind::EnterData,
+    Kind::ExitData,
+    Kind::Update,
+    Kind::HostData,
+    Kind::Wait,
+    Kind::Init,
+    Kind::Shutdown,
+    Kind::Set,
+    Kind::Routine,
+];
+
 /// Clauses of the languages that are not there.
-const MISSING: [&str; 24] = [
-    "async",
-    "wait",
-    "self",
+const MISSING: [&str; 11] = [
     "device_type",
-    "no_create",
-    "delete",
-    "deviceptr",
-    "attach",
-    "detach",
     "tile",
     "cache",
-    "update",
-    "enter",
-    "exit",
-    "host_data",
-    "declare",
     "atomic",
     "signal",
     "stream",
@@ -207,6 +369,13 @@ const MISSING: [&str; 24] = [
     "status",
     "optional",
     "mandatory",
+];
+
+/// Clauses that Rust has no use for, and why.
+const WITHOUT_USE: [(&str, &str); 3] = [
+    ("attach", "elements hold no pointers, so there is none to attach"),
+    ("detach", "elements hold no pointers, so there is none to detach"),
+    ("deviceptr", "an array in a device's memory is a `Buffer`, which loops use as they use slices"),
 ];
 
 /// Whether an attribute is a directive.
@@ -265,21 +434,26 @@ pub(crate) fn parse(tokens: TokenStream, span: Span, language: Language) -> Resu
             return Err(Error::new(span, "which directive? For example `#[acc(parallel, loop)]`"));
         };
         rest = others;
-        construct.kind = match &*first.name.to_string() {
-            "parallel" => Kind::Parallel,
-            "kernels" => Kind::Kernels,
-            "serial" => Kind::Serial,
-            "data" => Kind::Data,
-            "routine" => Kind::Routine,
-            "loop" => {
+        let name = first.name.to_string();
+        construct.kind = match DIRECTIVES.iter().find(|kind| kind.name() == name) {
+            Some(kind) => *kind,
+            None if name == "loop" => {
                 let text = "a `loop` by itself belongs inside of `parallel` or `kernels`, which make the loop around it a kernel: `#[acc(parallel, loop)]`";
                 return Err(Error::new(first.name.span(), text));
             }
-            other => {
-                let words = ["parallel", "kernels", "serial", "data", "routine"];
-                return Err(unknown(&first.name, other, &words, "directive"));
+            None => {
+                let words: Vec<&str> = DIRECTIVES.iter().map(|kind| kind.name()).collect();
+                return Err(unknown(&first.name, &name, &words, "directive"));
             }
         };
+        match (construct.kind, &first.arguments) {
+            (Kind::Wait, Some(_)) => add(&mut construct, first, language)?,
+            (_, Some(_)) => {
+                let text = format!("`{name}` takes nothing in parentheses");
+                return Err(Error::new(first.name.span(), text));
+            }
+            _ => {}
+        }
     }
     for clause in rest {
         add(&mut construct, clause, language)?;
@@ -290,6 +464,9 @@ pub(crate) fn parse(tokens: TokenStream, span: Span, language: Language) -> Resu
 fn unknown(at: &Ident, name: &str, words: &[&str], what: &str) -> Error {
     if MISSING.contains(&name) {
         return Error::new(at.span(), format!("`{name}` is not supported"));
+    }
+    if let Some((_, why)) = WITHOUT_USE.iter().find(|(word, _)| *word == name) {
+        return Error::new(at.span(), format!("there is no `{name}`: {why}"));
     }
     let nearest = words
         .iter()
@@ -363,27 +540,45 @@ fn add(construct: &mut Construct, clause: &Clause, language: Language) -> Result
             }
         }
         "if" => construct.condition = Some(syn::parse2(arguments)?),
+        "async" | "wait" => {
+            let numbers = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(arguments)?;
+            construct.queues.extend(numbers);
+        }
+        "if_present" => construct.if_present = true,
+        "finalize" => construct.is_final = true,
+        "device_num" => construct.device = Some(syn::parse2(arguments)?),
         _ => {
-            let motion = match &*name {
-                "copy" | "inout" => Motion::Both,
-                "copyin" | "in" => Motion::In,
-                "copyout" | "out" => Motion::Out,
-                "create" | "nocopy" => Motion::Create,
-                _ => Motion::Present,
-            };
+            let motion = MOTIONS.iter().find(|(word, _)| *word == name);
+            let (_, motion) = motion.expect("a clause that names arrays");
             for place in Punctuated::<Expr, Token![,]>::parse_terminated.parse2(arguments)? {
-                match &place {
-                    Expr::Path(_) | Expr::Field(_) => construct.data.push((motion, place)),
-                    other => {
-                        let text =
-                            "a variable, or a field of one: an array goes to the device whole";
-                        return Err(Error::new_spanned(other, text));
-                    }
-                }
+                check_place(&place)?;
+                construct.data.push((*motion, place));
             }
         }
     }
     Ok(())
+}
+
+/// What a data clause names: a variable, a field of one, or a part of such, which is a range.
+fn check_place(place: &Expr) -> Result<()> {
+    let (array, part) = array_and_part(place);
+    let is_bounded = |part: &ExprRange| matches!(part.limits, RangeLimits::HalfOpen(_));
+    if matches!(array, Expr::Path(_) | Expr::Field(_)) && part.is_none_or(is_bounded) {
+        return Ok(());
+    }
+    let text = "a variable, or a field of one, or a part of such, as in `a[begin..end]`";
+    Err(Error::new_spanned(place, text))
+}
+
+/// The array that a data clause names, and which part of it.
+pub(crate) fn array_and_part(place: &Expr) -> (&Expr, Option<&ExprRange>) {
+    match place {
+        Expr::Index(part) => match &*part.index {
+            Expr::Range(range) => (&part.expr, Some(range)),
+            _ => (place, None),
+        },
+        _ => (place, None),
+    }
 }
 
 /// `+: a, b`

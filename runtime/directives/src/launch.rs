@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 use syn::{Block, Error, Expr, ExprForLoop, Ident, Result, Stmt, parse_quote};
 
 use crate::body::{self, Access, Form, Loops, Uses, kernel_name, key};
-use crate::clause::{Construct, Kind, Motion};
+use crate::clause::{Construct, Kind, Motion, array_and_part};
 use crate::iteration::{Dimension, own};
 use crate::names::mentions;
 
@@ -96,7 +96,7 @@ fn nest(statement: &ExprForLoop, count: usize) -> Result<(Vec<&ExprForLoop>, Blo
 }
 
 fn named(construct: &Construct) -> BTreeSet<String> {
-    construct.data.iter().map(|(_, place)| key(place)).collect()
+    construct.data.iter().map(|(_, place)| key(array_and_part(place).0)).collect()
 }
 
 fn parallel(
@@ -163,7 +163,7 @@ fn is_within(uses: &Uses, array: &str) -> bool {
 /// What clauses say of variables, against how these are used.
 fn check_clauses(construct: &Construct, uses: &Uses) -> Result<()> {
     for (motion, place) in &construct.data {
-        let text = key(place);
+        let text = key(array_and_part(place).0);
         let write = uses.accesses.iter().find(|access| access.array == text && access.is_write);
         if let (Motion::In, Some(write)) = (motion, write) {
             let error = format!(
@@ -345,8 +345,13 @@ impl Launch<'_> {
             let name = kernel_name(expr);
             before.extend(quote_spanned!(expr.span()=> let #name = #expr;));
         }
-        for (_, place) in &self.construct.data {
-            before.extend(quote_spanned!(place.span()=> let _ = &#place;));
+        for (motion, place) in &self.construct.data {
+            before.extend(match motion {
+                Motion::Present => quote_spanned! {place.span()=>
+                    ::schism::__private::directives::check_present((#place).__array());
+                },
+                _ => quote_spanned!(place.span()=> let _ = &#place;),
+            });
         }
         for (number, (array, role)) in self.roles.iter().enumerate() {
             let place = &self.uses.arrays[array];
@@ -431,7 +436,10 @@ impl Launch<'_> {
             [] => TokenStream::new(),
             sizes => quote!(.with_block_size(1 #(* (#sizes))*)),
         };
-        quote!(::schism::__private::directives::queue()#block)
+        match &self.construct.is_on_device {
+            None => quote!(::schism::__private::directives::queue()#block),
+            Some(name) => quote!(::schism::__private::directives::queue_if(#name)#block),
+        }
     }
 
     fn in_parallel(&self, dimensions: &[Dimension], body: &Block) -> TokenStream {

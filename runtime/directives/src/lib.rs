@@ -5,13 +5,17 @@
 //! to one construct (`clause.rs`), whose loops are analysed (`iteration.rs`, `body.rs`, `affine.rs`)
 //! and become calls of schism's public functions (`launch.rs`, `region.rs`).
 
+mod access;
 mod affine;
+mod attributes;
 mod body;
 mod clause;
 mod function;
 mod iteration;
 mod launch;
 mod names;
+#[cfg(test)]
+mod data_tests;
 #[cfg(test)]
 mod refusal_tests;
 mod region;

@@ -24,12 +24,16 @@
 //! [`with_queue`]. A launch that fails panics with the text of its error, as the loop itself does
 //! that panics.
 
+pub mod acc;
 pub(crate) mod elements;
+pub(crate) mod entered;
 pub(crate) mod owned;
 pub(crate) mod queue;
 pub(crate) mod reduction;
+pub(crate) mod region;
 pub(crate) mod steps;
 pub(crate) mod turns;
+pub(crate) mod update;
 
 pub use schism_directives::{acc, offload};
 
