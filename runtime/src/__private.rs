@@ -27,9 +27,9 @@ pub use crate::util::variables;
 /// What directives expand to.
 #[cfg(feature = "directives")]
 pub mod directives {
+    pub use crate::directives::acc;
     pub use crate::directives::elements::{Elements, ElementsMut, Part};
     pub use crate::directives::owned::{All, Axis, Independent, Near, Own, Owned};
-    pub use crate::directives::acc;
     pub use crate::directives::queue::{chosen, done, is_kept_elsewhere, queue, queue_if};
     pub use crate::directives::reduction::{
         And, BitAnd, BitOr, BitXor, Max, Min, Or, Product, Sum, combined, identities,

@@ -242,7 +242,8 @@ impl Walk {
     }
 
     fn argument(&mut self, expr: &Expr) {
-        let is_shared = matches!(peeled(expr), Expr::Reference(inner) if inner.mutability.is_none());
+        let is_shared =
+            matches!(peeled(expr), Expr::Reference(inner) if inner.mutability.is_none());
         if let Some(array) = self.passed(expr)
             && !is_shared
         {
@@ -488,7 +489,8 @@ impl<'ast> Visit<'ast> for Walk {
                 Some(array) => {
                     let span = inner.expr.span();
                     self.read(&array, span);
-                    if matches!(peeled(&inner.expr), Expr::Reference(own) if own.mutability.is_some()) {
+                    if matches!(peeled(&inner.expr), Expr::Reference(own) if own.mutability.is_some())
+                    {
                         self.write(&array, span);
                     }
                 }
@@ -533,7 +535,8 @@ impl<'ast> Visit<'ast> for Walk {
 
     fn visit_expr(&mut self, expr: &'ast Expr) {
         let mut own = expr.clone();
-        let construct = crate::attributes::attributes(&mut own).and_then(|all| Self::construct(all));
+        let construct =
+            crate::attributes::attributes(&mut own).and_then(|all| Self::construct(all));
         if let Some(construct) = construct
             && self.directive(&construct, Some(expr))
         {

@@ -7,23 +7,21 @@ use crate::clause::{self, Language};
 
 /// The attributes of statements that directives may stand before.
 pub(crate) fn attributes(expr: &mut Expr) -> Option<&mut Vec<Attribute>> {
-    match expr {
-        Expr::ForLoop(inner) => Some(&mut inner.attrs),
-        Expr::While(inner) => Some(&mut inner.attrs),
-        Expr::Loop(inner) => Some(&mut inner.attrs),
-        Expr::Block(inner) => Some(&mut inner.attrs),
-        Expr::If(inner) => Some(&mut inner.attrs),
-        Expr::Match(inner) => Some(&mut inner.attrs),
-        Expr::MethodCall(inner) => Some(&mut inner.attrs),
-        Expr::Call(inner) => Some(&mut inner.attrs),
-        Expr::Assign(inner) => Some(&mut inner.attrs),
-        Expr::Binary(inner) => Some(&mut inner.attrs),
-        Expr::Macro(inner) => Some(&mut inner.attrs),
-        Expr::Unsafe(inner) => Some(&mut inner.attrs),
-        Expr::Return(inner) => Some(&mut inner.attrs),
-        Expr::Try(inner) => Some(&mut inner.attrs),
-        Expr::Await(inner) => Some(&mut inner.attrs),
-        _ => None,
+    macro_rules! of {
+        ($($kind:ident)*) => {
+            match expr {
+                // They belong to what the statement begins with.
+                Expr::Assign(inner) => attributes(&mut inner.left),
+                Expr::Binary(inner) => attributes(&mut inner.left),
+                Expr::Cast(inner) => attributes(&mut inner.expr),
+                $(Expr::$kind(inner) => Some(&mut inner.attrs),)*
+                _ => None,
+            }
+        };
+    }
+    of! {
+        Array Async Await Block Break Call Closure Const Continue Field ForLoop If Index Lit Loop Macro Match
+        MethodCall Paren Path Reference Repeat Return Struct Try TryBlock Tuple Unary Unsafe While Yield
     }
 }
 

@@ -5,7 +5,8 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, Error, Expr, ExprRange, Ident, LitInt, Meta, RangeLimits, Result, Token, parenthesized,
+    Attribute, Error, Expr, ExprRange, Ident, LitInt, Meta, RangeLimits, Result, Token,
+    parenthesized,
 };
 
 /// The language of a directive.
@@ -232,24 +233,11 @@ enum Arguments {
 const LAUNCHES: &[Kind] = &[Kind::Parallel, Kind::Kernels, Kind::Serial];
 const LOOPS: &[Kind] = &[Kind::Parallel, Kind::Kernels];
 const WITH_DATA: &[Kind] = &[Kind::Parallel, Kind::Kernels, Kind::Serial, Kind::Data];
-const REGIONS: &[Kind] =
-    &[Kind::Parallel, Kind::Kernels, Kind::Serial, Kind::Data, Kind::Declare];
-const INTO: &[Kind] = &[
-    Kind::Parallel,
-    Kind::Kernels,
-    Kind::Serial,
-    Kind::Data,
-    Kind::Declare,
-    Kind::EnterData,
-];
-const OUT_OF: &[Kind] = &[
-    Kind::Parallel,
-    Kind::Kernels,
-    Kind::Serial,
-    Kind::Data,
-    Kind::Declare,
-    Kind::ExitData,
-];
+const REGIONS: &[Kind] = &[Kind::Parallel, Kind::Kernels, Kind::Serial, Kind::Data, Kind::Declare];
+const INTO: &[Kind] =
+    &[Kind::Parallel, Kind::Kernels, Kind::Serial, Kind::Data, Kind::Declare, Kind::EnterData];
+const OUT_OF: &[Kind] =
+    &[Kind::Parallel, Kind::Kernels, Kind::Serial, Kind::Data, Kind::Declare, Kind::ExitData];
 const EXIT: &[Kind] = &[Kind::ExitData];
 const UPDATE: &[Kind] = &[Kind::Update];
 const HOST_DATA: &[Kind] = &[Kind::HostData];
@@ -375,7 +363,10 @@ const MISSING: [&str; 11] = [
 const WITHOUT_USE: [(&str, &str); 3] = [
     ("attach", "elements hold no pointers, so there is none to attach"),
     ("detach", "elements hold no pointers, so there is none to detach"),
-    ("deviceptr", "an array in a device's memory is a `Buffer`, which loops use as they use slices"),
+    (
+        "deviceptr",
+        "an array in a device's memory is a `Buffer`, which loops use as they use slices",
+    ),
 ];
 
 /// Whether an attribute is a directive.

@@ -191,7 +191,8 @@ impl Walk {
         });
         if construct.kind == Kind::EnterData {
             for array in &mut arrays {
-                if array.motion == Motion::In && access::is_changed(inside, &array.name.to_string()) {
+                if array.motion == Motion::In && access::is_changed(inside, &array.name.to_string())
+                {
                     array.motion = Motion::Both;
                 }
             }
@@ -216,9 +217,8 @@ impl Walk {
 
     /// Refuses accesses of the host to arrays of a region that the device may have other values of.
     fn check_host(&mut self, arrays: &[Array], inside: &[Stmt]) {
-        let is_new = |array: &&Array| {
-            array.is_mut() && self.is_mut(&array.name.to_string()).is_none()
-        };
+        let is_new =
+            |array: &&Array| array.is_mut() && self.is_mut(&array.name.to_string()).is_none();
         let names: Vec<String> =
             arrays.iter().filter(is_new).map(|array| array.name.to_string()).collect();
         self.errors.extend(access::check(inside, &names));

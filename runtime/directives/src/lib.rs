@@ -10,12 +10,12 @@ mod affine;
 mod attributes;
 mod body;
 mod clause;
+#[cfg(test)]
+mod data_tests;
 mod function;
 mod iteration;
 mod launch;
 mod names;
-#[cfg(test)]
-mod data_tests;
 #[cfg(test)]
 mod refusal_tests;
 mod region;

@@ -82,7 +82,8 @@ pub(crate) fn rename_fields(arrays: &[Array], rename: impl FnOnce(&mut dyn FnMut
             }
         }
     }
-    let fields = arrays.iter().any(|array| array.is_kept() && matches!(array.place, Expr::Field(_)));
+    let fields =
+        arrays.iter().any(|array| array.is_kept() && matches!(array.place, Expr::Field(_)));
     if fields {
         let mut walk = Rename(arrays);
         rename(&mut |expr| walk.visit_expr_mut(expr));
@@ -112,8 +113,7 @@ fn renamed(tokens: TokenStream, arrays: &[Array]) -> TokenStream {
                 continue;
             }
             (None, TokenTree::Group(group)) => {
-                let mut inside =
-                    Group::new(group.delimiter(), renamed(group.stream(), arrays));
+                let mut inside = Group::new(group.delimiter(), renamed(group.stream(), arrays));
                 inside.set_span(group.span());
                 to.extend([TokenTree::Group(inside)]);
             }
@@ -154,10 +154,10 @@ pub(crate) fn begin(construct: &Construct, arrays: &[Array], number: usize) -> T
             None => quote!(::core::option::Option::None),
             Some(range) => {
                 let begin = range.start.as_ref().map_or_else(|| quote!(0), |begin| quote!(#begin));
-                let end = range.end.as_ref().map_or_else(
-                    || quote!((#place).__elements().__count()),
-                    |end| quote!(#end),
-                );
+                let end = range
+                    .end
+                    .as_ref()
+                    .map_or_else(|| quote!((#place).__elements().__count()), |end| quote!(#end));
                 quote!(::core::option::Option::Some(#begin..#end))
             }
         };
@@ -231,7 +231,10 @@ pub(crate) fn around(
 }
 
 /// What a directive does that is a statement by itself.
-pub(crate) fn statement(construct: &Construct, known: &dyn Fn(&str) -> Option<bool>) -> Result<TokenStream> {
+pub(crate) fn statement(
+    construct: &Construct,
+    known: &dyn Fn(&str) -> Option<bool>,
+) -> Result<TokenStream> {
     let if_present = construct.if_present;
     let mut all = TokenStream::new();
     for array in arrays(construct)? {

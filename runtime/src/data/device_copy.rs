@@ -88,7 +88,11 @@ impl DeviceCopy {
     }
 
     /// Memory of a device as the copy of a range, whose values are those of the memory.
-    pub(crate) fn of_memory(queue: &BackendQueue, memory: BackendMemory, range: &HostRange) -> Self {
+    pub(crate) fn of_memory(
+        queue: &BackendQueue,
+        memory: BackendMemory,
+        range: &HostRange,
+    ) -> Self {
         Self {
             queue: queue.clone(),
             memory,
@@ -200,7 +204,8 @@ impl DeviceCopy {
         bytes: usize,
     ) -> Result<Vec<MaybeUninit<u8>>, BufferError> {
         let mut values: Vec<MaybeUninit<u8>> = Vec::new();
-        let refused = |_| BufferError::OutOfMemory { bytes, device: "host".to_owned(), available: None };
+        let refused =
+            |_| BufferError::OutOfMemory { bytes, device: "host".to_owned(), available: None };
         values.try_reserve_exact(bytes).map_err(refused)?;
         // SAFETY: there is room for as many; launches that use the copy are waited for.
         unsafe { self.read(begin, values.as_mut_ptr().cast(), bytes)? };

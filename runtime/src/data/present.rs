@@ -251,10 +251,13 @@ pub(crate) struct ExclusiveCopy {
 /// Changes the entry of a copy; `None` if there is none any more.
 fn with_counts<R>(copy: &Arc<DeviceCopy>, change: impl FnOnce(&mut Counts) -> R) -> Option<R> {
     let mut all = PRESENT.write().unwrap_or_else(PoisonError::into_inner);
-    all.iter_mut().rev().find_map(|present| match &mut present.kind {
-        Kind::Exclusive { copy: own, counts } if Arc::ptr_eq(own, copy) => Some(counts),
-        _ => None,
-    }).map(change)
+    all.iter_mut()
+        .rev()
+        .find_map(|present| match &mut present.kind {
+            Kind::Exclusive { copy: own, counts } if Arc::ptr_eq(own, copy) => Some(counts),
+            _ => None,
+        })
+        .map(change)
 }
 
 impl ExclusiveCopy {
@@ -333,7 +336,9 @@ impl ExclusiveCopy {
 }
 
 fn forget(copy: &Arc<DeviceCopy>) {
-    remove(|present| matches!(&present.kind, Kind::Exclusive { copy: own, .. } if Arc::ptr_eq(own, copy)));
+    remove(
+        |present| matches!(&present.kind, Kind::Exclusive { copy: own, .. } if Arc::ptr_eq(own, copy)),
+    );
 }
 
 /// What `exit data` does with a range that is borrowed exclusively: its copy ends, unless it was asked for

@@ -35,7 +35,8 @@ pub struct Entered<'a, T: Element> {
 /// As for [`Queue::new`](crate::Queue::new), and [`BufferError`](crate::BufferError).
 pub fn copyin<T: Element>(elements: &mut Vec<T>) -> Result<Entered<'_, T>, Error> {
     let queue = try_queue()?;
-    let mut entered = Entered { elements: mem::take(elements), from: elements, kept: Kept::default() };
+    let mut entered =
+        Entered { elements: mem::take(elements), from: elements, kept: Kept::default() };
     let range = HostRange::changed(entered.elements.as_mut_ptr(), entered.elements.len());
     // SAFETY: the vector is the value's own, whose drop ends the copy. If it is forgotten, nothing else
     // ever has this memory.

@@ -141,8 +141,7 @@ impl<'a, A: ElementsMut + ?Sized> Region<'a, A> {
         let view = array.__elements_mut();
         let part = wish.part(view.len());
         let view = or_panic(view.slice(part.clone()));
-        let range =
-            HostRange::changed(view.as_mut_ptr(), view.len()).filter(|_| wish.is_kept);
+        let range = HostRange::changed(view.as_mut_ptr(), view.len()).filter(|_| wish.is_kept);
         // SAFETY: the region has the array's borrow until its drop, which ends the copy.
         let kept = or_panic(unsafe { Kept::new(queue, range, wish.lifetime()) });
         Self { array, part, kept }
