@@ -9,18 +9,11 @@ use std::thread;
 use schism::directives::{acc, with_queue};
 use schism::prelude::*;
 use schism::{DeviceKind, algorithms};
-use schism_tests::devices::{listed, with_copies};
-
-/// The devices. Plain rustc makes code for one.
-fn devices() -> Vec<Device> {
-    let is_native = |device: &Device| device.kind() == DeviceKind::Native;
-    let all = if cfg!(schism_driver) { with_copies() } else { listed() };
-    all.into_iter().filter(|own| cfg!(schism_driver) || is_native(own)).collect()
-}
+use schism_tests::devices::{self, with_copies};
 
 /// Runs a test on every device, with a queue whose launches it can ask for.
 fn on_every_device(test: impl Fn(&Queue)) {
-    for device in devices() {
+    for device in with_copies() {
         println!("on {device}");
         let queue = Queue::on(&device).expect("a device that is listed");
         with_queue(&queue, || test(&queue));
@@ -29,10 +22,7 @@ fn on_every_device(test: impl Fn(&Queue)) {
 
 /// Whether a device copies slices of the host's.
 fn copies(queue: &Queue) -> bool {
-    let mut numbers = vec![1_u64; 100];
-    let (outcome, reports) = queue.report(|queue| queue.for_each(&mut numbers, |x| *x += 1));
-    outcome.expect("a launch");
-    reports[0].bytes_to != 0
+    devices::copies(queue.device())
 }
 
 /// Bytes that are copied to the device and from it, in all.
@@ -214,9 +204,9 @@ fn halves(numbers: &mut [u32], queues: [&Queue; 2]) {
                 with_queue(queues[1], || {
                     for i in 0..50 {
                         add_to_all(right, 2 * i);
-                        #[acc(update, self(right[..10]))]
+                        #[acc(update, self(right[..10]), if_present)]
                         right[0] += 1;
-                        #[acc(update, device(right[..1]))]
+                        #[acc(update, device(right[..1]), if_present)]
                         {}
                     }
                 });
@@ -230,7 +220,7 @@ fn halves(numbers: &mut [u32], queues: [&Queue; 2]) {
 #[test]
 fn threads_use_parts_of_what_a_region_keeps() {
     on_every_device(|queue| {
-        for other in devices() {
+        for other in with_copies() {
             let second = Queue::on(&other).expect("a device that is listed");
             for queues in [[queue, queue], [queue, &second], [&second, queue]] {
                 let mut numbers: Vec<u32> = (0..1000).collect();
@@ -282,7 +272,7 @@ fn elsewhere(numbers: &mut [u32], other: &Queue) -> (u32, usize) {
 #[test]
 fn other_devices_use_the_values_that_count() {
     on_every_device(|_| {
-        for other in devices() {
+        for other in with_copies() {
             let other = Queue::on(&other).expect("a device that is listed");
             let mut numbers: Vec<u32> = (0..777).rev().collect();
             let (sum, is_present) = elsewhere(&mut numbers, &other);

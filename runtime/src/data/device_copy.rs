@@ -141,7 +141,7 @@ impl DeviceCopy {
 
     /// Launches may change it from now on.
     pub(crate) fn changes(&self) {
-        // Whoever reads it has waited for these launches.
+        // It is read after these launches have been waited for.
         self.is_changed.store(true, Ordering::Relaxed);
     }
 

@@ -261,7 +261,7 @@ fn with_counts<R>(copy: &Arc<DeviceCopy>, change: impl FnOnce(&mut Counts) -> R)
 }
 
 impl ExclusiveCopy {
-    /// Copies a range to the device of a queue that has memory of its own, unless a copy is there, and
+    /// Copies a range to the device of a queue unless a copy is there, and
     /// says whether it did.
     ///
     /// # Errors
