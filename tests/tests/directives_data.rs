@@ -1,7 +1,12 @@
 //! Directives for data on every device: regions that are left in every way, functions and threads that are
 //! given parts of what a region keeps, and copies between the host and the device.
 
-#![allow(clippy::needless_range_loop, reason = "loops over indices are what is tested")]
+#![allow(
+    clippy::needless_range_loop,
+    clippy::manual_memcpy,
+    clippy::ptr_arg,
+    reason = "loops over indices and kinds of arrays are what is tested"
+)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
@@ -34,22 +39,16 @@ fn bytes(queue: &Queue, run: impl FnOnce()) -> (usize, usize) {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leave {
-    ByValue,
-    ByReturn,
-    ByQuestionMark,
-    ByBreak,
-    ByContinue,
-    ByPanic,
+    Value,
+    Return,
+    QuestionMark,
+    Break,
+    Continue,
+    Panic,
 }
 
-const WAYS: [Leave; 6] = [
-    Leave::ByValue,
-    Leave::ByReturn,
-    Leave::ByQuestionMark,
-    Leave::ByBreak,
-    Leave::ByContinue,
-    Leave::ByPanic,
-];
+const WAYS: [Leave; 6] =
+    [Leave::Value, Leave::Return, Leave::QuestionMark, Leave::Break, Leave::Continue, Leave::Panic];
 
 #[acc]
 fn jacobi(a: &mut [u64], new: &mut Vec<u64>, steps: usize, leave: Leave) -> Option<u64> {
@@ -75,12 +74,12 @@ fn jacobi(a: &mut [u64], new: &mut Vec<u64>, steps: usize, leave: Leave) -> Opti
                     continue;
                 }
                 match leave {
-                    Leave::ByValue => break,
-                    Leave::ByReturn => return Some(1),
-                    Leave::ByQuestionMark => None?,
-                    Leave::ByBreak => break 'outer,
-                    Leave::ByContinue => continue 'outer,
-                    Leave::ByPanic => panic!("as was to be"),
+                    Leave::Value => break,
+                    Leave::Return => return Some(1),
+                    Leave::QuestionMark => None?,
+                    Leave::Break => break 'outer,
+                    Leave::Continue => continue 'outer,
+                    Leave::Panic => panic!("as was to be"),
                 }
             }
         }
@@ -114,17 +113,17 @@ fn a_region_is_left_in_any_way() {
                     let result =
                         catch_unwind(AssertUnwindSafe(|| jacobi(&mut a, &mut new, steps, leave)));
                     match leave {
-                        Leave::ByPanic => {
+                        Leave::Panic => {
                             let payload = result.expect_err("a panic");
                             assert_eq!(payload.downcast_ref(), Some(&"as was to be"));
                         }
-                        Leave::ByReturn => assert_eq!(result.expect("no panic"), Some(1)),
-                        Leave::ByQuestionMark => assert_eq!(result.expect("no panic"), None),
-                        Leave::ByContinue => assert_eq!(result.expect("no panic"), Some(3)),
+                        Leave::Return => assert_eq!(result.expect("no panic"), Some(1)),
+                        Leave::QuestionMark => assert_eq!(result.expect("no panic"), None),
+                        Leave::Continue => assert_eq!(result.expect("no panic"), Some(3)),
                         _ => assert_eq!(result.expect("no panic"), Some(1)),
                     }
                 });
-                let rounds = if leave == Leave::ByContinue { 2 } else { 1 };
+                let rounds = if leave == Leave::Continue { 2 } else { 1 };
                 for _ in 0..rounds {
                     plain_jacobi(&mut b, &mut new_b, steps);
                 }

@@ -77,6 +77,9 @@ struct Write {
     was_current: bool,
 }
 
+/// One of several ways through the code.
+type Way<'a> = Box<dyn FnOnce(&mut Walk) + 'a>;
+
 struct Walk {
     /// Which names stand for which arrays, or for none of these.
     names: Vec<BTreeMap<String, Option<String>>>,
@@ -188,7 +191,7 @@ impl Walk {
     }
 
     /// One of several ways.
-    fn branches(&mut self, ways: Vec<Box<dyn FnOnce(&mut Self) + '_>>) {
+    fn branches(&mut self, ways: Vec<Way<'_>>) {
         let before = self.current.clone();
         let mut after: Option<BTreeSet<String>> = None;
         for way in ways {
@@ -447,8 +450,7 @@ impl<'ast> Visit<'ast> for Walk {
         self.visit_expr(&choice.expr);
         let arms = choice.arms.iter();
         self.branches(
-            arms.map(|arm| -> Box<dyn FnOnce(&mut Self)> { Box::new(|walk| walk.visit_arm(arm)) })
-                .collect(),
+            arms.map(|arm| -> Way<'_> { Box::new(|walk| walk.visit_arm(arm)) }).collect(),
         );
     }
 

@@ -59,7 +59,7 @@ impl<T: Element> Entered<'_, T> {
     /// [`BufferError`](crate::BufferError).
     pub fn copyout(mut self) -> Result<(), Error> {
         // SAFETY: the elements are the value's own.
-        Ok(unsafe { self.kept.end(self.elements.as_mut_ptr().cast())? })
+        unsafe { self.kept.end(self.elements.as_mut_ptr().cast()) }.map_err(Error::from)
     }
 
     /// OpenACC's `exit data delete`: leaves the host what it has.
