@@ -80,27 +80,42 @@ fn main() -> Result<(), schism::Report> {
     Ok(())
 }
 
-/// Prints how long a launch takes over buffers, and over vectors of the host, of several lengths.
+/// Prints how long a launch takes over buffers, over vectors of the host, and over the parts of such
+/// that begin at an address as those of buffers do, of several lengths.
 fn slices() -> Result<(), schism::Report> {
     /// Of each, in turn.
     const ROUNDS: usize = 101;
     /// Elements of a round, at least.
     const ELEMENTS: usize = 1 << 20;
+    /// Bytes of a cache line, at which buffers begin. As many elements hold one, wherever they begin.
+    const LINE: usize = 64;
     let queue = Queue::new()?;
     for len in [64, 1 << 10, 1 << 14, 1 << 17] {
         let (host_x, mut host_y) = (vec![1.0_f32; len], vec![2.0_f32; len]);
         let (x, mut y) =
             (Buffer::from_slice(&queue, &host_x)?, Buffer::from_slice(&queue, &host_y)?);
         let launches = (ELEMENTS / len).clamp(16, 1024);
-        let [mut buffers, mut slices] = [Vec::new(), Vec::new()];
+        let (wide_x, mut wide_y) = (vec![1.0_f32; len + LINE], vec![2.0_f32; len + LINE]);
+        let wide_x = &wide_x[wide_x.as_ptr().align_offset(LINE)..][..len];
+        let begin = wide_y.as_ptr().align_offset(LINE);
+        let wide_y = &mut wide_y[begin..][..len];
+        let [mut buffers, mut slices, mut aligned] = [const { Vec::new() }; 3];
         for _ in 0..ROUNDS {
             buffers
                 .push(timed(launches, || queue.for_each((&mut y, &x), |(y, x)| *y += 0.5 * *x))?);
             slices.push(timed(launches, || {
                 queue.for_each((&mut host_y, &host_x), |(y, x)| *y += 0.5 * *x)
             })?);
+            aligned.push(timed(launches, || {
+                queue.for_each((&mut *wide_y, wide_x), |(y, x)| *y += 0.5 * *x)
+            })?);
         }
-        for (name, mut times, y) in [("buffers", buffers, y.to_vec()), ("slices", slices, host_y)] {
+        let rows = [
+            ("buffers", buffers, y.to_vec()),
+            ("slices", slices, host_y),
+            ("aligned", aligned, wide_y.to_vec()),
+        ];
+        for (name, mut times, y) in rows {
             times.sort_unstable_by(f64::total_cmp);
             let sum = checksum(&y, |v| u64::from(v.to_bits()));
             println!("{name}-{len} {} {sum}", times[ROUNDS / 2]);
