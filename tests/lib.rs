@@ -20,6 +20,7 @@
 //! | `tests/slices.rs` | slices of the host in launches, and slices that stay on a device, on every device |
 //! | `tests/regions.rs` | random programs of launches, regions, scopes and algorithms over slices against plain loops, and the bytes that they copy |
 //! | `tests/directives.rs` | directives before ordinary loops, on every device, beside the loops without them |
+//! | `tests/directives_data.rs` | directives for data: regions, parts of what they keep in functions and threads, updates, on every device |
 //! | `tests/loop_clauses.rs` | clauses of loops, and atomic statements, on every device, beside the loops without them |
 //! | `tests/offload.rs` | statements of Intel's offload, on every device and over a driver that is none |
 //! | `tests/lanes.rs` | loops of directives whose iterations own several parts of an array |

@@ -27,6 +27,7 @@ pub use crate::util::variables;
 /// What directives expand to.
 #[cfg(feature = "directives")]
 pub mod directives {
+    pub use crate::directives::acc;
     pub use crate::directives::atomic::{AtomicBits, AtomicPlace};
     pub use crate::directives::elements::{Elements, ElementsMut, Part};
     pub use crate::directives::independent::{At, Independent, Shared};
@@ -36,14 +37,18 @@ pub mod directives {
     pub use crate::directives::offload::target::Target;
     pub use crate::directives::owned::{All, Axis, Near, Own, Owned, Within, are_apart};
     pub use crate::directives::parts::Parts;
-    pub use crate::directives::queue::{done, ended, queue};
+    pub use crate::directives::queue::{chosen, done, is_kept_elsewhere, queue, queue_if};
     pub use crate::directives::races::{Races, iteration};
     pub use crate::directives::reduction::{
         And, BitAnd, BitOr, BitXor, Max, Min, Or, Product, Sum,
     };
+    pub use crate::directives::region::{Region, SharedRegion, Wish};
     pub use crate::directives::sizes::{Sizes, sized};
     pub use crate::directives::steps::{Fixed, Known, Steps};
     pub use crate::directives::turns::{Division, Turns};
+    pub use crate::directives::update::{
+        check_present, device_ptr_mut, exit, update_device, update_self,
+    };
 }
 
 /// Prints a message; `dprint!` expands to this.

@@ -272,6 +272,19 @@ pub enum BufferError {
         /// The device.
         device: String,
     },
+    /// A directive needs a slice on the device that no region keeps there.
+    #[error(
+        "the bytes at {slice:#x?} are not on device `{device}`{}; put the directive into a region that has the array, or say `if_present`",
+        Nearest(.nearest.as_ref())
+    )]
+    NotPresent {
+        /// The addresses of the slice.
+        slice: std::ops::Range<usize>,
+        /// The addresses that are nearest to it of those that a device has a copy of.
+        nearest: Option<std::ops::Range<usize>>,
+        /// The device.
+        device: String,
+    },
     /// A range is not inside the buffer.
     #[error(
         "elements {begin}{}{end} are not part of {len} elements; a range ends at {len} at most, and does not end before it begins",
@@ -678,6 +691,18 @@ struct Available(Option<usize>);
 impl fmt::Display for Available {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.map_or(Ok(()), |bytes| write!(f, " ({bytes} bytes are free)"))
+    }
+}
+
+/// What is on a device, if anything is.
+struct Nearest<'a>(Option<&'a std::ops::Range<usize>>);
+
+impl fmt::Display for Nearest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(range) => write!(f, ", and the nearest that are have the addresses {range:#x?}"),
+            None => f.write_str(", nor is anything else"),
+        }
     }
 }
 

@@ -29,7 +29,7 @@ macro_rules! numbered {
 numbered!(device, DeviceError:
     DeviceError::Unknown { .. }, DeviceError::Stage2 { .. }, DeviceError::Stage2Version { .. }, DeviceError::NoGpu { .. }, DeviceError::NoOpenCl { .. }, DeviceError::Driver { .. }, DeviceError::Forked { .. }, DeviceError::Threads { .. }, DeviceError::CpuStack { .. }, DeviceError::CpuLanes { .. }, DeviceError::CpuMath { .. });
 numbered!(buffer, BufferError:
-    BufferError::TooLarge { .. }, BufferError::OutOfMemory { .. }, BufferError::AddressSpace { .. }, BufferError::Driver { .. }, BufferError::Forked { .. }, BufferError::DeviceLost { .. }, BufferError::Length { .. }, BufferError::Range { .. }, BufferError::Unavailable { .. }, BufferError::Permutation { .. }, BufferError::Rectangle { .. }, BufferError::PartlyPresent { .. });
+    BufferError::TooLarge { .. }, BufferError::OutOfMemory { .. }, BufferError::AddressSpace { .. }, BufferError::Driver { .. }, BufferError::Forked { .. }, BufferError::DeviceLost { .. }, BufferError::Length { .. }, BufferError::Range { .. }, BufferError::Unavailable { .. }, BufferError::Permutation { .. }, BufferError::Rectangle { .. }, BufferError::PartlyPresent { .. }, BufferError::NotPresent { .. });
 numbered!(launch, LaunchError:
     LaunchError::RangeOverflow { .. }, LaunchError::EmptyGroup { .. }, LaunchError::UnevenGroups { .. },
     LaunchError::GroupTooLarge { .. }, LaunchError::LocalMemory { .. }, LaunchError::DivergentBarrier { .. },
@@ -187,6 +187,22 @@ fn buffers() {
                 device: text("cuda:0"),
             },
             "the bytes at 0x1000..0x1400 are in part on device `cuda:0`, where a region keeps those at 0x1200..0x2000; keep all of the slice, or use the parts one by one",
+        ),
+        (
+            BufferError::NotPresent {
+                slice: 0x1000..0x1400,
+                nearest: Some(0x1800..0x2000),
+                device: text("cuda:0"),
+            },
+            "the bytes at 0x1000..0x1400 are not on device `cuda:0`, and the nearest that are have the addresses 0x1800..0x2000; put the directive into a region that has the array, or say `if_present`",
+        ),
+        (
+            BufferError::NotPresent {
+                slice: 0x1000..0x1400,
+                nearest: None,
+                device: text("cuda:0"),
+            },
+            "the bytes at 0x1000..0x1400 are not on device `cuda:0`, nor is anything else; put the directive into a region that has the array, or say `if_present`",
         ),
     ];
     check(cases, buffer);

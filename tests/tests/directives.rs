@@ -3,15 +3,14 @@
 #![allow(clippy::needless_range_loop, reason = "loops over indices are what is tested")]
 
 use fastrand::Rng;
+use schism::LaunchReport;
 use schism::directives::{acc, offload, with_queue};
 use schism::prelude::*;
-use schism::{DeviceKind, LaunchReport};
-use schism_tests::devices::{copies, listed};
+use schism_tests::devices::{copies, with_copies};
 
-/// Runs a test on every device. Plain rustc makes code for one: there the program is the same.
+/// Runs a test on every device.
 fn on_every_device(test: impl Fn()) {
-    let is_native = |device: &Device| device.kind() == DeviceKind::Native;
-    for device in listed().into_iter().filter(|own| cfg!(schism_driver) || is_native(own)) {
+    for device in with_copies() {
         println!("on {device}");
         with_queue(&Queue::on(&device).expect("a device that is listed"), &test);
     }
@@ -422,7 +421,7 @@ fn a_region_keeps_arrays_on_the_device() {
 
 #[test]
 fn launches_of_a_region_copy_nothing() {
-    for device in listed().into_iter().filter(|_| cfg!(schism_driver)) {
+    for device in with_copies() {
         let queue = Queue::on(&device).expect("a device that is listed");
         let n = 40;
         let (mut a, mut new) = (vec![1.0; n * n], vec![0.0; n * n]);

@@ -5,7 +5,6 @@
 #![allow(clippy::assign_op_pattern, reason = "`atomic` has both forms")]
 
 use fastrand::Rng;
-use schism::DeviceKind;
 use schism::directives::{acc, offload, with_queue};
 use schism::prelude::*;
 use schism_tests::devices::{copies, with_copies};
@@ -15,10 +14,9 @@ fn every_kernel_becomes_ptx() {
     schism_tests::ptx::expect(&[]);
 }
 
-/// Runs a test on every device. Plain rustc makes code for one: there the program is the same.
+/// Runs a test on every device.
 fn on_every_device(test: impl Fn(&Queue)) {
-    let is_native = |device: &Device| device.kind() == DeviceKind::Native;
-    for device in with_copies().into_iter().filter(|own| cfg!(schism_driver) || is_native(own)) {
+    for device in with_copies() {
         println!("on {device}");
         let queue = Queue::on(&device).expect("a device that is there");
         with_queue(&queue, || test(&queue));

@@ -7,6 +7,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::visit_mut::{self, VisitMut};
 use syn::{Attribute, BinOp, Block, Error, Expr, Ident, Result, Stmt, parse_quote};
 
+use crate::attributes::of_statement;
 use crate::clause::is_directive;
 
 /// What methods of atomics begin with.
@@ -19,32 +20,6 @@ enum Kind {
     Read,
     Write,
     Capture,
-}
-
-/// The attributes that the parser has put at the beginning of a statement's expression.
-pub(crate) fn leftmost(expr: &mut Expr) -> Option<&mut Vec<Attribute>> {
-    Some(match expr {
-        Expr::Assign(assign) => return leftmost(&mut assign.left),
-        Expr::Binary(binary) => return leftmost(&mut binary.left),
-        Expr::Cast(cast) => return leftmost(&mut cast.expr),
-        Expr::Block(block) => &mut block.attrs,
-        Expr::Index(index) => &mut index.attrs,
-        Expr::Unary(unary) => &mut unary.attrs,
-        Expr::Path(path) => &mut path.attrs,
-        Expr::Field(field) => &mut field.attrs,
-        Expr::MethodCall(call) => &mut call.attrs,
-        Expr::Paren(inner) => &mut inner.attrs,
-        Expr::Tuple(inner) => &mut inner.attrs,
-        Expr::Macro(inner) => &mut inner.attrs,
-        Expr::Call(inner) => &mut inner.attrs,
-        Expr::ForLoop(inner) => &mut inner.attrs,
-        Expr::While(inner) => &mut inner.attrs,
-        Expr::Loop(inner) => &mut inner.attrs,
-        Expr::If(inner) => &mut inner.attrs,
-        Expr::Match(inner) => &mut inner.attrs,
-        Expr::Unsafe(inner) => &mut inner.attrs,
-        _ => return None,
-    })
 }
 
 /// Whether an attribute is an `atomic`, and which.
@@ -102,11 +77,7 @@ struct Atomics {
 
 impl VisitMut for Atomics {
     fn visit_stmt_mut(&mut self, statement: &mut Stmt) {
-        let found = match statement {
-            Stmt::Expr(expr, _) => leftmost(expr).and_then(taken),
-            Stmt::Local(local) => taken(&mut local.attrs),
-            _ => None,
-        };
+        let found = of_statement(statement).and_then(taken);
         let replaced = match found {
             None => return visit_mut::visit_stmt_mut(self, statement),
             Some(Err(error)) => Err(error),

@@ -138,7 +138,7 @@ const OF_SLICES: [&str; 14] = [
 ];
 
 /// Whether a method changes its receiver.
-fn changes(method: &str) -> bool {
+pub(crate) fn changes(method: &str) -> bool {
     let names = ["swap", "fill", "sort", "copy_from_slice", "reverse", "rotate", "push", "insert"];
     method.ends_with("_mut") || names.iter().any(|name| method.starts_with(name))
 }
@@ -600,7 +600,7 @@ impl Walk<'_> {
 }
 
 /// Whether an operator changes its left side.
-fn is_assignment(op: &BinOp) -> bool {
+pub(crate) fn is_assignment(op: &BinOp) -> bool {
     op.to_token_stream().to_string().ends_with('=')
         && !matches!(op, BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Le(_) | BinOp::Ge(_))
 }

@@ -4,10 +4,13 @@ use proc_macro2::{Span, TokenStream};
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Error, Expr, Ident, LitInt, Meta, Result, Token, parenthesized};
+use syn::{
+    Attribute, Error, Expr, ExprRange, Ident, LitInt, Meta, RangeLimits, Result, Token,
+    parenthesized,
+};
 
 use crate::mapping::Mapping;
-use crate::motion::Motion;
+use crate::motion::{MOTIONS, Motion};
 use crate::nearest::unknown;
 use crate::offload::{Clauses, Verb};
 
@@ -29,17 +32,54 @@ pub(crate) enum Kind {
     Serial,
     /// A region in which arrays stay on the device.
     Data,
+    /// A region to the end of the block.
+    Declare,
+    /// As `Declare`, or to `ExitData`.
+    EnterData,
+    /// The end of what `EnterData` has begun.
+    ExitData,
+    /// Copies between the host and what regions keep.
+    Update,
+    /// Addresses of what regions keep, for foreign libraries.
+    HostData,
+    /// Waits for launches.
+    Wait,
+    /// Chooses the device, or begins or ends its use.
+    Init,
+    Shutdown,
+    Set,
     /// Nothing: the function can be called by kernels, as all can.
     Routine,
 }
 
 impl Kind {
-    const fn name(self) -> &'static str {
+    /// Whether it does something by itself, before the statement.
+    pub(crate) const fn is_statement(self) -> bool {
+        matches!(
+            self,
+            Self::ExitData | Self::Update | Self::Wait | Self::Init | Self::Shutdown | Self::Set
+        )
+    }
+
+    pub(crate) const fn is_to_the_end_of_the_block(self) -> bool {
+        matches!(self, Self::Declare | Self::EnterData)
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Parallel => "parallel",
             Self::Kernels => "kernels",
             Self::Serial => "serial",
             Self::Data => "data",
+            Self::Declare => "declare",
+            Self::EnterData => "enter_data",
+            Self::ExitData => "exit_data",
+            Self::Update => "update",
+            Self::HostData => "host_data",
+            Self::Wait => "wait",
+            Self::Init => "init",
+            Self::Shutdown => "shutdown",
+            Self::Set => "set",
             Self::Routine => "routine",
         }
     }
@@ -59,6 +99,7 @@ pub(crate) const OPERATORS: [(&str, &str); 9] = [
 ];
 
 /// What a directive asks for, in either language.
+#[derive(Clone)]
 pub(crate) struct Construct {
     pub(crate) span: Span,
     pub(crate) kind: Kind,
@@ -69,8 +110,18 @@ pub(crate) struct Construct {
     pub(crate) private: Vec<Ident>,
     pub(crate) data: Vec<(Motion, Expr)>,
     pub(crate) condition: Option<Expr>,
+    /// The variable that has the condition's value.
+    pub(crate) is_on_device: Option<Ident>,
     pub(crate) is_default_none: bool,
     pub(crate) mapping: Mapping,
+    /// Numbers of queues that are launched in, or waited for, in order.
+    pub(crate) queues: Vec<Expr>,
+    /// Whether what is not on the device is left alone.
+    pub(crate) if_present: bool,
+    /// Whether what was entered several times is left.
+    pub(crate) is_final: bool,
+    /// The number of the device.
+    pub(crate) device: Option<Expr>,
     /// What only offload has.
     pub(crate) offload: Option<Clauses>,
     /// Whether an offload is around its launches, which learns of their errors.
@@ -88,8 +139,13 @@ impl Construct {
             private: Vec::new(),
             data: Vec::new(),
             condition: None,
+            is_on_device: None,
             is_default_none: false,
             mapping: Mapping::new(),
+            queues: Vec::new(),
+            if_present: false,
+            is_final: false,
+            device: None,
             offload: None,
             is_in_offload: false,
         }
@@ -103,6 +159,7 @@ impl Construct {
             private: self.private.clone(),
             mapping: self.mapping.clone(),
             is_in_offload: self.is_in_offload,
+            is_on_device: self.is_on_device.clone(),
             ..Self::new(self.span, self.kind)
         }
     }
@@ -142,6 +199,40 @@ enum Arguments {
 const LAUNCHES: &[Kind] = &[Kind::Parallel, Kind::Kernels, Kind::Serial];
 const LOOPS: &[Kind] = &[Kind::Parallel, Kind::Kernels];
 const WITH_DATA: &[Kind] = &[Kind::Parallel, Kind::Kernels, Kind::Serial, Kind::Data];
+const REGIONS: &[Kind] = &[Kind::Parallel, Kind::Kernels, Kind::Serial, Kind::Data, Kind::Declare];
+const INTO: &[Kind] =
+    &[Kind::Parallel, Kind::Kernels, Kind::Serial, Kind::Data, Kind::Declare, Kind::EnterData];
+const OUT_OF: &[Kind] =
+    &[Kind::Parallel, Kind::Kernels, Kind::Serial, Kind::Data, Kind::Declare, Kind::ExitData];
+const EXIT: &[Kind] = &[Kind::ExitData];
+const UPDATE: &[Kind] = &[Kind::Update];
+const HOST_DATA: &[Kind] = &[Kind::HostData];
+const OF_PRESENT: &[Kind] = &[Kind::Update, Kind::HostData];
+const DEVICES: &[Kind] = &[Kind::Init, Kind::Shutdown, Kind::Set];
+const CONDITIONAL: &[Kind] = &[
+    Kind::Parallel,
+    Kind::Kernels,
+    Kind::Serial,
+    Kind::Data,
+    Kind::EnterData,
+    Kind::ExitData,
+    Kind::Update,
+    Kind::HostData,
+    Kind::Wait,
+    Kind::Init,
+    Kind::Shutdown,
+    Kind::Set,
+];
+const QUEUED: &[Kind] = &[
+    Kind::Parallel,
+    Kind::Kernels,
+    Kind::Serial,
+    Kind::Data,
+    Kind::EnterData,
+    Kind::ExitData,
+    Kind::Update,
+    Kind::Wait,
+];
 const ACC: &[Language] = &[Language::Acc];
 
 macro_rules! rows {
@@ -175,12 +266,31 @@ const CLAUSES: &[Row] = rows! {
     "private" BOTH LAUNCHES Required;
     "firstprivate" BOTH LAUNCHES Required;
     "default" ACC WITH_DATA Required;
-    "if" BOTH WITH_DATA Required;
-    "copy" ACC WITH_DATA Required;
-    "copyin" ACC WITH_DATA Required;
-    "copyout" ACC WITH_DATA Required;
-    "create" ACC WITH_DATA Required;
-    "present" ACC WITH_DATA Required;
+    "if" BOTH CONDITIONAL Required;
+    "copy" ACC REGIONS Required;
+    "pcopy" ACC REGIONS Required;
+    "present_or_copy" ACC REGIONS Required;
+    "copyin" ACC INTO Required;
+    "pcopyin" ACC INTO Required;
+    "present_or_copyin" ACC INTO Required;
+    "copyout" ACC OUT_OF Required;
+    "pcopyout" ACC OUT_OF Required;
+    "present_or_copyout" ACC OUT_OF Required;
+    "create" ACC INTO Required;
+    "pcreate" ACC INTO Required;
+    "present_or_create" ACC INTO Required;
+    "present" ACC REGIONS Required;
+    "no_create" ACC WITH_DATA Required;
+    "delete" ACC EXIT Required;
+    "finalize" ACC EXIT None;
+    "self" ACC UPDATE Required;
+    "host" ACC UPDATE Required;
+    "device" ACC UPDATE Required;
+    "if_present" ACC OF_PRESENT None;
+    "use_device" ACC HOST_DATA Required;
+    "async" ACC QUEUED Optional;
+    "wait" ACC QUEUED Optional;
+    "device_num" ACC DEVICES Required;
     "in" OFFLOAD WITH_DATA Required;
     "out" OFFLOAD WITH_DATA Required;
     "inout" OFFLOAD WITH_DATA Required;
@@ -194,6 +304,24 @@ const CLAUSES: &[Row] = rows! {
     "wait" OFFLOAD WITH_DATA Required;
     "stream" OFFLOAD WITH_DATA Required;
 };
+
+/// The directives of OpenACC.
+const DIRECTIVES: &[Kind] = &[
+    Kind::Parallel,
+    Kind::Kernels,
+    Kind::Serial,
+    Kind::Data,
+    Kind::Declare,
+    Kind::EnterData,
+    Kind::ExitData,
+    Kind::Update,
+    Kind::HostData,
+    Kind::Wait,
+    Kind::Init,
+    Kind::Shutdown,
+    Kind::Set,
+    Kind::Routine,
+];
 
 /// Whether an attribute is a directive.
 pub(crate) fn is_directive(attribute: &Attribute) -> bool {
@@ -263,21 +391,30 @@ pub(crate) fn parse(tokens: TokenStream, span: Span, language: Language) -> Resu
             return Err(Error::new(span, "which directive? For example `#[acc(parallel, loop)]`"));
         };
         rest = others;
-        construct.kind = match &*first.name.to_string() {
-            "parallel" => Kind::Parallel,
-            "kernels" => Kind::Kernels,
-            "serial" => Kind::Serial,
-            "data" => Kind::Data,
-            "routine" => Kind::Routine,
-            "loop" => {
+        let name = first.name.to_string();
+        construct.kind = match DIRECTIVES.iter().find(|kind| kind.name() == name) {
+            Some(kind) => *kind,
+            None if name == "atomic" => {
+                let text = "`atomic` stands before a statement of a loop that is a kernel";
+                return Err(Error::new(first.name.span(), text));
+            }
+            None if name == "loop" => {
                 let text = "a `loop` by itself belongs inside of `parallel` or `kernels`, which make the loop around it a kernel: `#[acc(parallel, loop)]`";
                 return Err(Error::new(first.name.span(), text));
             }
-            other => {
-                let words = ["parallel", "kernels", "serial", "data", "routine"];
-                return Err(unknown(&first.name, other, &words, "directive"));
+            None => {
+                let words: Vec<&str> = DIRECTIVES.iter().map(|kind| kind.name()).collect();
+                return Err(unknown(&first.name, &name, &words, "directive"));
             }
         };
+        match (construct.kind, &first.arguments) {
+            (Kind::Wait, Some(_)) => add(&mut construct, first, language)?,
+            (_, Some(_)) => {
+                let text = format!("`{name}` takes nothing in parentheses");
+                return Err(Error::new(first.name.span(), text));
+            }
+            _ => {}
+        }
     }
     for clause in rest {
         add(&mut construct, clause, language)?;
@@ -289,7 +426,9 @@ fn add(construct: &mut Construct, clause: &Clause, language: Language) -> Result
     let name = clause.name.to_string();
     let at = clause.name.span();
     let of_language = || CLAUSES.iter().filter(|row| row.languages.contains(&language));
-    let Some(row) = of_language().find(|row| row.name == name) else {
+    let named = || of_language().filter(|row| row.name == name);
+    let taken = named().find(|row| row.kinds.contains(&construct.kind));
+    let Some(row) = taken.or_else(|| named().next()) else {
         let words: Vec<&str> = of_language().map(|row| row.name).collect();
         return Err(unknown(&clause.name, &name, &words, "clause"));
     };
@@ -325,8 +464,10 @@ fn add(construct: &mut Construct, clause: &Clause, language: Language) -> Result
             // The caches of devices need no hint.
             Punctuated::<Expr, Token![,]>::parse_terminated.parse2(arguments)?;
         }
-        "self" if arguments.is_empty() => construct.condition = Some(syn::parse_quote!(false)),
-        "self" => {
+        "self" if kind != Kind::Update && arguments.is_empty() => {
+            construct.condition = Some(syn::parse_quote!(false))
+        }
+        "self" if kind != Kind::Update => {
             let condition: Expr = syn::parse2(arguments)?;
             construct.condition = Some(syn::parse_quote!(!(#condition)));
         }
@@ -366,27 +507,45 @@ fn add(construct: &mut Construct, clause: &Clause, language: Language) -> Result
             let clauses = construct.offload.get_or_insert_default();
             clauses.add(&mut construct.data, &clause.name, arguments)?;
         }
+        "async" | "wait" => {
+            let numbers = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(arguments)?;
+            construct.queues.extend(numbers);
+        }
+        "if_present" => construct.if_present = true,
+        "finalize" => construct.is_final = true,
+        "device_num" => construct.device = Some(syn::parse2(arguments)?),
         _ => {
-            let motion = match &*name {
-                "copy" => Motion::Both,
-                "copyin" => Motion::In,
-                "copyout" => Motion::Out,
-                "create" => Motion::Create,
-                _ => Motion::Present,
-            };
+            let motion = MOTIONS.iter().find(|(word, _)| *word == name);
+            let (_, motion) = motion.expect("a clause that names arrays");
             for place in Punctuated::<Expr, Token![,]>::parse_terminated.parse2(arguments)? {
-                match &place {
-                    Expr::Path(_) | Expr::Field(_) => construct.data.push((motion, place)),
-                    other => {
-                        let text =
-                            "a variable, or a field of one: an array goes to the device whole";
-                        return Err(Error::new_spanned(other, text));
-                    }
-                }
+                check_place(&place)?;
+                construct.data.push((*motion, place));
             }
         }
     }
     Ok(())
+}
+
+/// What a data clause names: a variable, a field of one, or a part of such, which is a range.
+fn check_place(place: &Expr) -> Result<()> {
+    let (array, part) = array_and_part(place);
+    let is_bounded = |part: &ExprRange| matches!(part.limits, RangeLimits::HalfOpen(_));
+    if matches!(array, Expr::Path(_) | Expr::Field(_)) && part.is_none_or(is_bounded) {
+        return Ok(());
+    }
+    let text = "a variable, or a field of one, or a part of such, as in `a[begin..end]`";
+    Err(Error::new_spanned(place, text))
+}
+
+/// The array that a data clause names, and which part of it.
+pub(crate) fn array_and_part(place: &Expr) -> (&Expr, Option<&ExprRange>) {
+    match place {
+        Expr::Index(part) => match &*part.index {
+            Expr::Range(range) => (&part.expr, Some(range)),
+            _ => (place, None),
+        },
+        _ => (place, None),
+    }
 }
 
 /// `+: a, b`

@@ -3,16 +3,20 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Attribute, Block, Error, Expr, ExprForLoop, Item, Result, Stmt};
+use syn::{Block, Error, Expr, ExprForLoop, Item, Result, Stmt};
 
+use crate::attributes::{attributes, of_statement, taken, without_directives};
 use crate::clause::{self, Construct, Kind, Language};
+use crate::iteration::own;
+use crate::motion::Motion;
 use crate::offload::Verb;
-use crate::{atomic, launch, region, statement};
+use crate::region::Array;
+use crate::{access, atomic, launch, region, statement};
 
 /// An item with its directives replaced. If it is an error, the item is there without them, so that
 /// it is the only error.
 pub(crate) fn expand(clauses: TokenStream, item: TokenStream, language: Language) -> TokenStream {
-    let mut walk = Walk { resident: Vec::new(), errors: Vec::new() };
+    let mut walk = Walk { kept: Vec::new(), regions: 0, is_async: false, errors: Vec::new() };
     if !clauses.is_empty() {
         let span = proc_macro2::Span::call_site();
         match clause::parse(clauses, span, language) {
@@ -37,36 +41,63 @@ pub(crate) fn expand(clauses: TokenStream, item: TokenStream, language: Language
 }
 
 struct Walk {
-    /// What the regions around keep on the device.
-    resident: Vec<String>,
+    /// What the regions around keep on the device, and whether the function may change it.
+    kept: Vec<(String, bool)>,
+    /// How many regions there have been.
+    regions: usize,
+    /// Whether the code is in an `async` function or block.
+    is_async: bool,
     errors: Vec<Error>,
 }
 
-/// The attributes of statements that directives may stand before.
-fn attributes(expr: &mut Expr) -> Option<&mut Vec<Attribute>> {
-    match expr {
-        Expr::ForLoop(inner) => Some(&mut inner.attrs),
-        Expr::While(inner) => Some(&mut inner.attrs),
-        Expr::Loop(inner) => Some(&mut inner.attrs),
-        Expr::Block(inner) => Some(&mut inner.attrs),
-        Expr::If(inner) => Some(&mut inner.attrs),
-        Expr::Match(inner) => Some(&mut inner.attrs),
-        Expr::MethodCall(inner) => Some(&mut inner.attrs),
-        Expr::Call(inner) => Some(&mut inner.attrs),
-        Expr::Assign(inner) => Some(&mut inner.attrs),
-        Expr::Binary(inner) => Some(&mut inner.attrs),
-        _ => None,
-    }
+/// Takes a directive that a statement may have before it of any kind, or that lasts to the end of the
+/// block.
+fn taken_of_statement(statement: &mut Stmt) -> Option<Result<Construct>> {
+    let attributes = of_statement(statement)?;
+    let at = attributes.iter().position(clause::is_directive)?;
+    let construct = clause::construct(&attributes[at], clause::language(&attributes[at])?);
+    let is_taken = construct.as_ref().is_ok_and(|construct| {
+        construct.kind.is_statement() || construct.kind.is_to_the_end_of_the_block()
+    });
+    is_taken.then(|| {
+        attributes.remove(at);
+        construct
+    })
 }
 
-fn taken(attributes: &mut Vec<Attribute>) -> Option<(Attribute, Language)> {
-    let at = attributes.iter().position(clause::is_directive)?;
-    let attribute = attributes.remove(at);
-    let language = clause::language(&attribute)?;
-    Some((attribute, language))
+/// Whether a statement is `{}`.
+fn is_empty(statement: &Stmt) -> bool {
+    matches!(statement, Stmt::Expr(Expr::Block(inner), _) if inner.block.stmts.is_empty())
 }
 
 impl VisitMut for Walk {
+    fn visit_item_fn_mut(&mut self, function: &mut syn::ItemFn) {
+        self.in_function(function.sig.asyncness.is_some(), |walk| {
+            visit_mut::visit_item_fn_mut(walk, function);
+        });
+    }
+
+    fn visit_impl_item_fn_mut(&mut self, function: &mut syn::ImplItemFn) {
+        self.in_function(function.sig.asyncness.is_some(), |walk| {
+            visit_mut::visit_impl_item_fn_mut(walk, function);
+        });
+    }
+
+    fn visit_expr_async_mut(&mut self, inner: &mut syn::ExprAsync) {
+        self.in_function(true, |walk| visit_mut::visit_expr_async_mut(walk, inner));
+    }
+
+    fn visit_expr_closure_mut(&mut self, closure: &mut syn::ExprClosure) {
+        let is_async = closure.asyncness.is_some();
+        self.in_function(is_async, |walk| visit_mut::visit_expr_closure_mut(walk, closure));
+    }
+
+    fn visit_block_mut(&mut self, block: &mut Block) {
+        let outer = self.kept.len();
+        self.statements(&mut block.stmts);
+        self.kept.truncate(outer);
+    }
+
     fn visit_local_mut(&mut self, local: &mut syn::Local) {
         while let Some((attribute, _)) = taken(&mut local.attrs) {
             let text = "a directive stands before a loop or a block";
@@ -77,10 +108,6 @@ impl VisitMut for Walk {
 
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
         let Some((attribute, language)) = attributes(expr).and_then(taken) else {
-            if let Some((attribute, _)) = atomic::leftmost(expr).and_then(taken) {
-                let text = "`atomic` stands before a statement of a loop that is a kernel, and other directives before a loop or a block";
-                self.errors.push(Error::new_spanned(attribute, text));
-            }
             return visit_mut::visit_expr_mut(self, expr);
         };
         let plain = expr.clone();
@@ -97,18 +124,108 @@ impl VisitMut for Walk {
     }
 }
 
-/// Takes the directives out of an expression.
-fn without_directives(expr: &mut Expr) {
-    struct Plain;
-    impl VisitMut for Plain {
-        fn visit_attributes_mut(&mut self, attributes: &mut Vec<Attribute>) {
-            attributes.retain(|attribute| !clause::is_directive(attribute));
+impl Walk {
+    /// Code that runs elsewhere than what is around it.
+    fn in_function(&mut self, is_async: bool, walk: impl FnOnce(&mut Self)) {
+        let before = std::mem::replace(&mut self.is_async, is_async);
+        walk(self);
+        self.is_async = before;
+    }
+
+    /// The statements of a block. Some directives become statements beside them.
+    fn statements(&mut self, statements: &mut Vec<Stmt>) {
+        let mut rest = std::mem::take(statements).into_iter();
+        while let Some(mut statement) = rest.next() {
+            let Some(construct) = taken_of_statement(&mut statement) else {
+                self.visit_stmt_mut(&mut statement);
+                statements.push(statement);
+                continue;
+            };
+            let lowered = construct.and_then(|construct| {
+                if construct.kind.is_statement() {
+                    return self.statement(&construct);
+                }
+                if !is_empty(&statement) {
+                    let text = format!(
+                        "`{}` lasts to the end of the block, so it stands before a block by itself: `{{}}`",
+                        construct.kind.name()
+                    );
+                    return Err(Error::new_spanned(&statement, text));
+                }
+                // What comes after it is inside.
+                let mut inside: Vec<Stmt> = rest.by_ref().collect();
+                let begin = self.open(&construct, &mut inside)?;
+                rest = inside.into_iter();
+                Ok(begin)
+            });
+            match lowered {
+                Ok(tokens) => statements.push(Stmt::Expr(Expr::Verbatim(tokens), None)),
+                Err(error) => self.errors.push(error),
+            }
+            if !is_empty(&statement) {
+                self.visit_stmt_mut(&mut statement);
+                statements.push(statement);
+            }
         }
     }
-    Plain.visit_expr_mut(expr);
-}
 
-impl Walk {
+    fn statement(&self, construct: &Construct) -> Result<TokenStream> {
+        region::statement(construct, &|name| self.is_mut(name))
+    }
+
+    /// Whether the code may change an array that a region keeps; `None` if no region is known that does.
+    fn is_mut(&self, name: &str) -> Option<bool> {
+        self.kept.iter().rev().find(|(kept, _)| kept == name).map(|(_, is_mut)| *is_mut)
+    }
+
+    /// Begins a region to the end of a block, of which these are the statements left.
+    fn open(&mut self, construct: &Construct, inside: &mut [Stmt]) -> Result<TokenStream> {
+        let mut arrays = self.arrays(construct)?;
+        region::rename_fields(&arrays, |rename| {
+            struct All<'a>(&'a mut dyn FnMut(&mut Expr));
+            impl VisitMut for All<'_> {
+                fn visit_expr_mut(&mut self, expr: &mut Expr) {
+                    (self.0)(expr);
+                }
+            }
+            let mut all = All(rename);
+            inside.iter_mut().for_each(|statement| all.visit_stmt_mut(statement));
+        });
+        if construct.kind == Kind::EnterData {
+            for array in &mut arrays {
+                if array.motion == Motion::In && access::is_changed(inside, &array.name.to_string())
+                {
+                    array.motion = Motion::Both;
+                }
+            }
+        }
+        self.check_host(&arrays, inside);
+        self.keep(&arrays);
+        self.regions += 1;
+        Ok(region::begin(construct, &arrays, self.regions))
+    }
+
+    fn arrays(&self, construct: &Construct) -> Result<Vec<Array>> {
+        if self.is_async {
+            let text = "a region cannot be in `async` code: a future that is not polled to its end would keep it open";
+            return Err(Error::new(construct.span, text));
+        }
+        region::arrays(construct)
+    }
+
+    fn keep(&mut self, arrays: &[Array]) {
+        self.kept.extend(arrays.iter().map(|array| (array.name.to_string(), array.is_mut())));
+    }
+
+    /// Refuses accesses of the host to arrays of a region that the device may have other values of.
+    fn check_host(&mut self, arrays: &[Array], inside: &[Stmt]) {
+        let is_new =
+            |array: &&Array| array.is_mut() && self.is_mut(&array.name.to_string()).is_none();
+        let names: Vec<String> =
+            arrays.iter().filter(is_new).map(|array| array.name.to_string()).collect();
+        self.errors.extend(access::check(inside, &names));
+    }
+
     fn lower(
         &mut self,
         construct: &Construct,
@@ -119,19 +236,47 @@ impl Walk {
         if construct.offload.is_some() {
             return self.offload(construct, expr, &plain);
         }
-        let lowered = match construct.kind {
-            Kind::Data => self.region(construct, expr)?,
+        match construct.kind {
+            Kind::Data => return self.region(construct, expr),
+            Kind::HostData => {
+                let known = self.kept.clone();
+                self.visit_expr_mut(expr);
+                let is_mut = |name: &str| {
+                    known.iter().rev().find(|(kept, _)| kept == name).map(|(_, is_mut)| *is_mut)
+                };
+                return region::with_addresses(construct, expr, &is_mut);
+            }
             Kind::Routine => {
                 return Err(Error::new(construct.span, "`routine` stands before a function"));
             }
-            _ => self.launches(construct, expr)?,
-        };
-        let Some(condition) = &construct.condition else { return Ok(lowered) };
-        if !self.resident.is_empty() {
-            let text = "inside of a region the host has no arrays to run this with: put `if` on the region";
-            return Err(Error::new_spanned(condition, text));
+            Kind::Parallel | Kind::Kernels | Kind::Serial => {}
+            kind => {
+                let text = format!("`{}` stands before a statement of a block", kind.name());
+                return Err(Error::new(construct.span, text));
+            }
         }
-        Ok(quote!(if #condition { #lowered } else { #plain }))
+        let before = (!construct.queues.is_empty()).then(|| region::before(construct));
+        let Some(condition) = &construct.condition else {
+            let lowered = self.launches(construct, expr)?;
+            return Ok(match before {
+                None => lowered,
+                Some(before) => quote!({ #before #lowered }),
+            });
+        };
+        // Without regions the host runs the loop as it is. With one, it may have to fetch values.
+        let is_on_device = own("is_on_device");
+        let mut inside = construct.clone();
+        inside.is_on_device = Some(is_on_device.clone());
+        let lowered = self.launches(&inside, expr)?;
+        Ok(quote! {{
+            #before
+            let #is_on_device: bool = #condition;
+            if #is_on_device || ::schism::__private::directives::is_kept_elsewhere() {
+                #lowered
+            } else {
+                #plain
+            }
+        }})
     }
 
     fn offload(
@@ -155,23 +300,22 @@ impl Walk {
     }
 
     fn region(&mut self, construct: &Construct, expr: &mut Expr) -> Result<TokenStream> {
-        let arrays = region::arrays(construct, &self.resident)?;
-        let outer = self.resident.len();
-        self.resident.extend(arrays.iter().map(|(_, name)| name.to_string()));
+        let arrays = self.arrays(construct)?;
+        region::rename_fields(&arrays, |rename| rename(expr));
+        self.check_host(&arrays, &[Stmt::Expr(expr.clone(), None)]);
+        let outer = self.kept.len();
+        self.keep(&arrays);
         self.visit_expr_mut(expr);
-        self.resident.truncate(outer);
-        region::around(construct, &arrays, expr)
+        self.kept.truncate(outer);
+        self.regions += 1;
+        Ok(region::around(construct, &arrays, self.regions, expr))
     }
 
     fn launches(&mut self, construct: &Construct, expr: &mut Expr) -> Result<TokenStream> {
         atomic::replace(expr)?;
         match expr {
-            Expr::ForLoop(inner) => {
-                region::check_present(construct, &self.resident)?;
-                launch::of_loop(construct, inner)
-            }
+            Expr::ForLoop(inner) => launch::of_loop(construct, inner),
             Expr::Block(inner) if construct.kind == Kind::Serial => {
-                region::check_present(construct, &self.resident)?;
                 launch::of_block(construct, &inner.block)
             }
             Expr::Block(inner) => self.block(construct, &mut inner.block),
@@ -184,32 +328,48 @@ impl Walk {
 
     /// A block whose loops are launches each, and whose other statements are the host's.
     fn block(&mut self, construct: &Construct, block: &mut Block) -> Result<TokenStream> {
-        // Those of an offload are around it already.
-        let arrays = match construct.offload {
-            Some(_) => Vec::new(),
-            None => region::arrays(construct, &self.resident)?,
+        let arrays = match construct.data[..] {
+            [] => Vec::new(),
+            // Those of an offload are around it already.
+            _ if construct.offload.is_some() => Vec::new(),
+            _ => self.arrays(construct)?,
         };
-        let outer = self.resident.len();
-        self.resident.extend(arrays.iter().map(|(_, name)| name.to_string()));
+        region::rename_fields(&arrays, |rename| {
+            let mut expr = Expr::Block(syn::parse_quote!(#block));
+            rename(&mut expr);
+            if let Expr::Block(renamed) = expr {
+                *block = renamed.block;
+            }
+        });
+        self.check_host(&arrays, &access::of_kernels(block));
+        let outer = self.kept.len();
+        self.keep(&arrays);
         let mut loops = 0;
-        for statement in &mut block.stmts {
-            if let Stmt::Expr(Expr::ForLoop(inner), _) = statement {
+        for mut statement in std::mem::take(&mut block.stmts) {
+            if let Stmt::Expr(Expr::ForLoop(inner), _) = &mut statement {
                 let lowered = self.inner_loop(construct, inner)?;
-                *statement = Stmt::Expr(Expr::Verbatim(lowered), None);
+                block.stmts.push(Stmt::Expr(Expr::Verbatim(lowered), None));
                 loops += 1;
             } else {
-                self.visit_stmt_mut(statement);
+                let mut host = vec![statement];
+                self.statements(&mut host);
+                block.stmts.extend(host);
             }
         }
-        self.resident.truncate(outer);
+        self.kept.truncate(outer);
         if loops == 0 {
             return Err(Error::new_spanned(block, "there is no loop in this block to launch"));
         }
         if arrays.is_empty() {
             return Ok(block.to_token_stream());
         }
+        self.regions += 1;
         let body = Expr::Verbatim(block.to_token_stream());
-        region::around(construct, &arrays, &body)
+        let mut region = construct.clone();
+        region.queues.clear();
+        region.condition =
+            construct.is_on_device.as_ref().map(|is_on_device| syn::parse_quote!(#is_on_device));
+        Ok(region::around(&region, &arrays, self.regions, &body))
     }
 
     /// A loop of such a block, which may have clauses for itself.

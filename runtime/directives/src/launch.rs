@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 use syn::{Block, Error, Expr, ExprForLoop, Ident, Result, Stmt, parse_quote};
 
 use crate::body::{self, Form, Loops, Uses, kernel_name, key};
-use crate::clause::{Construct, Kind};
+use crate::clause::{Construct, Kind, array_and_part};
 use crate::iteration::{Dimension, own};
 use crate::lanes::Owned;
 use crate::motion::Motion;
@@ -103,7 +103,7 @@ fn nest(statement: &ExprForLoop, count: usize) -> Result<(Vec<&ExprForLoop>, Blo
 }
 
 fn named(construct: &Construct) -> BTreeSet<String> {
-    construct.data.iter().map(|(_, place)| key(place)).collect()
+    construct.data.iter().map(|(_, place)| key(array_and_part(place).0)).collect()
 }
 
 /// A launch; `ordered` is the loop in order, for where only a run shows whether iterations meet.
@@ -187,7 +187,7 @@ fn texts(uses: &Uses, array: &str) -> Vec<String> {
 /// What clauses say of variables, against how these are used.
 fn check_clauses(construct: &Construct, uses: &Uses) -> Result<()> {
     for (motion, place) in &construct.data {
-        let text = key(place);
+        let text = key(array_and_part(place).0);
         let write = uses.accesses.iter().find(|access| access.array == text && access.is_write);
         if let (Motion::In, Some(write)) = (motion, write) {
             let error = format!(
@@ -352,8 +352,13 @@ impl Launch<'_> {
             let name = kernel_name(expr);
             before.extend(quote_spanned!(expr.span()=> let #name = #expr;));
         }
-        for (_, place) in &self.construct.data {
-            before.extend(quote_spanned!(place.span()=> let _ = &#place;));
+        for (motion, place) in &self.construct.data {
+            before.extend(match motion {
+                Motion::Present => quote_spanned! {place.span()=>
+                    ::schism::__private::directives::check_present((#place).__array());
+                },
+                _ => quote_spanned!(place.span()=> let _ = &#place;),
+            });
         }
         for (number, (array, role)) in self.roles.iter().enumerate() {
             let place = &self.uses.arrays[array];
@@ -408,6 +413,14 @@ impl Launch<'_> {
         (before, sources)
     }
 
+    fn queue(&self, iterations: &TokenStream) -> TokenStream {
+        let queue = match &self.construct.is_on_device {
+            None => quote!(::schism::__private::directives::queue()),
+            Some(name) => quote!(::schism::__private::directives::queue_if(#name)),
+        };
+        self.construct.mapping.sized(queue, iterations)
+    }
+
     fn in_parallel(
         &self,
         dimensions: &[Dimension],
@@ -419,10 +432,8 @@ impl Launch<'_> {
         let counts: Vec<&Ident> = dimensions.iter().map(|dimension| &dimension.count).collect();
         let positions: Vec<&Ident> = dimensions.iter().map(|own| &own.position).collect();
         let bindings = dimensions.iter().map(|dimension| &dimension.bindings);
-        let queue = self
-            .construct
-            .mapping
-            .queue(&quote!([#(#counts),*].into_iter().fold(1_usize, usize::saturating_mul)));
+        let iterations = quote!([#(#counts),*].into_iter().fold(1_usize, usize::saturating_mul));
+        let queue = self.queue(&iterations);
         let private = &self.construct.private;
         let (sources, names): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
         let sources = if sources.is_empty() { quote!(0..) } else { pairs(sources) };
@@ -565,7 +576,7 @@ impl Launch<'_> {
         let (sources, names): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
         let sources = if sources.is_empty() { quote!(0..) } else { pairs(sources) };
         let names = pairs(names);
-        let queue = self.construct.mapping.queue(&quote!(1_usize));
+        let queue = self.queue(&quote!(1_usize));
         let private = &self.construct.private;
         let launch = quote! {{
             #(let mut #outside = [#scalars];)*

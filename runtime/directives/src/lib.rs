@@ -5,14 +5,19 @@
 //! to one construct (`clause.rs`), whose loops are analysed (`iteration.rs`, `body.rs`, `affine.rs`, `lanes.rs`)
 //! and become calls of schism's public functions (`launch.rs`, `region.rs`).
 
+mod access;
 mod affine;
 mod atomic;
+mod attributes;
 mod body;
 mod clause;
+#[cfg(test)]
+mod data_tests;
 mod function;
 mod iteration;
 mod lanes;
 mod launch;
+mod leaving;
 mod mapping;
 mod motion;
 mod names;

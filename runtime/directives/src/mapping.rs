@@ -116,9 +116,8 @@ impl Mapping {
         Ok(None)
     }
 
-    /// The queue for so many iterations.
-    pub(crate) fn queue(&self, iterations: &TokenStream) -> TokenStream {
-        let queue = quote!(::schism::__private::directives::queue());
+    /// A queue as it is for so many iterations.
+    pub(crate) fn sized(&self, queue: TokenStream, iterations: &TokenStream) -> TokenStream {
         let is_empty = |own: &Sizes| own.gangs.is_none() && own.block.is_empty();
         if self.sizes.iter().all(is_empty) {
             return queue;

@@ -2,26 +2,20 @@
 
 use syn::{Error, Ident};
 
-/// Clauses of the languages that are not there.
-const MISSING: [&str; 12] = [
-    "async",
-    "wait",
-    "no_create",
-    "delete",
-    "deviceptr",
-    "attach",
-    "detach",
-    "update",
-    "enter",
-    "exit",
-    "host_data",
-    "declare",
+/// Clauses that Rust has no use for, and why.
+const WITHOUT_USE: [(&str, &str); 3] = [
+    ("attach", "elements hold no pointers, so there is none to attach"),
+    ("detach", "elements hold no pointers, so there is none to detach"),
+    (
+        "deviceptr",
+        "an array in a device's memory is a `Buffer`, which loops use as they use slices",
+    ),
 ];
 
 /// The error for a word that is none of `words`, which are `what`.
 pub(crate) fn unknown(at: &Ident, name: &str, words: &[&str], what: &str) -> Error {
-    if MISSING.contains(&name) {
-        return Error::new(at.span(), format!("`{name}` is not supported"));
+    if let Some((_, why)) = WITHOUT_USE.iter().find(|(word, _)| *word == name) {
+        return Error::new(at.span(), format!("there is no `{name}`: {why}"));
     }
     let nearest = words
         .iter()

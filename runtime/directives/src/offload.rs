@@ -31,12 +31,14 @@ impl Verb {
 }
 
 /// `target(kind: number)`
+#[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) kind: Ident,
     pub(crate) number: Option<Expr>,
 }
 
 /// An array of a clause, and its modifiers.
+#[derive(Clone)]
 pub(crate) struct Array {
     pub(crate) motion: Motion,
     pub(crate) place: Expr,
@@ -50,6 +52,7 @@ pub(crate) struct Array {
 }
 
 /// A copy from one array of the host's to another.
+#[derive(Clone)]
 pub(crate) struct Into {
     pub(crate) from: Expr,
     pub(crate) from_extent: Option<Expr>,
@@ -58,7 +61,7 @@ pub(crate) struct Into {
 }
 
 /// What the clauses of an offload say that no other language has.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Clauses {
     pub(crate) verb: Verb,
     pub(crate) target: Option<Target>,

@@ -1,86 +1,326 @@
-//! A region in which arrays stay on the device: `Queue::resident`.
+//! Regions in which arrays stay on the device: guards in variables that no other code can name, and the
+//! array's name for what the guard gives.
 
-use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::{Error, Expr, Ident, Result};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::visit_mut::{self, VisitMut};
+use syn::{Error, Expr, ExprRange, Ident, Result, Token};
 
-use crate::clause::Construct;
+use crate::body::{kernel_name, key};
+use crate::clause::{Construct, Kind, array_and_part};
+use crate::iteration::own;
 use crate::motion::Motion;
-use crate::names;
 
-/// What a clause says is on the device must be there.
-pub(crate) fn check_present(construct: &Construct, resident: &[String]) -> Result<()> {
-    let present = construct.data.iter().filter(|(motion, _)| *motion == Motion::Present);
-    for (_, place) in present {
-        let name = place.to_token_stream().to_string();
-        if !resident.contains(&name) {
-            let text = format!("no region around this keeps `{name}` on the device");
-            return Err(Error::new_spanned(place, text));
-        }
-    }
-    Ok(())
+/// An array of a region.
+pub(crate) struct Array {
+    pub(crate) motion: Motion,
+    place: Expr,
+    part: Option<ExprRange>,
+    /// What the block calls it.
+    pub(crate) name: Ident,
 }
 
-/// The arrays of a region by their names. Those of a region around it are there already.
-pub(crate) fn arrays<'a>(
-    construct: &'a Construct,
-    resident: &[String],
-) -> Result<Vec<(Motion, &'a Ident)>> {
-    check_present(construct, resident)?;
-    let mut arrays = Vec::new();
-    for (motion, place) in &construct.data {
-        let name = match place {
-            Expr::Path(path) => path.path.get_ident(),
-            _ => None,
-        };
-        let Some(name) = name else {
-            let text = "a region keeps variables: bind the field to one before";
-            return Err(Error::new_spanned(place, text));
-        };
-        if !resident.contains(&name.to_string()) {
-            arrays.push((*motion, name));
+impl Array {
+    /// Whether the block may change it.
+    pub(crate) const fn is_mut(&self) -> bool {
+        !matches!(self.motion, Motion::In)
+    }
+
+    /// Whether a guard keeps it, and the block has what that gives.
+    const fn is_kept(&self) -> bool {
+        matches!(self.motion, Motion::Both | Motion::In | Motion::Out | Motion::Create)
+    }
+}
+
+/// The arrays that the clauses of a construct name.
+pub(crate) fn arrays(construct: &Construct) -> Result<Vec<Array>> {
+    let mut arrays: Vec<Array> = Vec::new();
+    for (motion, written) in &construct.data {
+        let (place, part) = array_and_part(written);
+        let name = kernel_name(place);
+        let is_twice = arrays.iter().any(|other| other.name == name);
+        if is_twice && matches!(construct.kind, Kind::Data | Kind::Declare | Kind::EnterData) {
+            let text = format!("a clause names `{}` already", key(place).replace(' ', ""));
+            return Err(Error::new_spanned(written, text));
         }
+        let (place, part) = (place.clone(), part.cloned());
+        arrays.push(Array { motion: *motion, place, part, name });
     }
     Ok(arrays)
+}
+
+/// Gives the fields that a region keeps the names that the guards' values have.
+pub(crate) fn rename_fields(arrays: &[Array], rename: impl FnOnce(&mut dyn FnMut(&mut Expr))) {
+    struct Rename<'a>(&'a [Array]);
+    impl VisitMut for Rename<'_> {
+        fn visit_expr_mut(&mut self, expr: &mut Expr) {
+            let is_field = matches!(expr, Expr::Field(_));
+            match self.0.iter().find(|array| is_field && key(&array.place) == key(expr)) {
+                Some(array) => {
+                    let name = &array.name;
+                    *expr = syn::parse_quote!(#name);
+                }
+                None => visit_mut::visit_expr_mut(self, expr),
+            }
+        }
+
+        fn visit_attribute_mut(&mut self, attribute: &mut syn::Attribute) {
+            if !crate::clause::is_directive(attribute) {
+                return;
+            }
+            if let syn::Meta::List(list) = &mut attribute.meta {
+                list.tokens = renamed(list.tokens.clone(), self.0);
+            }
+        }
+
+        fn visit_macro_mut(&mut self, call: &mut syn::Macro) {
+            let parse = Punctuated::<Expr, Token![,]>::parse_terminated;
+            if let Ok(mut arguments) = call.parse_body_with(parse) {
+                arguments.iter_mut().for_each(|argument| self.visit_expr_mut(argument));
+                call.tokens = arguments.to_token_stream();
+            }
+        }
+    }
+    let fields =
+        arrays.iter().any(|array| array.is_kept() && matches!(array.place, Expr::Field(_)));
+    if fields {
+        let mut walk = Rename(arrays);
+        rename(&mut |expr| walk.visit_expr_mut(expr));
+    }
+}
+
+/// The clauses of directives inside, with the names of fields.
+fn renamed(tokens: TokenStream, arrays: &[Array]) -> TokenStream {
+    use proc_macro2::{Group, TokenTree};
+    let all: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut to = TokenStream::new();
+    let mut at = 0;
+    while at < all.len() {
+        let field = arrays.iter().find_map(|array| {
+            let Expr::Field(_) = array.place else { return None };
+            let own: Vec<String> =
+                array.place.to_token_stream().into_iter().map(|token| token.to_string()).collect();
+            let found = all.get(at..at + own.len())?.iter().map(ToString::to_string);
+            // `a.b.c` is no `b.c`.
+            let is_begin = at == 0 || all[at - 1].to_string() != ".";
+            (is_begin && found.eq(own.iter().cloned())).then_some((&array.name, own.len()))
+        });
+        match (field, &all[at]) {
+            (Some((name, length)), _) => {
+                to.extend(quote!(#name));
+                at += length;
+                continue;
+            }
+            (None, TokenTree::Group(group)) => {
+                let mut inside = Group::new(group.delimiter(), renamed(group.stream(), arrays));
+                inside.set_span(group.span());
+                to.extend([TokenTree::Group(inside)]);
+            }
+            (None, other) => to.extend([other.clone()]),
+        }
+        at += 1;
+    }
+    to
+}
+
+/// What is computed first: numbers of queues, and the condition.
+pub(crate) fn before(construct: &Construct) -> TokenStream {
+    let queues = construct.queues.iter().map(|number| {
+        quote_spanned!(number.span()=> ::schism::__private::directives::acc::wait((#number) as i64);)
+    });
+    quote!(#[allow(trivial_numeric_casts, clippy::cast_lossless, clippy::unnecessary_cast)] { #(#queues)* })
+}
+
+/// The statements that begin a region. Variables have the number in their names.
+pub(crate) fn begin(construct: &Construct, arrays: &[Array], number: usize) -> TokenStream {
+    let before = (!construct.queues.is_empty()).then(|| before(construct));
+    let own = |what: &str| own(&format!("{what}_{number}"));
+    let (queue, condition) = (own("queue"), own("is_kept"));
+    let is_kept = construct.condition.as_ref().map_or_else(|| quote!(true), |is| quote!(#is));
+    let is_dynamic = construct.kind == Kind::EnterData;
+    let mut all = quote! {
+        #[allow(unused_imports)]
+        use ::schism::__private::directives::{Elements as _, ElementsMut as _};
+        #before
+        let #queue = ::schism::__private::directives::queue();
+        let #condition: bool = #is_kept;
+    };
+    let mut inside = TokenStream::new();
+    for (position, array) in arrays.iter().enumerate() {
+        let (place, name, at) = (&array.place, &array.name, array.place.span());
+        let kept = format_ident!("__region_{number}_{position}", span = queue.span());
+        let part = match &array.part {
+            None => quote!(::core::option::Option::None),
+            Some(range) => {
+                let begin = range.start.as_ref().map_or_else(|| quote!(0), |begin| quote!(#begin));
+                let end = range
+                    .end
+                    .as_ref()
+                    .map_or_else(|| quote!((#place).__elements().__count()), |end| quote!(#end));
+                quote!(::core::option::Option::Some(#begin..#end))
+            }
+        };
+        let wish = quote! {
+            ::schism::__private::directives::Wish {
+                is_kept: #condition,
+                part: #part,
+                is_dynamic: #is_dynamic,
+            }
+        };
+        let array_of = format_ident!("__array_{number}_{position}", span = queue.span());
+        let wish_of = format_ident!("__wish_{number}_{position}", span = queue.span());
+        if !array.is_kept() {
+            all.extend(match array.motion {
+                Motion::Present => quote_spanned! {at=>
+                    if #condition {
+                        ::schism::__private::directives::check_present((#place).__array());
+                    }
+                },
+                _ => quote_spanned!(at=> let _ = &#place;),
+            });
+            continue;
+        }
+        let (ty, borrowed, mutable) = if array.is_mut() {
+            (quote!(Region), quote_spanned!(at=> (#place).__array_mut()), Some(quote!(mut)))
+        } else {
+            (quote!(SharedRegion), quote_spanned!(at=> (#place).__array()), None)
+        };
+        let new = quote_spanned!(construct.span=> new);
+        all.extend(quote! {
+            let #wish_of = {
+                #[allow(unused_imports)]
+                use ::schism::__private::directives::Part as _;
+                #wish
+            };
+            let #array_of = #borrowed;
+            // SAFETY: of the expansion: no code can name the variable, so it is not forgotten.
+            #[allow(unused_unsafe, unsafe_code)]
+            let #mutable #kept = unsafe {
+                ::schism::__private::directives::#ty::#new(&#queue, #array_of, #wish_of)
+            };
+        });
+        inside.extend(quote! {
+            #[allow(unused_variables, unused_mut)]
+            let #mutable #name = #kept.inside();
+        });
+    }
+    quote!(#all #inside)
 }
 
 /// A region around what is lowered already.
 pub(crate) fn around(
     construct: &Construct,
-    arrays: &[(Motion, &Ident)],
+    arrays: &[Array],
+    number: usize,
     body: &Expr,
+) -> TokenStream {
+    let begin = begin(construct, arrays, number);
+    let value = own("value");
+    match body {
+        Expr::ForLoop(_) | Expr::While(_) => quote!({ #begin #body; }),
+        _ => quote! {{
+            #begin
+            #[allow(unreachable_code, clippy::let_unit_value)]
+            {
+                let #value = #body;
+                #value
+            }
+        }},
+    }
+}
+
+/// What a directive does that is a statement by itself.
+pub(crate) fn statement(
+    construct: &Construct,
+    known: &dyn Fn(&str) -> Option<bool>,
 ) -> Result<TokenStream> {
-    if let Some(jump) = names::leaving(body) {
-        let text = "this leaves the region, which ends at its last statement: use a variable, and leave after the region";
-        return Err(Error::new(jump, text));
-    }
-    if arrays.is_empty() {
-        return Ok(quote!({ #body }));
-    }
-    let (mut kept, mut names) = (Vec::new(), Vec::new());
-    for (motion, name) in arrays {
-        let at = name.span();
-        kept.push(match motion {
-            Motion::In | Motion::Present => quote_spanned!(at=> &(#name).__elements()),
-            _ => quote_spanned!(at=> &mut (#name).__elements_mut()),
+    let if_present = construct.if_present;
+    let mut all = TokenStream::new();
+    for array in arrays(construct)? {
+        let (place, at) = (&array.place, array.place.span());
+        let place = match &array.part {
+            None => quote!((#place)),
+            Some(part) => quote!((#place)[#part]),
+        };
+        // Of what is only read, the host has what the device has.
+        if known(&array.name.to_string()) == Some(false) {
+            all.extend(quote_spanned!(at=> let _ = &#place;));
+            continue;
+        }
+        let is_final = construct.is_final;
+        all.extend(match array.motion {
+            Motion::ToHost => quote_spanned! {at=>
+                ::schism::__private::directives::update_self(#place.__array_mut(), #if_present);
+            },
+            Motion::ToDevice => quote_spanned! {at=>
+                ::schism::__private::directives::update_device(#place.__array_mut(), #if_present);
+            },
+            _ => quote_spanned! {at=>
+                ::schism::__private::directives::exit(#place.__array_mut(), #is_final);
+            },
         });
-        names.push(match motion {
-            Motion::In | Motion::Present => quote!(#name),
-            _ => quote!(mut #name),
+    }
+    let device = construct.device.as_ref();
+    let number = device.map(|number| quote!((#number) as usize));
+    all.extend(match (construct.kind, number) {
+        (Kind::Init, None) => quote_spanned! {construct.span=>
+            ::schism::__private::directives::chosen(::schism::__private::directives::acc::init());
+        },
+        (Kind::Init | Kind::Set, Some(number)) => quote_spanned! {device.span()=>
+            ::schism::__private::directives::chosen(
+                ::schism::__private::directives::acc::set_device(#number),
+            );
+        },
+        (Kind::Shutdown, _) => quote!(::schism::__private::directives::acc::shutdown();),
+        (Kind::Set, None) => {
+            return Err(Error::new(construct.span, "`set` needs `device_num(n)`"));
+        }
+        _ => TokenStream::new(),
+    });
+    let before = (!construct.queues.is_empty()).then(|| before(construct));
+    let all = match &construct.condition {
+        None => all,
+        Some(condition) => quote!(if #condition { #all }),
+    };
+    Ok(quote! {
+        #before
+        #[allow(unused_imports, clippy::cast_lossless, clippy::unnecessary_cast)]
+        {
+            use ::schism::__private::directives::{Elements as _, ElementsMut as _};
+            #all
+        }
+    })
+}
+
+/// A block that has addresses in the place of arrays.
+pub(crate) fn with_addresses(
+    construct: &Construct,
+    body: &Expr,
+    known: &dyn Fn(&str) -> Option<bool>,
+) -> Result<TokenStream> {
+    let condition = construct.condition.as_ref().map_or_else(|| quote!(true), |is| quote!(#is));
+    let is_used = own("is_used");
+    let mut addresses = TokenStream::new();
+    for array in arrays(construct)? {
+        let (place, name, at) = (&array.place, &array.name, array.place.span());
+        if known(&name.to_string()) == Some(false) {
+            let text = "its address is one to write to: the region that keeps it says `copy`";
+            return Err(Error::new_spanned(place, text));
+        }
+        let if_present = construct.if_present;
+        addresses.extend(quote_spanned! {at=>
+            let #name = ::schism::__private::directives::device_ptr_mut(
+                (#place).__array_mut(), #is_used, #if_present,
+            );
         });
     }
-    let (kept, names) = (crate::launch::pairs(kept), crate::launch::pairs(names));
-    let done = quote_spanned!(construct.span.resolved_at(Span::call_site())=> ::schism::__private::directives::ended(__outcome));
     Ok(quote! {{
         #[allow(unused_imports)]
         use ::schism::__private::directives::{Elements as _, ElementsMut as _};
-        let __queue = ::schism::__private::directives::queue();
-        // What loops only read need not be `mut`.
-        #[allow(unused_mut)]
-        let __outcome = __queue.resident(#kept, |#names| {
-            { #body };
-            ::core::result::Result::Ok(())
-        });
-        #done
+        let #is_used: bool = #condition;
+        #addresses
+        #body
     }})
 }

@@ -6,8 +6,8 @@ use syn::spanned::Spanned;
 use syn::{Error, Expr, Ident, Result};
 
 use crate::clause::Construct;
+use crate::leaving::leaving;
 use crate::motion::Motion;
-use crate::names;
 use crate::offload::{Array, Clauses, Into, Target, Verb, section};
 
 /// What is known of a statement whose launches are made.
@@ -126,7 +126,7 @@ pub(crate) fn around(construct: &Construct, statement: &Statement<'_>) -> Result
     let Statement { body, plain, written } = statement;
     let default = Clauses::default();
     let clauses = construct.offload.as_ref().unwrap_or(&default);
-    if let Some(jump) = names::leaving(plain).filter(|_| matches!(plain, Expr::Block(_))) {
+    if let Some(jump) = leaving(plain).filter(|_| matches!(plain, Expr::Block(_))) {
         let text = "this leaves the statement, whose results come back at its end: use a variable, and leave after it";
         return Err(Error::new(jump, text));
     }
@@ -142,14 +142,13 @@ pub(crate) fn around(construct: &Construct, statement: &Statement<'_>) -> Result
         sections.extend(quote!(let #section = #value;));
         let changes = written.contains(&name.to_string());
         let (is_mut, method, phase) = match array.motion {
-            Motion::In | Motion::Present => (false, "send", &mut inputs),
             Motion::Out => (true, "allocate", &mut outputs),
             Motion::Create if changes => (true, "keep", &mut outputs),
             Motion::Create => (false, "reuse", &mut outputs),
             Motion::Both if changes || clauses.verb == Verb::Transfer => {
                 (true, "share", &mut inputs)
             }
-            Motion::Both => (false, "send", &mut inputs),
+            _ => (false, "send", &mut inputs),
         };
         let method = Ident::new(method, at);
         let elements = if is_mut {

@@ -177,15 +177,21 @@ impl Device {
     /// # Errors
     /// That of [`by_name`](Self::by_name) for `cuda` if there is no GPU.
     pub fn nth_gpu(n: usize) -> Result<Self, DeviceError> {
+        let mut gpus = Self::gpus();
+        match n.checked_rem(gpus.len()) {
+            Some(index) => Ok(gpus.swap_remove(index)),
+            None => Self::by_name("cuda"),
+        }
+    }
+
+    /// The GPUs that have numbers.
+    pub(crate) fn gpus() -> Vec<Self> {
         let mut gpus = Self::all();
         gpus.retain(|device| device.device.traits().is_gpu);
         if let Some(kind) = gpus.first().map(Self::kind) {
             gpus.retain(|device| device.kind() == kind);
         }
-        match n.checked_rem(gpus.len()) {
-            Some(index) => Ok(gpus.swap_remove(index)),
-            None => Self::by_name("cuda"),
-        }
+        gpus
     }
 
     /// As [`default_device`](Self::default_device) without the variable, of the host's devices; the

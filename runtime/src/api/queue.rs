@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 use crate::api::device::Device;
 use crate::api::fallback::{Fallback, FalseCondition};
 use crate::code::background;
+use crate::data::device_copy::Allocate;
 use crate::data::host_copies::HostCopies;
 use crate::data::host_range::Placed;
+use crate::data::present::is_locating;
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Blocking, IntoSource, Source};
 use crate::error::{BufferError, DeviceError, LaunchError};
@@ -423,7 +425,7 @@ impl Queue {
         S: IntoSource,
         F: for<'item> Fn(<S::Source as Source>::Item<'item>) + Send + Sync + Capture,
     {
-        let mut lengths = Lengths::default().listing_host_ranges(self.queue.has_own_memory());
+        let mut lengths = Lengths::default().listing_host_ranges(is_locating(&self.queue));
         sources.check(&mut lengths)?;
         self.check_memory(&lengths, type_name::<F>)?;
         let shape = lengths.length()?.shape()?;
@@ -503,7 +505,7 @@ impl Queue {
         S: IntoSource<R::Mode<Blocking>>,
         F: for<'g> Fn(R::Item<'g>, <S::Source as Source>::Item<'g>) + Send + Sync + Capture,
     {
-        let copies_slices = self.queue.has_own_memory();
+        let copies_slices = is_locating(&self.queue);
         self.launch_in(range, sources, kernel, copies_slices, |raw, shape, bytes, copies| {
             // SAFETY: the kernel lives until this returns, is `Sync`, and allows the shape.
             self.finish(copies.as_ref(), unsafe { self.run(raw, shape, bytes) })
@@ -601,7 +603,7 @@ impl Queue {
         &self,
         lengths: &mut Lengths,
         shape: &LaunchShape,
-        allocate: &dyn Fn(Layout) -> Result<BackendMemory, BufferError>,
+        allocate: Allocate<'_>,
     ) -> Result<(Option<HostCopies>, Vec<Placed>), LaunchError> {
         let ranges = lengths.take_host_ranges();
         // Without work-items nothing is used.
@@ -611,6 +613,12 @@ impl Queue {
         self.refuse_inside_kernels()?;
         // SAFETY: the caller's promise.
         let copies = unsafe { HostCopies::new(&self.queue, allocate, ranges)? };
+        if copies.is_in_place() {
+            return Ok((None, Vec::new()));
+        }
+        if lengths.has_host_atomics() {
+            return Err(self.foreign_buffer("a launch over atomics", "the host"));
+        }
         let placed = copies.placed();
         if let Some(reports) = &self.reports {
             reports.copied_to(copies.bytes());
@@ -747,7 +755,7 @@ impl Queue {
         lengths: &Lengths,
         kernel: fn() -> &'static str,
     ) -> Result<(), LaunchError> {
-        if lengths.has_host_atomics() {
+        if lengths.has_host_atomics() && self.queue.has_own_memory() {
             return Err(self.foreign_buffer(kernel(), "the host"));
         }
         let is_copied = self.condition.as_ref().is_some_and(|condition| condition.device.is_some());

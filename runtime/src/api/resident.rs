@@ -51,22 +51,32 @@ pub struct Shared<'a, T: Element> {
     present: Option<PresentCopy>,
 }
 
-impl<'a, E: Read + ?Sized> Keep for &'a E {
-    type Views<'kept> = View<'kept, E::Element>;
-    type Kept = Shared<'a, E::Element>;
-
-    fn keep(self, queue: &Queue) -> Result<Self::Kept, LaunchError> {
-        let elements = self.read_on(queue)?;
+impl<'a, T: Element> Shared<'a, T> {
+    /// Copies elements to the device of a queue, unless they are there. The result is not forgotten.
+    pub(crate) fn of<E: Read<Element = T> + ?Sized>(
+        queue: &Queue,
+        kept: &'a E,
+    ) -> Result<Self, LaunchError> {
+        let elements = kept.read_on(queue)?;
         let mut present = None;
         if let Readable::Copied(buffer) = &elements
-            && let Some(host) = self.host_elements()
+            && let Some(host) = kept.host_elements()
             && let Some(range) = HostRange::read(host.as_ptr(), host.len())
         {
             let copy = buffer.view().raw().as_ptr().cast();
             let device = queue.backend().device_name();
             present = Some(PresentCopy::new(&range, copy, buffer.clone(), device, true));
         }
-        Ok(Shared { elements, present })
+        Ok(Self { elements, present })
+    }
+}
+
+impl<'a, E: Read + ?Sized> Keep for &'a E {
+    type Views<'kept> = View<'kept, E::Element>;
+    type Kept = Shared<'a, E::Element>;
+
+    fn keep(self, queue: &Queue) -> Result<Self::Kept, LaunchError> {
+        Shared::of(queue, self)
     }
 
     fn views(kept: &mut Self::Kept) -> Self::Views<'_> {

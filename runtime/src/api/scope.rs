@@ -13,7 +13,7 @@ use crate::api::queue::Queue;
 use crate::code::display_name::KernelName;
 use crate::data::host_copies::HostCopies;
 use crate::data::host_range::Placed;
-use crate::data::present::PresentCopy;
+use crate::data::present::{PresentCopy, is_locating};
 use crate::data::source::length::Lengths;
 use crate::data::source::lent::Lent;
 use crate::data::source::traits::{IntoSource, Scoped, Source};
@@ -195,8 +195,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F: for<'item> Fn(<S::Source as Source>::Item<'item>) + Send + Sync + Capture + 'scope,
     {
         self.queue.refuse_inside_kernels()?;
-        let mut lengths =
-            Lengths::default().listing_host_ranges(self.queue.backend().has_own_memory());
+        let mut lengths = Lengths::default().listing_host_ranges(is_locating(self.queue.backend()));
         sources.check(&mut lengths)?;
         self.queue.check_memory(&lengths, type_name::<F>)?;
         let shape = lengths.length()?.shape()?;
@@ -238,8 +237,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     {
         self.queue.refuse_inside_kernels()?;
         let shape = range.shape()?;
-        let mut lengths =
-            shape.lengths().listing_host_ranges(self.queue.backend().has_own_memory());
+        let mut lengths = shape.lengths().listing_host_ranges(is_locating(self.queue.backend()));
         sources.check(&mut lengths)?;
         self.queue.check_memory(&lengths, type_name::<F>)?;
         // SAFETY: the sources borrow the ranges for longer than this call, which waits.

@@ -244,6 +244,10 @@ impl<T: Element> Buffer<T> {
         self.memory.as_ref()
     }
 
+    pub(crate) fn into_memory(self) -> Option<BackendMemory> {
+        self.memory
+    }
+
     pub(super) const fn memory_mut(&mut self) -> Option<&mut BackendMemory> {
         self.memory.as_mut()
     }

@@ -1,17 +1,14 @@
 //! Slices of the host in launches on devices with memory of their own: what a launch may read is
 //! copied there before it, and what it may change is copied back after it.
 
-use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use crate::data::device_copy::{ALIGNMENT, Allocate, DeviceCopy, allocate_for};
 use crate::data::host_range::{HostAccess, HostRange, Placed};
-use crate::data::present::{CopyOwner, PresentCopy, present};
+use crate::data::present::{CopyOwner, Location, PresentCopy, locate};
 use crate::error::{BufferError, LaunchError};
 use crate::hal::dispatch::{BackendMemory, BackendQueue};
-
-/// Copies keep the host's alignment up to this many bytes.
-const ALIGNMENT: usize = 256;
 
 /// Copies of a launch's sources.
 #[derive(Debug, Default)]
@@ -32,10 +29,21 @@ struct HostCopy {
 /// What a copy lies in.
 #[derive(Debug)]
 enum CopyMemory {
-    /// Memory of the launch's own, in which the range begins at an offset.
-    Own(BackendMemory, usize),
+    /// The host's, which the device uses as it is.
+    Host,
+    /// Memory of the launch's own.
+    Own(OwnMemory),
     /// A copy that was there before, and stays there while it is used.
     Present(#[expect(dead_code, reason = "it is only kept")] CopyOwner),
+}
+
+#[derive(Debug)]
+struct OwnMemory {
+    memory: BackendMemory,
+    /// Where the range begins in it.
+    offset: usize,
+    /// The copy on another device whose values these are; `None` if they are the host's.
+    original: Option<Arc<DeviceCopy>>,
 }
 
 impl HostCopies {
@@ -50,43 +58,61 @@ impl HostCopies {
     #[cold]
     pub(crate) unsafe fn new(
         queue: &BackendQueue,
-        allocate: &dyn Fn(Layout) -> Result<BackendMemory, BufferError>,
+        allocate: Allocate<'_>,
         ranges: Vec<HostRange>,
     ) -> Result<Self, BufferError> {
         // What is an error is one before anything is copied.
         let found: Result<Vec<_>, _> = merged(ranges)
             .into_iter()
-            .map(|range| present(queue, &range).map(|present| (range, present)))
+            .map(|range| locate(queue, &range).map(|location| (range, location)))
             .collect();
         let (mut copies, mut bytes) = (Vec::new(), 0);
-        for (range, present) in found? {
-            if let Some((owner, copy)) = present {
-                copies.push(HostCopy { range, memory: CopyMemory::Present(owner), copy });
-                continue;
-            }
+        for (range, location) in found? {
+            let original = match location {
+                Location::Here(owner, copy) => {
+                    copies.push(HostCopy { range, memory: CopyMemory::Present(owner), copy });
+                    continue;
+                }
+                Location::Host if !queue.has_own_memory() => {
+                    let copy = NonNull::new(range.begin).unwrap_or(NonNull::dangling());
+                    copies.push(HostCopy { range, memory: CopyMemory::Host, copy });
+                    continue;
+                }
+                Location::Host => None,
+                Location::Elsewhere(original) => Some(original),
+            };
             let offset = match range.access {
                 // Values that are repeated begin with the memory.
                 HostAccess::Writes(_) => 0,
                 _ => range.begin.addr() % ALIGNMENT,
             };
-            let layout = offset
-                .checked_add(range.bytes)
-                .and_then(|bytes| Layout::from_size_align(bytes, ALIGNMENT.max(range.align)).ok())
-                .ok_or(BufferError::TooLarge { len: range.bytes, element_size: 1 })?;
-            let mut memory = allocate(layout)?;
-            if let HostAccess::Writes(value) = &range.access {
-                memory.fill(value)?;
-            } else {
-                // SAFETY: the memory has as many bytes from there on; the caller's promise.
-                unsafe { memory.write(offset, range.begin, range.bytes)? };
-                bytes += range.bytes;
+            let mut memory = allocate_for(&range, offset, allocate)?;
+            match (&range.access, &original) {
+                (HostAccess::Writes(value), _) => memory.fill(value)?,
+                (_, None) => {
+                    // SAFETY: the memory has as many bytes from there on; the caller's promise.
+                    unsafe { memory.write(offset, range.begin, range.bytes)? };
+                    bytes += range.bytes;
+                }
+                (_, Some(original)) => {
+                    let values = original.values(range.begin.addr(), range.bytes)?;
+                    // SAFETY: as above; there are as many values.
+                    unsafe { memory.write(offset, values.as_ptr().cast(), range.bytes)? };
+                    bytes += range.bytes;
+                }
             }
             // SAFETY: it lies in the memory.
             let copy = unsafe { memory.address().add(offset) };
-            copies.push(HostCopy { range, memory: CopyMemory::Own(memory, offset), copy });
+            let memory = CopyMemory::Own(OwnMemory { memory, offset, original });
+            copies.push(HostCopy { range, memory, copy });
         }
         tracing::debug!(bytes, device = queue.device_name(), "copied slices to the device");
         Ok(Self { copies, bytes })
+    }
+
+    /// Whether the launch uses all ranges where the host has them.
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.copies.iter().all(|copy| matches!(copy.memory, CopyMemory::Host))
     }
 
     /// Where the sources are.
@@ -120,7 +146,7 @@ impl HostCopies {
         let mut bytes = 0;
         let mut copied = Ok(());
         for HostCopy { range, memory, .. } in &self.copies {
-            let CopyMemory::Own(memory, offset) = memory else { continue };
+            let CopyMemory::Own(memory) = memory else { continue };
             let is_copied = match range.access {
                 HostAccess::Reads | HostAccess::ReadsLent => false,
                 HostAccess::Changes => {
@@ -132,7 +158,7 @@ impl HostCopies {
                 continue;
             }
             // SAFETY: the promise to `new`.
-            copied = copied.and(unsafe { memory.read(*offset, range.begin, range.bytes) });
+            copied = copied.and(unsafe { memory.bring(range) });
             bytes += range.bytes;
         }
         tracing::debug!(bytes, "copied slices from the device");
@@ -142,11 +168,32 @@ impl HostCopies {
     /// Leaves the copies of what was read on the device, where later launches find them.
     pub(crate) fn leave(self, device: &str) -> impl Iterator<Item = PresentCopy> {
         self.copies.into_iter().filter_map(move |HostCopy { range, memory, copy }| {
-            let CopyMemory::Own(memory, _) = memory else { return None };
+            let CopyMemory::Own(OwnMemory { memory, .. }) = memory else { return None };
             let is_read = range.access == HostAccess::Reads;
             is_read
                 .then(|| PresentCopy::new(&range, copy.as_ptr(), Arc::new(memory), device, false))
         })
+    }
+}
+
+impl OwnMemory {
+    /// Copies a range to where its values came from.
+    ///
+    /// # Safety
+    /// The memory has the range from the offset on. The range can be written, and nothing else accesses
+    /// it.
+    unsafe fn bring(&self, range: &HostRange) -> Result<(), BufferError> {
+        let Some(original) = &self.original else {
+            // SAFETY: the caller's promises.
+            return unsafe { self.memory.read(self.offset, range.begin, range.bytes) };
+        };
+        let mut values = original.values(range.begin.addr(), range.bytes)?;
+        let to = values.as_mut_ptr().cast::<u8>();
+        // SAFETY: as above; there is room for as many bytes, and then there are as many.
+        unsafe {
+            self.memory.read(self.offset, to, range.bytes)?;
+            original.write(range.begin.addr(), to, range.bytes)
+        }
     }
 }
 

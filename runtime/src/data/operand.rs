@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
+use crate::data::device_copy::DeviceCopy;
 use crate::data::host_range::HostRange;
-use crate::data::present::{CopyOwner, present};
+use crate::data::present::{CopyOwner, Location, is_locating, locate};
 use crate::data::source::length::Lengths;
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
@@ -101,6 +102,8 @@ impl<T: Element> Readable<'_, T> {
 #[derive(Debug)]
 pub enum Writable<'a, T: Element> {
     InPlace(ViewMut<'a, T>),
+    /// In a copy that was there before, and stays as long as its owner.
+    Present(CopyOwner, ViewMut<'a, T>),
     Copied(Buffer<T>, Origin<'a, T>),
     /// They are written before they are read.
     Overwritten(Buffer<MaybeUninit<T>>, Origin<'a, T>),
@@ -110,12 +113,24 @@ pub enum Writable<'a, T: Element> {
 #[derive(Debug)]
 pub struct Origin<'a, T> {
     host: &'a mut [T],
+    /// The copy on another device whose values count; `None` if those of the host do.
+    copy: Option<Arc<DeviceCopy>>,
     reports: Option<Reports>,
 }
 
 impl<T: Element> Origin<'_, T> {
     fn bring(self, buffer: &Buffer<T>) -> Result<(), LaunchError> {
-        buffer.read(self.host)?;
+        match &self.copy {
+            None => buffer.read(self.host)?,
+            Some(copy) => {
+                let (elements, begin) = (buffer.try_to_vec()?, self.host.as_ptr().addr());
+                // SAFETY: the copy has what the host has, which is borrowed exclusively; there are as many
+                // elements.
+                unsafe {
+                    copy.write(begin, elements.as_ptr().cast(), size_of_val(&elements[..]))?;
+                }
+            }
+        }
         if let Some(reports) = &self.reports {
             reports.copied_from(size_of_val(self.host));
         }
@@ -126,7 +141,7 @@ impl<T: Element> Origin<'_, T> {
 impl<T: Element> Writable<'_, T> {
     pub(crate) fn view_mut(&mut self) -> ViewMut<'_, T> {
         match self {
-            Self::InPlace(view) => view.reborrow(),
+            Self::InPlace(view) | Self::Present(_, view) => view.reborrow(),
             Self::Copied(buffer, _) => buffer.view_mut(),
             Self::Overwritten(buffer, _) => {
                 let view = buffer.view_mut();
@@ -140,7 +155,7 @@ impl<T: Element> Writable<'_, T> {
     /// Brings the elements back to where they came from.
     pub(crate) fn finish(self) -> Result<(), LaunchError> {
         match self {
-            Self::InPlace(_) => Ok(()),
+            Self::InPlace(_) | Self::Present(..) => Ok(()),
             Self::Copied(buffer, origin) => origin.bring(&buffer),
             // SAFETY: the promise to `overwrite_on`.
             Self::Overwritten(buffer, origin) => origin.bring(&unsafe { buffer.assume_init() }),
@@ -148,13 +163,54 @@ impl<T: Element> Writable<'_, T> {
     }
 }
 
-/// A copy of elements on the queue's device.
-fn copied<T: Element>(queue: &Queue, elements: &[T]) -> Result<Buffer<T>, LaunchError> {
-    let buffer = Buffer::from_slice(queue, elements)?;
+/// A copy of elements on the queue's device, by their values.
+fn copied<T: Element>(queue: &Queue, values: &[T]) -> Result<Buffer<T>, LaunchError> {
+    let buffer = Buffer::from_slice(queue, values)?;
     if let Some(reports) = queue.reports() {
-        reports.copied_to(size_of_val(elements));
+        reports.copied_to(size_of_val(values));
     }
     Ok(buffer)
+}
+
+/// The values of elements that count on another device.
+fn values_of<T: Element>(elements: &[T], copy: &DeviceCopy) -> Result<Vec<T>, LaunchError> {
+    let mut values: Vec<T> = Vec::with_capacity(elements.len());
+    let begin = elements.as_ptr().addr();
+    // SAFETY: the copy has all elements, which are borrowed, so that no launch changes them; there is room
+    // for as many.
+    unsafe { copy.read(begin, values.as_mut_ptr().cast(), size_of_val(elements))? };
+    // SAFETY: there are as many.
+    unsafe { values.set_len(elements.len()) };
+    Ok(values)
+}
+
+/// Where launches of a queue have the elements of a slice of the host's.
+fn location(queue: &Queue, range: Option<HostRange>) -> Result<Location, LaunchError> {
+    match range {
+        Some(range) if is_locating(queue.backend()) => Ok(locate(queue.backend(), &range)?),
+        _ => Ok(Location::Host),
+    }
+}
+
+/// As [`location`], of a slice that is changed: where it is used in place, or what a copy is of.
+fn writable_location<'a, T: Element>(
+    queue: &Queue,
+    host: &'a mut [T],
+) -> Result<Result<Writable<'a, T>, Origin<'a, T>>, LaunchError> {
+    let copy = match location(queue, HostRange::changed(host.as_mut_ptr(), host.len()))? {
+        Location::Host if !queue.backend().has_own_memory() => {
+            return Ok(Ok(Writable::InPlace(ViewMut::of_slice(host))));
+        }
+        Location::Here(owner, copy) => {
+            // SAFETY: the copy is aligned and has as many elements, which stay as long as the owner. It
+            // stands for the host's, which are borrowed exclusively. Kernels of the device use them.
+            let view = unsafe { ViewMut::new(copy.cast(), host.len()) };
+            return Ok(Ok(Writable::Present(owner, view)));
+        }
+        Location::Host => None,
+        Location::Elsewhere(copy) => Some(copy),
+    };
+    Ok(Err(Origin { host, copy, reports: queue.reports().cloned() }))
 }
 
 /// Elements that launches of the queue's device change. If they are copies, they are not those of
@@ -167,32 +223,39 @@ pub(crate) fn filled<'a, T: Element>(
         check_memory::<ViewMut<'_, T>, T>(queue, view.as_mut_ptr())?;
         return Ok(Writable::InPlace(view));
     }
-    let len = view.len();
     // SAFETY: the view has exclusive access to elements of the host's, for as long, and is given up.
-    let host: &'a mut [T] = unsafe { slice::from_raw_parts_mut(view.as_mut_ptr(), len) };
-    let buffer = match host.first() {
-        Some(first) => Buffer::filled(queue, len, *first)?,
-        None => Buffer::from_slice(queue, host)?,
+    let host: &'a mut [T] = unsafe { slice::from_raw_parts_mut(view.as_mut_ptr(), view.len()) };
+    let origin = match writable_location(queue, host)? {
+        Ok(used) => return Ok(used),
+        Err(origin) => origin,
     };
-    Ok(Writable::Copied(buffer, Origin { host, reports: queue.reports().cloned() }))
+    let buffer = match origin.host.first() {
+        Some(first) => Buffer::filled(queue, origin.host.len(), *first)?,
+        None => Buffer::from_slice(queue, origin.host)?,
+    };
+    Ok(Writable::Copied(buffer, origin))
 }
 
 impl<T: Element> Read for [T] {
     type Element = T;
 
     fn read_on(&self, queue: &Queue) -> Result<Readable<'_, T>, LaunchError> {
-        if !queue.backend().has_own_memory() {
-            return Ok(Readable::InPlace(View::new(self)));
+        match location(queue, HostRange::read(self.as_ptr(), self.len()))? {
+            Location::Host if !queue.backend().has_own_memory() => {
+                Ok(Readable::InPlace(View::new(self)))
+            }
+            Location::Here(owner, copy) => {
+                // SAFETY: the copy is aligned and has as many elements, which stay as long as the owner
+                // and do not change as long as the slice is borrowed. Kernels of the device read them.
+                let elements = unsafe { slice::from_raw_parts(copy.as_ptr().cast(), self.len()) };
+                Ok(Readable::Present(owner, View::new(elements)))
+            }
+            Location::Host => Ok(Readable::Copied(Arc::new(copied(queue, self)?))),
+            Location::Elsewhere(copy) => {
+                let values = values_of(self, &copy)?;
+                Ok(Readable::Copied(Arc::new(copied(queue, &values)?)))
+            }
         }
-        if let Some(range) = HostRange::read(self.as_ptr(), self.len())
-            && let Some((owner, copy)) = present(queue.backend(), &range)?
-        {
-            // SAFETY: the copy is aligned and has as many elements, which stay as long as the owner
-            // and do not change as long as the slice is borrowed. Kernels of the device read them.
-            let elements = unsafe { slice::from_raw_parts(copy.as_ptr().cast(), self.len()) };
-            return Ok(Readable::Present(owner, View::new(elements)));
-        }
-        Ok(Readable::Copied(Arc::new(copied(queue, self)?)))
     }
 
     fn host_elements(&self) -> Option<&[T]> {
@@ -202,19 +265,25 @@ impl<T: Element> Read for [T] {
 
 impl<T: Element> Write for [T] {
     fn write_on(&mut self, queue: &Queue) -> Result<Writable<'_, T>, LaunchError> {
-        if !queue.backend().has_own_memory() {
-            return Ok(Writable::InPlace(ViewMut::of_slice(self)));
-        }
-        let buffer = copied(queue, self)?;
-        Ok(Writable::Copied(buffer, Origin { host: self, reports: queue.reports().cloned() }))
+        let origin = match writable_location(queue, self)? {
+            Ok(used) => return Ok(used),
+            Err(origin) => origin,
+        };
+        let buffer = match &origin.copy {
+            None => copied(queue, origin.host)?,
+            Some(copy) => copied(queue, &values_of(origin.host, copy)?)?,
+        };
+        Ok(Writable::Copied(buffer, origin))
     }
 
     unsafe fn overwrite_on(&mut self, queue: &Queue) -> Result<Writable<'_, T>, LaunchError> {
-        if !queue.backend().has_own_memory() {
-            return Ok(Writable::InPlace(ViewMut::of_slice(self)));
+        match writable_location(queue, self)? {
+            Ok(used) => Ok(used),
+            Err(origin) => {
+                let buffer = Buffer::uninit(queue, origin.host.len())?;
+                Ok(Writable::Overwritten(buffer, origin))
+            }
         }
-        let buffer = Buffer::uninit(queue, self.len())?;
-        Ok(Writable::Overwritten(buffer, Origin { host: self, reports: queue.reports().cloned() }))
     }
 }
 
@@ -263,15 +332,17 @@ fn check_memory<D: ?Sized, T>(queue: &Queue, elements: *const T) -> Result<(), L
 /// Returns an error if kernels of the queue cannot use a buffer's memory.
 fn check_buffer<T: Element>(queue: &Queue, buffer: &Buffer<T>) -> Result<(), LaunchError> {
     check_memory::<Buffer<T>, T>(queue, buffer.address())?;
-    if is_copied(queue, buffer.address(), buffer.len()) {
+    let is_of_host = HostRange::read(buffer.address(), buffer.len()).is_some();
+    if is_of_host && queue.backend().has_own_memory() {
         return Err(queue.foreign_buffer(type_name::<Buffer<T>>(), "the host"));
     }
     Ok(())
 }
 
-/// Whether elements are the host's, and the queue's device has no access to them.
-pub(crate) fn is_copied<T>(queue: &Queue, elements: *const T, len: usize) -> bool {
-    queue.backend().has_own_memory() && HostRange::read(elements, len).is_some()
+/// Whether elements are the host's, and the queue's device may have no access to them, or a copy of them
+/// may count.
+fn is_copied<T>(queue: &Queue, elements: *const T, len: usize) -> bool {
+    is_locating(queue.backend()) && HostRange::read(elements, len).is_some()
 }
 
 impl<T: Element> Read for View<'_, T> {

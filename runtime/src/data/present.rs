@@ -1,11 +1,20 @@
-//! Which parts of the host's memory a device has a copy of that stays there: slices that are borrowed
-//! shared, so that they do not change.
+//! Which parts of the host's memory devices have copies of that stay there.
+//!
+//! A *shared* copy is one of elements that are borrowed shared: it has the values that the host has, and
+//! launches read either. An *exclusive* copy is one of elements that are borrowed exclusively, by a
+//! region: its values count until the region ends, and those of the host do not. So launches that are
+//! given any part of these use the copy, on any thread; on another device they use a copy of the copy.
+//!
+//! Copies of one range lie within each other, as borrows do. The latest one counts.
 
 use std::any::Any;
+use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, ThreadId};
 
+use crate::data::device_copy::{Allocate, DeviceCopy, Original};
 use crate::data::host_range::HostRange;
 use crate::error::BufferError;
 use crate::hal::dispatch::BackendQueue;
@@ -13,58 +22,177 @@ use crate::hal::dispatch::BackendQueue;
 /// The memory with a copy, which is kept as long as it is used.
 pub(crate) type CopyOwner = Arc<dyn Any + Send + Sync>;
 
-/// A copy that a device has of elements that are borrowed shared, so that they do not change.
+/// A copy that a device has.
 #[derive(Debug)]
 struct Present {
     begin: usize,
     end: usize,
-    owner: CopyOwner,
-    copy: usize,
-    device: String,
-    /// The thread that asked for it by a region; `None` if a launch has left it.
-    region: Option<ThreadId>,
+    kind: Kind,
 }
 
-/// All such copies.
+#[derive(Debug)]
+enum Kind {
+    Shared {
+        owner: CopyOwner,
+        copy: usize,
+        device: String,
+        /// The thread that asked for it by a region; `None` if a launch has left it.
+        region: Option<ThreadId>,
+    },
+    Exclusive {
+        copy: Arc<DeviceCopy>,
+        counts: Counts,
+    },
+}
+
+/// How often a copy has been asked for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    /// By regions that have not ended.
+    structured: usize,
+    /// By `enter data`, less by `exit data`.
+    dynamic: usize,
+}
+
+impl Counts {
+    fn of(&mut self, lifetime: Lifetime) -> &mut usize {
+        match lifetime {
+            Lifetime::Structured => &mut self.structured,
+            Lifetime::Dynamic => &mut self.dynamic,
+        }
+    }
+}
+
+/// What ends a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lifetime {
+    /// The end of a region.
+    Structured,
+    /// `exit data`.
+    Dynamic,
+}
+
+/// All copies, in the order in which they were made.
 static PRESENT: RwLock<Vec<Present>> = RwLock::new(Vec::new());
 
-/// Where the device of a queue has a copy of all of a range; `None` if it has none.
+/// How many of them are exclusive.
+static EXCLUSIVE: AtomicUsize = AtomicUsize::new(0);
+
+/// Where the values of a range of the host's memory are.
+#[derive(Debug)]
+pub(crate) enum Location {
+    /// Where the host has them.
+    Host,
+    /// In a copy on the device, which stays as long as its owner.
+    Here(CopyOwner, NonNull<u8>),
+    /// In a copy that launches of the device cannot use, and the host's are older.
+    Elsewhere(Arc<DeviceCopy>),
+}
+
+/// Whether some values are not where the host has them, or launches of the queue cannot use these.
+#[inline]
+pub(crate) fn is_locating(queue: &BackendQueue) -> bool {
+    queue.has_own_memory() || has_exclusive()
+}
+
+/// Whether there is an exclusive copy.
+#[inline]
+pub(crate) fn has_exclusive() -> bool {
+    // Elements of a region are had from the thread that began it, directly or not.
+    EXCLUSIVE.load(Ordering::Relaxed) != 0
+}
+
+/// Where launches of a queue have the values of a range.
 ///
 /// # Errors
-/// [`BufferError::PartlyPresent`] if a region of this thread keeps a part of the range.
-pub(crate) fn present(
-    queue: &BackendQueue,
-    range: &HostRange,
-) -> Result<Option<(CopyOwner, NonNull<u8>)>, BufferError> {
-    // What is borrowed exclusively is in no range that is borrowed shared.
-    if range.is_changed() {
-        return Ok(None);
-    }
+/// [`BufferError::PartlyPresent`] if a part of the range is in an exclusive copy, or if a region of this
+/// thread keeps a part of it shared.
+pub(crate) fn locate(queue: &BackendQueue, range: &HostRange) -> Result<Location, BufferError> {
     let (begin, end) = (range.begin.addr(), range.end());
     let all = PRESENT.read().unwrap_or_else(PoisonError::into_inner);
-    let of_device = || all.iter().filter(|present| present.device == queue.device_name());
-    let has_all = |it: &Present| it.begin <= begin && end <= it.end;
-    // Elements of another type may be aligned on the host, and not there.
-    let fits =
-        |it: &&Present| has_all(it) && (it.copy + (begin - it.begin)).is_multiple_of(range.align);
-    if let Some(found) = of_device().find(fits) {
-        let copy = std::ptr::with_exposed_provenance_mut(found.copy + (begin - found.begin));
-        return Ok(NonNull::new(copy).map(|copy| (Arc::clone(&found.owner), copy)));
+    let mut in_part = None;
+    for present in all.iter().rev().filter(|it| it.begin < end && begin < it.end) {
+        let has_all = present.begin <= begin && end <= present.end;
+        // Elements of another type may be aligned on the host, and not there.
+        let fits = |copy: NonNull<u8>| copy.addr().get().is_multiple_of(range.align);
+        match &present.kind {
+            Kind::Shared { device, .. } if device != queue.device_name() || range.is_changed() => {}
+            Kind::Shared { owner, copy, .. } if has_all => {
+                let copy = std::ptr::with_exposed_provenance_mut(copy + (begin - present.begin));
+                if let Some(copy) = NonNull::new(copy).filter(|copy| fits(*copy)) {
+                    return Ok(Location::Here(Arc::clone(owner), copy));
+                }
+            }
+            Kind::Shared { region, device, .. } => {
+                if *region == Some(thread::current().id()) {
+                    in_part.get_or_insert_with(|| present.in_part(begin..end, device));
+                }
+            }
+            Kind::Exclusive { copy, .. } if !has_all => {
+                return Err(present.in_part(begin..end, copy.device()));
+            }
+            Kind::Exclusive { copy, .. } => {
+                if range.is_changed() {
+                    copy.changes();
+                }
+                let here = copy.at(begin);
+                let owner = Arc::clone(copy);
+                let is_here = copy.device() == queue.device_name() && fits(here);
+                return Ok(if is_here {
+                    Location::Here(owner, here)
+                } else {
+                    Location::Elsewhere(owner)
+                });
+            }
+        }
     }
-    let here = thread::current().id();
-    let in_part =
-        |it: &&Present| it.region == Some(here) && it.begin < end && begin < it.end && !has_all(it);
-    match of_device().find(in_part) {
-        None => Ok(None),
-        Some(part) => Err(BufferError::PartlyPresent {
-            slice: begin..end,
-            present: part.begin..part.end,
-            device: part.device.clone(),
-        }),
+    in_part.map_or(Ok(Location::Host), Err)
+}
+
+impl Present {
+    fn in_part(&self, slice: Range<usize>, device: &str) -> BufferError {
+        BufferError::PartlyPresent {
+            slice,
+            present: self.begin..self.end,
+            device: device.to_owned(),
+        }
     }
 }
 
-/// Makes a device's copy known to launches as long as it lives.
+/// The exclusive copy that has all of a range; `None` if the values are the host's.
+///
+/// # Errors
+/// [`BufferError::PartlyPresent`].
+pub(crate) fn exclusive(range: &HostRange) -> Result<Option<Arc<DeviceCopy>>, BufferError> {
+    let (begin, end) = (range.begin.addr(), range.end());
+    let all = PRESENT.read().unwrap_or_else(PoisonError::into_inner);
+    for present in all.iter().rev().filter(|it| it.begin < end && begin < it.end) {
+        let Kind::Exclusive { copy, .. } = &present.kind else { continue };
+        if present.begin <= begin && end <= present.end {
+            return Ok(Some(Arc::clone(copy)));
+        }
+        return Err(present.in_part(begin..end, copy.device()));
+    }
+    Ok(None)
+}
+
+/// The exclusive copy with an address of a device's libraries, and the host's address.
+pub(crate) fn host_address(device_address: usize) -> Option<usize> {
+    let all = PRESENT.read().unwrap_or_else(PoisonError::into_inner);
+    all.iter().rev().find_map(|present| match &present.kind {
+        Kind::Exclusive { copy, .. } => copy.host_address(device_address),
+        Kind::Shared { .. } => None,
+    })
+}
+
+/// The range of the copy that is nearest to an address.
+pub(crate) fn nearest(address: usize) -> Option<Range<usize>> {
+    let all = PRESENT.read().unwrap_or_else(PoisonError::into_inner);
+    let distance = |it: &&Present| it.begin.abs_diff(address).min(it.end.abs_diff(address));
+    all.iter().min_by_key(distance).map(|present| present.begin..present.end)
+}
+
+/// Makes a device's shared copy known to launches as long as it lives.
 #[derive(Debug)]
 pub struct PresentCopy {
     begin: usize,
@@ -85,18 +213,154 @@ impl PresentCopy {
         let (copy, device) = (copy.expose_provenance(), device.to_owned());
         let region = is_region.then(|| thread::current().id());
         let mut all = PRESENT.write().unwrap_or_else(PoisonError::into_inner);
-        all.push(Present { begin, end, owner, copy, device, region });
+        all.push(Present { begin, end, kind: Kind::Shared { owner, copy, device, region } });
         Self { begin, copy }
     }
 }
 
 impl Drop for PresentCopy {
     fn drop(&mut self) {
-        let mut all = PRESENT.write().unwrap_or_else(PoisonError::into_inner);
-        let own = |present: &Present| present.begin == self.begin && present.copy == self.copy;
-        let removed = all.iter().position(own).map(|at| all.swap_remove(at));
-        drop(all);
-        // Its memory is freed without the lock.
-        drop(removed);
+        remove(|present| match &present.kind {
+            Kind::Shared { copy, .. } => present.begin == self.begin && *copy == self.copy,
+            Kind::Exclusive { .. } => false,
+        });
     }
+}
+
+/// Removes a copy. Its memory is freed without the lock.
+fn remove(is_it: impl Fn(&Present) -> bool) {
+    let mut all = PRESENT.write().unwrap_or_else(PoisonError::into_inner);
+    let removed = all.iter().position(is_it).map(|at| all.remove(at));
+    if let Some(Present { kind: Kind::Exclusive { .. }, .. }) = removed {
+        EXCLUSIVE.fetch_sub(1, Ordering::Relaxed);
+    }
+    drop(all);
+    drop(removed);
+}
+
+/// Makes launches use a device's copy of elements that are borrowed exclusively, until it has
+/// [ended](Self::end).
+#[derive(Debug)]
+pub(crate) struct ExclusiveCopy {
+    copy: Arc<DeviceCopy>,
+    /// Whether the copy was made for it. Otherwise it was there before, and stays.
+    is_owner: bool,
+    lifetime: Lifetime,
+}
+
+/// Changes the entry of a copy; `None` if there is none any more.
+fn with_counts<R>(copy: &Arc<DeviceCopy>, change: impl FnOnce(&mut Counts) -> R) -> Option<R> {
+    let mut all = PRESENT.write().unwrap_or_else(PoisonError::into_inner);
+    all.iter_mut()
+        .rev()
+        .find_map(|present| match &mut present.kind {
+            Kind::Exclusive { copy: own, counts } if Arc::ptr_eq(own, copy) => Some(counts),
+            _ => None,
+        })
+        .map(change)
+}
+
+impl ExclusiveCopy {
+    /// Copies a range to the device of a queue unless a copy is there, and
+    /// says whether it did.
+    ///
+    /// # Errors
+    /// [`BufferError`], among others [`BufferError::PartlyPresent`].
+    ///
+    /// # Safety
+    /// The range is borrowed exclusively until the result has [ended](Self::end), and it does end.
+    pub(crate) unsafe fn new(
+        queue: &BackendQueue,
+        allocate: Allocate<'_>,
+        range: &HostRange,
+        lifetime: Lifetime,
+    ) -> Result<(Self, bool), BufferError> {
+        let original = match exclusive(range)? {
+            Some(copy) if copy.device() == queue.device_name() => {
+                with_counts(&copy, |counts| *counts.of(lifetime) += 1);
+                return Ok((Self { copy, is_owner: false, lifetime }, false));
+            }
+            Some(copy) => Original::Device(copy),
+            None => Original::Host,
+        };
+        // SAFETY: the caller's promise; the other copy has all of the range.
+        let copy = unsafe { DeviceCopy::new(queue, allocate, range, original)? };
+        Ok((Self::of(Arc::new(copy), lifetime), true))
+    }
+
+    /// That of a copy that is there.
+    pub(crate) fn of(copy: Arc<DeviceCopy>, lifetime: Lifetime) -> Self {
+        let mut counts = Counts::default();
+        *counts.of(lifetime) = 1;
+        let (begin, end) = (copy.begin(), copy.end());
+        let kind = Kind::Exclusive { copy: Arc::clone(&copy), counts };
+        let mut all = PRESENT.write().unwrap_or_else(PoisonError::into_inner);
+        EXCLUSIVE.fetch_add(1, Ordering::Relaxed);
+        all.push(Present { begin, end, kind });
+        Self { copy, is_owner: true, lifetime }
+    }
+
+    /// Brings changed values back if the copy was made for this, and says how many bytes these are.
+    ///
+    /// # Errors
+    /// [`BufferError`]. The copy has ended nevertheless.
+    ///
+    /// # Safety
+    /// `host` is the first address of the copy's range, which is borrowed exclusively by the caller.
+    pub(crate) unsafe fn end(self, host: *mut u8) -> Result<usize, BufferError> {
+        if !self.is_owner {
+            with_counts(&self.copy, |counts| {
+                let count = counts.of(self.lifetime);
+                *count = count.saturating_sub(1);
+            });
+            return Ok(0);
+        }
+        // An `exit data` has been there.
+        if with_counts(&self.copy, |_| ()).is_none() {
+            return Ok(0);
+        }
+        // SAFETY: the caller's promise.
+        let brought = unsafe { self.copy.bring(host) };
+        forget(&self.copy);
+        brought
+    }
+}
+
+impl ExclusiveCopy {
+    /// Ends it, and leaves the host what it has, if the copy was made for this.
+    pub(crate) fn discard(self) {
+        if self.is_owner {
+            forget(&self.copy);
+        }
+    }
+}
+
+fn forget(copy: &Arc<DeviceCopy>) {
+    remove(
+        |present| matches!(&present.kind, Kind::Exclusive { copy: own, .. } if Arc::ptr_eq(own, copy)),
+    );
+}
+
+/// What `exit data` does with a range that is borrowed exclusively: its copy ends, unless it was asked for
+/// more often, or a region keeps it. Changed values are brought back then; says how many bytes these are.
+///
+/// # Errors
+/// [`BufferError`].
+///
+/// # Safety
+/// The range is borrowed exclusively by the caller.
+pub(crate) unsafe fn exit(range: &HostRange, is_final: bool) -> Result<usize, BufferError> {
+    let Some(copy) = exclusive(range)? else { return Ok(0) };
+    let is_last = with_counts(&copy, |counts| {
+        counts.dynamic = if is_final { 0 } else { counts.dynamic.saturating_sub(1) };
+        counts.dynamic == 0 && counts.structured == 0
+    });
+    let is_whole = (copy.begin(), copy.end()) == (range.begin.addr(), range.end());
+    if is_last != Some(true) || !is_whole {
+        return Ok(0);
+    }
+    // SAFETY: the caller's promise: it is all of the copy's range.
+    let brought = unsafe { copy.bring(range.begin) };
+    forget(&copy);
+    brought
 }

@@ -12,12 +12,22 @@ pub trait Elements {
 
     /// All of them, to read.
     fn __elements(&self) -> View<'_, Self::Element>;
+
+    /// The array that a `Vec`, a box or a reference has.
+    fn __array(&self) -> &Self {
+        self
+    }
 }
 
 /// Arrays that a directive's loops change.
 pub trait ElementsMut: Elements {
     /// All of them, to change.
     fn __elements_mut(&mut self) -> ViewMut<'_, Self::Element>;
+
+    /// The array that a `Vec`, a box or a reference has.
+    fn __array_mut(&mut self) -> &mut Self {
+        self
+    }
 }
 
 impl<T: Element> Elements for [T] {

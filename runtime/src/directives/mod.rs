@@ -24,8 +24,10 @@
 //! [`with_queue`]. A launch that fails panics with the text of its error, as the loop itself does
 //! that panics.
 
+pub mod acc;
 pub(crate) mod atomic;
 pub(crate) mod elements;
+pub(crate) mod entered;
 pub(crate) mod independent;
 pub(crate) mod nests;
 pub(crate) mod offload;
@@ -34,10 +36,12 @@ pub(crate) mod parts;
 pub(crate) mod queue;
 pub(crate) mod races;
 pub(crate) mod reduction;
+pub(crate) mod region;
 mod room;
 pub(crate) mod sizes;
 pub(crate) mod steps;
 pub(crate) mod turns;
+pub(crate) mod update;
 
 pub use schism_directives::{acc, offload};
 

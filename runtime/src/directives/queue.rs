@@ -6,11 +6,14 @@ use std::sync::OnceLock;
 
 use crate::api::device::Device;
 use crate::api::queue::Queue;
+use crate::data::present;
 use crate::directives::races;
 use crate::error::{DeviceError, Error, LaunchError};
 
 thread_local! {
     static QUEUES: RefCell<Vec<Queue>> = const { RefCell::new(Vec::new()) };
+    /// What the thread has chosen.
+    static CHOSEN: RefCell<Option<Queue>> = const { RefCell::new(None) };
 }
 
 /// Runs `body`, in which this thread's directives launch through `queue`.
@@ -53,9 +56,10 @@ pub(crate) fn enter(queue: &Queue) -> Entered {
     Entered(PhantomData)
 }
 
-/// The queue of [`with_queue`].
+/// The queue of [`with_queue`], or the one that the thread has chosen.
 pub(crate) fn current() -> Option<Queue> {
-    QUEUES.with_borrow(|queues| queues.last().cloned())
+    let given = QUEUES.with_borrow(|queues| queues.last().cloned());
+    given.or_else(|| CHOSEN.with_borrow(Clone::clone))
 }
 
 /// The queue of the default device.
@@ -73,29 +77,67 @@ fn checked_queue() -> Result<Queue, DeviceError> {
 
 /// The queue that this thread's directives launch through; that of loops in order on the host if they
 /// are checked.
+///
+/// # Errors
+/// That of the device.
+pub(super) fn try_queue() -> Result<Queue, DeviceError> {
+    if races::are_checked() {
+        return checked_queue();
+    }
+    current().map_or_else(default_queue, Ok)
+}
+
+/// Has this thread's directives launch through another queue, or through the default device's, until
+/// [`with_queue`] ends, if one runs.
+pub(super) fn choose(queue: Option<Queue>) {
+    let is_chosen = QUEUES.with_borrow_mut(|queues| match (queues.last_mut(), &queue) {
+        (Some(last), Some(queue)) => {
+            *last = queue.clone();
+            true
+        }
+        (Some(_), None) => true,
+        (None, _) => false,
+    });
+    if !is_chosen {
+        CHOSEN.set(queue);
+    }
+}
+
+/// The queue that this thread's directives launch through.
 #[track_caller]
 pub fn queue() -> Queue {
-    if races::are_checked() {
-        return checked_queue().unwrap_or_else(|error| panic!("{error}"));
+    or_panic(try_queue())
+}
+
+/// As [`queue`], for a launch that is the host's unless it `is_on_device`.
+#[track_caller]
+pub fn queue_if(is_on_device: bool) -> Queue {
+    or_panic(queue().when(is_on_device))
+}
+
+/// Whether a region may keep elements on a device, so that the host has older ones.
+#[must_use]
+pub fn is_kept_elsewhere() -> bool {
+    present::has_exclusive()
+}
+
+/// The value of what a directive does.
+#[track_caller]
+pub(super) fn or_panic<T>(outcome: Result<T, impl Into<Error>>) -> T {
+    match outcome {
+        Ok(value) => value,
+        Err(error) => panic!("{}", error.into()),
     }
-    match current().map_or_else(default_queue, Ok) {
-        Ok(queue) => queue,
-        Err(error) => panic!("{error}"),
-    }
+}
+
+/// Ends the choice of a device.
+#[track_caller]
+pub fn chosen(outcome: Result<(), DeviceError>) {
+    or_panic(outcome);
 }
 
 /// Ends a launch.
 #[track_caller]
 pub fn done(outcome: Result<(), LaunchError>) {
-    if let Err(error) = outcome {
-        panic!("{error}");
-    }
-}
-
-/// Ends a region.
-#[track_caller]
-pub fn ended(outcome: Result<(), Error>) {
-    if let Err(error) = outcome {
-        panic!("{error}");
-    }
+    or_panic(outcome);
 }

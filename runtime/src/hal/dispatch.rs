@@ -280,6 +280,23 @@ macro_rules! backends {
                 unsafe { match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.read(offset, to, bytes),)* } }
             }
 
+            /// # Safety
+            /// As for [`MemoryOps::write_part`].
+            pub(crate) unsafe fn write_part(
+                &self,
+                offset: usize,
+                from: *const u8,
+                bytes: usize,
+            ) -> Result<(), BufferError> {
+                // SAFETY: the caller's promises.
+                unsafe { match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.write_part(offset, from, bytes),)* } }
+            }
+
+            /// See [`MemoryOps::device_address`].
+            pub(crate) fn device_address(&self) -> usize {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.device_address(),)* }
+            }
+
             /// Copies all bytes from other memory of the same size, if the device can do that
             /// without the host; returns whether it did.
             pub(crate) fn copy_from(&mut self, from: &Self) -> Result<bool, BufferError> {

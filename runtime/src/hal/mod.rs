@@ -483,6 +483,25 @@ pub(crate) trait MemoryOps: Debug + Send + Sync {
     /// `bytes` bytes can be written at `to`, and lie in the memory from `offset` on.
     unsafe fn read(&self, offset: usize, to: *mut u8, bytes: usize) -> Result<(), BufferError>;
 
+    /// As [`write`](Self::write), while others may use other parts of the memory.
+    ///
+    /// # Errors
+    /// [`BufferError`].
+    ///
+    /// # Safety
+    /// As for [`write`](Self::write), and nothing else accesses these bytes.
+    unsafe fn write_part(
+        &self,
+        offset: usize,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<(), BufferError>;
+
+    /// The first byte's address for the device's own libraries.
+    fn device_address(&self) -> usize {
+        self.address().addr().get()
+    }
+
     /// Copies all bytes from other memory of the same size, if the device can do that by itself;
     /// returns whether it did.
     ///

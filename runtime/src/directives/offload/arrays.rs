@@ -6,7 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
-use crate::data::operand::{Read, Readable, Writable, Write, is_copied};
+use crate::data::host_range::HostRange;
+use crate::data::operand::{Read, Readable, Writable, Write};
+use crate::data::present::{Location, locate};
 use crate::data::view::{View, ViewMut, bounds};
 use crate::directives::offload::error::OffloadError;
 use crate::error::LaunchError;
@@ -198,6 +200,14 @@ impl<T: Element> Drop for OnTarget<T> {
     }
 }
 
+/// Whether the target has no access to elements of the host's. What a region keeps there is there.
+fn is_sent(queue: &Queue, range: Option<HostRange>) -> Result<bool, OffloadError> {
+    match range.filter(|_| queue.backend().has_own_memory()) {
+        Some(range) => Ok(matches!(locate(queue.backend(), &range)?, Location::Host)),
+        None => Ok(false),
+    }
+}
+
 /// An array that a statement reads.
 #[derive(Debug)]
 pub enum MappedIn<'v, T: Element> {
@@ -216,7 +226,8 @@ impl<'v, T: Element> MappedIn<'v, T> {
     ) -> Result<Self, OffloadError> {
         let host = view.raw();
         section.resolve(host.len())?;
-        if section.is_plain && sends || !is_copied(queue, host.as_ptr(), host.len()) {
+        let range = HostRange::read(host.as_ptr(), host.len());
+        if section.is_plain && sends || !is_sent(queue, range)? {
             return Ok(Self::Plain(view.read_on(queue)?));
         }
         Ok(Self::OnTarget(OnTarget::new(section, queue, host, sends)?))
@@ -250,7 +261,8 @@ impl<'v, T: Element> Mapped<'v, T> {
     ) -> Result<Self, OffloadError> {
         section.resolve(view.len())?;
         let is_plain = section.is_plain && sends && receives;
-        if is_plain || !is_copied(queue, view.as_mut_ptr(), view.len()) {
+        let range = HostRange::changed(view.as_mut_ptr(), view.len());
+        if is_plain || !is_sent(queue, range)? {
             return Ok(Self::Plain(view.write_on(queue)?));
         }
         let host = view.host_slice();

@@ -13,7 +13,7 @@ use crate::directives::offload::steps::{Progress, Step};
 use crate::directives::offload::stream::Stream;
 use crate::directives::offload::tags::{self, Tag};
 use crate::directives::offload::target::{self, Acquired, Target};
-use crate::directives::queue::{Entered, enter};
+use crate::directives::queue::{Entered, current, default_queue, enter, is_kept_elsewhere};
 use crate::kernel::element::Element;
 use crate::launch::report::Mark;
 use crate::util::{trace, warn_once};
@@ -37,6 +37,8 @@ enum Place {
     Undecided,
     Target,
     Host,
+    /// On the host, as launches of its own device.
+    HostQueue,
     Nowhere,
 }
 
@@ -134,14 +136,16 @@ impl Offload {
             if !condition {
                 if self.signal.is_some() || !self.waits.is_empty() {
                     self.fail(OffloadError::InvalidCombination);
-                } else {
-                    self.place = Place::Host;
+                    return None;
                 }
-                return None;
+                return self.on_host(None);
             }
         }
         let (acquired, queue) = match self.acquire() {
             Ok(found) => found,
+            Err(error) if self.wish == Wish::Optional && error.is_of_target() => {
+                return self.on_host(Some(error));
+            }
             Err(error) => {
                 self.fail(error);
                 return None;
@@ -296,13 +300,19 @@ impl Offload {
     pub fn ended(&mut self, outcome: Outcome) {
         let launches = self.moved().launches;
         match outcome {
+            Ok(()) if matches!(self.place, Place::HostQueue) => {}
             Ok(()) => {
                 self.progress.reach(Step::Return, "");
                 self.progress.reach(Step::Receive, "");
                 self.signalled();
             }
             // Nothing has run, so the host can.
-            Err(error) if self.wish == Wish::Optional && launches == 0 && error.is_of_target() => {
+            Err(error)
+                if self.wish == Wish::Optional
+                    && launches == 0
+                    && error.is_of_target()
+                    && !is_kept_elsewhere() =>
+            {
                 self.error = Some(error);
                 self.place = Place::Host;
                 self.signalled();
@@ -325,11 +335,32 @@ impl Offload {
         }
     }
 
-    /// It does not begin on its target.
+    /// It neither begins on its target nor on the host.
     fn fail(&mut self, error: OffloadError) {
-        let is_host = self.wish == Wish::Optional && error.is_of_target();
-        self.place = if is_host { Place::Host } else { Place::Nowhere };
+        self.place = Place::Nowhere;
         self.error = Some(error);
+    }
+
+    /// The host runs it, as it is. Where a region may keep values on a device, the host's are older: then
+    /// it runs as launches of the host's, which use copies of them.
+    fn on_host(&mut self, error: Option<OffloadError>) -> Option<Entered> {
+        self.error = error;
+        self.place = Place::Host;
+        if !is_kept_elsewhere() {
+            return None;
+        }
+        let queue = current().map_or_else(default_queue, Ok).and_then(|queue| queue.when(false));
+        match queue {
+            Ok(queue) => {
+                self.place = Place::HostQueue;
+                self.progress.reach(Step::Acquire, queue.device().name());
+                Some(enter(&queue))
+            }
+            Err(error) => {
+                self.fail(error.into());
+                None
+            }
+        }
     }
 
     /// Whether the host runs it.
@@ -368,8 +399,10 @@ impl Offload {
             status.error = Some(error);
         }
         let result = match (&self.place, &status.error) {
-            (Place::Host, None) => "on the host: its condition is false".to_owned(),
-            (Place::Host, Some(error)) => format!("on the host: {error}"),
+            (Place::Host | Place::HostQueue, None) => {
+                "on the host: its condition is false".to_owned()
+            }
+            (Place::Host | Place::HostQueue, Some(error)) => format!("on the host: {error}"),
             (Place::Target, None) => {
                 let acquired = self.acquired.as_ref().map(|own| own.queue.device().name());
                 format!("on {}", acquired.unwrap_or_default())

@@ -308,6 +308,24 @@ impl MemoryOps for GpuMemory {
         read.map_err(|error| context.buffer_error(error))
     }
 
+    unsafe fn write_part(
+        &self,
+        offset: usize,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<(), BufferError> {
+        let Allocation { context, device, stale, .. } = &*self.0;
+        // SAFETY: the caller's promises; the memory is this one's.
+        let written = unsafe { context.write(*device + offset as u64, from, bytes) };
+        // There may be slices of the host copies so far, which stay.
+        stale.store(true, Ordering::Release);
+        written.map_err(|error| context.buffer_error(error))
+    }
+
+    fn device_address(&self) -> usize {
+        self.0.device as usize
+    }
+
     fn copy_from(&mut self, from: &Self) -> Result<bool, BufferError> {
         if self.0.context.id != from.0.context.id {
             return Ok(false);

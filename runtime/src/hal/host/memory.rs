@@ -104,6 +104,18 @@ impl MemoryOps for HostMemory {
         Ok(())
     }
 
+    unsafe fn write_part(
+        &self,
+        offset: usize,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<(), BufferError> {
+        // SAFETY: the caller's promises. The memory was allocated, so it can be written through its
+        // address.
+        unsafe { std::ptr::copy(from, self.address.add(offset).as_ptr(), bytes) };
+        Ok(())
+    }
+
     fn fill(&mut self, pattern: &[u8]) -> Result<(), BufferError> {
         let (size, mut done) = (self.layout.size(), pattern.len().min(self.layout.size()));
         let to = self.address.as_ptr();

@@ -96,6 +96,18 @@ impl MemoryOps for ClMemory {
         Ok(())
     }
 
+    unsafe fn write_part(
+        &self,
+        offset: usize,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<(), BufferError> {
+        // SAFETY: the caller's promises. The memory was allocated, so it can be written through its
+        // address.
+        unsafe { std::ptr::copy(from, self.address.add(offset).as_ptr(), bytes) };
+        Ok(())
+    }
+
     fn fill(&mut self, pattern: &[u8]) -> Result<(), BufferError> {
         if pattern.is_empty() {
             return Ok(());

@@ -1,0 +1,239 @@
+//! Regions: arrays that stay on a device while a block runs.
+//!
+//! A region is a guard. What a directive expands to keeps it in a variable that no other code can name,
+//! so it is dropped where the block ends, whichever way that is, and is never forgotten.
+
+use std::ops::Range;
+use std::thread;
+
+use crate::api::queue::Queue;
+use crate::api::resident::Shared;
+use crate::data::buffer::Buffer;
+use crate::data::host_range::HostRange;
+use crate::data::operand::Read;
+use crate::data::present::{self, ExclusiveCopy, Lifetime};
+use crate::data::view::{View, ViewMut, bounds};
+use crate::directives::elements::{Elements, ElementsMut};
+use crate::directives::queue::or_panic;
+use crate::error::{BufferError, Error};
+use crate::kernel::element::Element;
+use crate::launch::report::Reports;
+
+/// Elements that are borrowed exclusively, on a device.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    copy: Option<ExclusiveCopy>,
+    reports: Option<Reports>,
+}
+
+impl Kept {
+    /// # Errors
+    /// [`BufferError`].
+    ///
+    /// # Safety
+    /// The range is borrowed exclusively, or is not used otherwise, until [`end`](Self::end).
+    pub(super) unsafe fn new(
+        queue: &Queue,
+        range: Option<HostRange>,
+        lifetime: Lifetime,
+    ) -> Result<Self, Error> {
+        queue.refuse_inside_kernels()?;
+        let mut kept = Self { copy: None, reports: queue.reports().cloned() };
+        let Some(range) = range else { return Ok(kept) };
+        if !queue.backend().has_own_memory() && present::exclusive(&range)?.is_none() {
+            return Ok(kept);
+        }
+        let allocate = |layout| queue.allocate(layout);
+        // SAFETY: the caller's promise.
+        let (copy, is_new) =
+            unsafe { ExclusiveCopy::new(queue.backend(), &allocate, &range, lifetime)? };
+        if let (true, Some(reports)) = (is_new, &kept.reports) {
+            reports.copied_to(range.bytes);
+        }
+        kept.copy = Some(copy);
+        Ok(kept)
+    }
+
+    /// Copies back what launches have changed.
+    ///
+    /// # Errors
+    /// [`BufferError`].
+    ///
+    /// # Safety
+    /// `host` is the begin of the range, which the caller has borrowed exclusively.
+    pub(super) unsafe fn end(&mut self, host: *mut u8) -> Result<(), BufferError> {
+        let Some(copy) = self.copy.take() else { return Ok(()) };
+        // SAFETY: the caller's promise.
+        let bytes = unsafe { copy.end(host)? };
+        if let Some(reports) = &self.reports {
+            reports.copied_from(bytes);
+        }
+        Ok(())
+    }
+
+    /// Leaves the host what it has.
+    pub(super) fn discard(&mut self) {
+        if let Some(copy) = self.copy.take() {
+            copy.discard();
+        }
+    }
+
+    /// Ends a region as it is dropped.
+    ///
+    /// # Safety
+    /// As for [`end`](Self::end).
+    pub(super) unsafe fn end_or_panic(&mut self, host: *mut u8) {
+        // SAFETY: the caller's promise.
+        if let Err(error) = unsafe { self.end(host) } {
+            if thread::panicking() {
+                eprintln!("while a region ended by a panic: {error}");
+            } else {
+                panic!("{error}");
+            }
+        }
+    }
+}
+
+/// What a clause asks for.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// Whether anything is kept: `if`.
+    pub is_kept: bool,
+    /// A part of the array; `None` for all of it.
+    pub part: Option<Range<usize>>,
+    /// Whether it lasts until `exit data`.
+    pub is_dynamic: bool,
+}
+
+impl Wish {
+    const fn lifetime(&self) -> Lifetime {
+        if self.is_dynamic { Lifetime::Dynamic } else { Lifetime::Structured }
+    }
+
+    /// The part, of an array of so many elements.
+    #[track_caller]
+    fn part(&self, len: usize) -> Range<usize> {
+        let part = self.part.clone().unwrap_or(0..len);
+        or_panic(bounds(part.clone(), len));
+        part
+    }
+}
+
+/// An array that stays on a device as long as this lives, to be read and changed there. Then what was
+/// changed is copied back.
+#[derive(Debug)]
+pub struct Region<'a, A: ElementsMut + ?Sized> {
+    array: &'a mut A,
+    part: Range<usize>,
+    kept: Kept,
+}
+
+impl<'a, A: ElementsMut + ?Sized> Region<'a, A> {
+    /// Copies an array to the device of a queue, unless it is there.
+    ///
+    /// # Panics
+    /// If that fails.
+    ///
+    /// # Safety
+    /// The result is not forgotten.
+    #[track_caller]
+    pub unsafe fn new(queue: &Queue, array: &'a mut A, wish: Wish) -> Self {
+        let view = array.__elements_mut();
+        let part = wish.part(view.len());
+        let view = or_panic(view.slice(part.clone()));
+        let range = HostRange::changed(view.as_mut_ptr(), view.len()).filter(|_| wish.is_kept);
+        // SAFETY: the region has the array's borrow until its drop, which ends the copy.
+        let kept = or_panic(unsafe { Kept::new(queue, range, wish.lifetime()) });
+        Self { array, part, kept }
+    }
+}
+
+impl<A: ElementsMut + ?Sized> Drop for Region<'_, A> {
+    fn drop(&mut self) {
+        let elements = self.array.__elements_mut().elements();
+        // SAFETY: the part was in the array, which has been borrowed since.
+        let begin = unsafe { elements.add(self.part.start) };
+        // SAFETY: it is the begin of the part, of the array that is borrowed exclusively.
+        unsafe { self.kept.end_or_panic(begin.as_ptr().cast()) };
+    }
+}
+
+impl<T: Element> Region<'_, [T]> {
+    /// What the block has in the place of the array.
+    pub fn inside(&mut self) -> &mut [T] {
+        self.array
+    }
+}
+
+impl<T: Element> Region<'_, Buffer<T>> {
+    /// What the block has in the place of the array.
+    pub fn inside(&mut self) -> ViewMut<'_, T> {
+        self.array.view_mut()
+    }
+}
+
+impl<T: Element> Region<'_, ViewMut<'_, T>> {
+    /// What the block has in the place of the array.
+    pub const fn inside(&mut self) -> ViewMut<'_, T> {
+        self.array.reborrow()
+    }
+}
+
+/// An array that stays on a device as long as this lives, to be read there.
+#[derive(Debug)]
+pub struct SharedRegion<'a, A: Elements + ?Sized> {
+    array: &'a A,
+    #[expect(dead_code, reason = "it is only kept")]
+    kept: Option<Shared<'a, A::Element>>,
+}
+
+impl<'a, A: Elements + Read<Element = <A as Elements>::Element> + ?Sized> SharedRegion<'a, A> {
+    /// Copies an array to the device of a queue, unless it is there.
+    ///
+    /// # Panics
+    /// If that fails.
+    ///
+    /// # Safety
+    /// The result is not forgotten.
+    #[track_caller]
+    pub unsafe fn new(queue: &Queue, array: &'a A, wish: Wish) -> Self {
+        or_panic(queue.refuse_inside_kernels());
+        let elements: &'a [<A as Elements>::Element] = array.__elements().raw();
+        let part = &elements[wish.part(elements.len())];
+        let is_host = HostRange::read(part.as_ptr(), part.len()).is_some();
+        let kept = (is_host && wish.is_kept).then(|| or_panic(Shared::of(queue, part)));
+        Self { array, kept }
+    }
+}
+
+impl<T: Element> SharedRegion<'_, [T]> {
+    /// What the block has in the place of the array.
+    #[must_use]
+    pub const fn inside(&self) -> &[T] {
+        self.array
+    }
+}
+
+impl<T: Element> SharedRegion<'_, Buffer<T>> {
+    /// What the block has in the place of the array.
+    #[must_use]
+    pub fn inside(&self) -> View<'_, T> {
+        self.array.view()
+    }
+}
+
+impl<T: Element> SharedRegion<'_, View<'_, T>> {
+    /// What the block has in the place of the array.
+    #[must_use]
+    pub const fn inside(&self) -> View<'_, T> {
+        *self.array
+    }
+}
+
+impl<T: Element> SharedRegion<'_, ViewMut<'_, T>> {
+    /// What the block has in the place of the array.
+    #[must_use]
+    pub const fn inside(&self) -> View<'_, T> {
+        self.array.shared()
+    }
+}
