@@ -594,6 +594,14 @@ impl<'ast> Visit<'ast> for Walk {
                 }
                 None => visit::visit_expr(self, expr),
             },
+            // The address of an element says nothing of it.
+            Expr::RawAddr(address) => match peeled(&address.expr) {
+                Expr::Index(index) if self.part_of(&index.expr).is_some() => {
+                    self.visit_part(&index.expr);
+                    self.visit_expr(&index.index);
+                }
+                other => self.visit_expr(other),
+            },
             Expr::Struct(value) => {
                 value.fields.iter().for_each(|field| drop(self.passed(&field.expr)));
                 if let Some(rest) = &value.rest {

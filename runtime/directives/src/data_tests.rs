@@ -86,6 +86,11 @@ const CASES: &[(&str, &str, &str)] = &[
         "#[acc(data, copy(y))] { @S println!(\"{y:?}\"); }",
     ),
     (
+        "#[acc(data, copy(y))] { g(&y[1]); }",
+        "before this write",
+        "#[acc(data, copy(y))] { g(&raw const y[1]); }",
+    ),
+    (
         "#[acc(data, copy(y))] { for own in y.iter() { g(own); } }",
         "before this write",
         "#[acc(data, copyin(y))] { for own in y.iter() { g(own); } }",
