@@ -227,6 +227,10 @@ fn refused() {
         is_image(twice_in_region(&mandatory, &mut slice));
         assert_eq!(slice, [4, 5, 6, 7]);
         let mut slice = BY_HOST;
+        // There is no room for it on the device.
+        let mut large = vec![1; 17 << 20];
+        large_region(&optional, &mut large);
+        assert_eq!((large[0], large[large.len() - 1]), (3, 3));
         // A launch that has begun is not the host's.
         let error = optional.for_each(&mut slice, |x| assert!(*x == 9, "no")).expect_err("a panic");
         assert!(matches!(error, LaunchError::Panicked(_)), "{error}");
@@ -246,6 +250,16 @@ fn twice_in_region(queue: &Queue, numbers: &mut [u32; 4]) -> Result<(), LaunchEr
             queue.for_each(numbers, |number| *number += 1)
         }
     })
+}
+
+#[acc]
+fn large_region(queue: &Queue, numbers: &mut [u32]) {
+    with_queue(queue, || {
+        #[acc(data, copy(numbers))]
+        for _ in 0..2 {
+            queue.for_each(&mut numbers[..], |number| *number += 1).expect("the host has memory");
+        }
+    });
 }
 
 /// A device keeps what the host, another device and it itself change.

@@ -19,7 +19,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (
         "#[acc(data, copy(y[0..=5]))] { @L }",
         "or a part of such",
-        "#[acc(data, copy(y[0..6]))] { @L }",
+        "#[acc(data, copy(y[0..6]))] { g(y); }",
     ),
     ("#[acc(data, copy(f(y)))] { @L }", "or a part of such", "#[acc(data, copy(self.y))] { @L }"),
     ("#[acc(update, copy(y))] {}", "`update` takes no clause `copy`", "#[acc(update, host(y))] {}"),
@@ -53,6 +53,11 @@ const CASES: &[(&str, &str, &str)] = &[
         "let later = async { #[acc(data, copy(y))] { @L } };",
         "a region cannot be in `async` code",
         "let later = async { g(|| { #[acc(data, copy(y))] { @L } }); };",
+    ),
+    (
+        "#[acc(data, copy(y[..9]))] { @L }",
+        "the region keeps a part",
+        "#[acc(data, copy(y[..9]))] { #[acc(parallel, loop)] for own in &mut y[..9] { *own += 1; } g(&mut y[2..4]); }",
     ),
     // The host reads.
     (
@@ -119,6 +124,11 @@ const CASES: &[(&str, &str, &str)] = &[
         "#[acc(enter_data, copyin(y))] {} @L g(y[0]); #[acc(exit_data, copyout(y))] {}",
         "before this write",
         "#[acc(enter_data, copyin(y))] {} @L #[acc(exit_data, copyout(y))] {} g(y[0]);",
+    ),
+    (
+        "#[acc(enter_data, create(y))] {} if c { #[acc(exit_data, copyout(y))] {} } g(y[0]);",
+        "before this write",
+        "#[acc(enter_data, create(y))] {} if c { #[acc(exit_data, copyout(y))] {} g(y[0]); }",
     ),
     (
         "#[acc(declare, copy(y))] {} g(y[0]);",
