@@ -207,7 +207,8 @@ impl Lab {
     fn build_runtime(&self, compiler: Compiler, target: PathBuf) -> Runtime {
         let debug = target.join("debug");
         let mut cargo = self.cargo_of_runtime(compiler, &workspace(), target);
-        text(cargo.args(["build", "--offline", "--package", "schism", "--no-default-features"]));
+        cargo.args(["build", "--offline", "--package", "schism"]);
+        text(cargo.args(["--no-default-features", "--features", "directives"]));
         Runtime { rlib: debug.join("libschism.rlib"), dependencies: debug.join("deps") }
     }
 

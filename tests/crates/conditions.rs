@@ -12,6 +12,7 @@ use std::thread;
 
 use fake::{Parameters, calls, on_launch};
 use schism::algorithms;
+use schism::directives::{acc, with_queue};
 use schism::prelude::*;
 use schism::{DeviceError, Error, LaunchReport, Math};
 
@@ -50,6 +51,7 @@ fn main() -> Result<(), Report> {
         }
         ["when"] => when(),
         ["refused"] => refused(),
+        ["regions"] => regions(),
         ["numbers", count] => numbers(count.parse()?),
         ["threads"] => threads(),
         _ => panic!("{arguments:?} is not known"),
@@ -217,6 +219,18 @@ fn refused() {
         assert_eq!(slice, BY_HOST);
         is_image(add_one(&mandatory, &mut slice));
         assert_eq!(slice, BY_HOST);
+        // What a region keeps on the device.
+        let (outcome, reports) = optional.report(|queue| twice_in_region(queue, &mut slice));
+        outcome.expect("it runs on the host");
+        assert_eq!(slice, [4, 5, 6, 7]);
+        assert!(reports.iter().all(|report| report.device == "cpu"));
+        is_image(twice_in_region(&mandatory, &mut slice));
+        assert_eq!(slice, [4, 5, 6, 7]);
+        let mut slice = BY_HOST;
+        // There is no room for it on the device.
+        let mut large = vec![1; 17 << 20];
+        large_region(&optional, &mut large);
+        assert_eq!((large[0], large[large.len() - 1]), (3, 3));
         // A launch that has begun is not the host's.
         let error = optional.for_each(&mut slice, |x| assert!(*x == 9, "no")).expect_err("a panic");
         assert!(matches!(error, LaunchError::Panicked(_)), "{error}");
@@ -224,6 +238,97 @@ fn refused() {
     is_image(named.for_each(&mut [1_u32], |x| *x += 1));
     let error = Device::optional("tpu").expect_err("no device can have the name");
     assert!(matches!(error, DeviceError::Unknown { .. }), "{error}");
+    println!("as it should be");
+}
+
+#[acc]
+fn twice_in_region(queue: &Queue, numbers: &mut [u32; 4]) -> Result<(), LaunchError> {
+    with_queue(queue, || {
+        #[acc(data, copy(numbers))]
+        {
+            queue.for_each(&mut numbers[..], |number| *number += 1)?;
+            queue.for_each(numbers, |number| *number += 1)
+        }
+    })
+}
+
+#[acc]
+fn large_region(queue: &Queue, numbers: &mut [u32]) {
+    with_queue(queue, || {
+        #[acc(data, copy(numbers))]
+        for _ in 0..2 {
+            queue.for_each(&mut numbers[..], |number| *number += 1).expect("the host has memory");
+        }
+    });
+}
+
+/// A device keeps what the host, another device and it itself change.
+#[acc]
+fn everywhere(queue: &Queue, second: &Queue, numbers: &mut [u32; 4]) {
+    let host = queue.when(false).expect("the host");
+    let add = |queue: &Queue, numbers: &mut [u32]| {
+        queue.for_each(numbers, |number| *number += 1).expect("it runs");
+    };
+    #[acc(data, copy(numbers))]
+    {
+        add(queue, numbers);
+        add(&host, numbers);
+        add(second, numbers);
+        with_queue(second, || {
+            #[acc(data, copy(numbers))]
+            {
+                add(second, numbers);
+                add(queue, numbers);
+                add(&host, numbers);
+            }
+        });
+        let kept = host.resident(&mut *numbers, |mut view| {
+            host.for_each(&mut view, |number| *number += 1)?;
+            Ok(())
+        });
+        kept.expect("it fits");
+        algorithms::for_each(&host, &mut *numbers, |number| *number += 1).expect("it runs");
+        #[acc(update, self(numbers))]
+        assert_eq!(numbers[..2], [405, 406]);
+        let (sum, least) = (
+            algorithms::reduce(&host, &*numbers, 0, |a, b| a + b).expect("it runs"),
+            algorithms::min_element(&host, &*numbers, |a, b| a.cmp(b)).expect("it runs"),
+        );
+        assert_eq!((sum, least), (4 * 405 + 6, Some(0)));
+        // Of a part of it there is an address on the device, and the host's is known.
+        let device = acc::device_ptr(&mut numbers[2..]).expect("it is there");
+        let host = acc::host_ptr(device.cast_const()).expect("it is there");
+        assert_eq!(host, &raw const numbers[2]);
+        assert_ne!(device.cast_const(), host);
+    }
+}
+
+/// Regions on two devices.
+fn regions() {
+    on_launch(add_hundred);
+    let on = |name| Queue::on(&Device::by_name(name).expect("a device")).expect("a queue");
+    let (first, second) = (on("cuda:0"), on("cuda:1"));
+    let mut numbers = [1_u32, 2, 3, 4];
+    let launches = calls("cuLaunchKernel");
+    let ((), reports) =
+        first.report(|queue| with_queue(queue, || everywhere(queue, &second, &mut numbers)));
+    assert_eq!(numbers, [405, 406, 407, 408]);
+    assert_eq!(calls("cuLaunchKernel") - launches, 4);
+    let first = &reports[0];
+    assert_eq!((&*first.device, first.bytes_to, first.bytes_from), ("cuda:0", 16, 0));
+    assert_eq!(acc::device_count(), 2);
+    acc::set_device(3).expect("the second one");
+    assert_eq!(acc::get_device().expect("it is there"), Some(1));
+    let mut vector = numbers.to_vec();
+    let mut on_device = acc::copyin(&mut vector).expect("it fits");
+    second.for_each(&mut on_device[..], |number| *number += 1).expect("it runs");
+    // With the directives' device gone elsewhere, it stays where it is.
+    acc::shutdown();
+    assert_eq!(acc::get_device().expect("it is there"), Some(0));
+    acc::update_self(&mut on_device).expect("it is there");
+    assert_eq!(on_device[..], [505, 506, 507, 508]);
+    drop(on_device);
+    assert_eq!(vector, [505, 506, 507, 508]);
     println!("as it should be");
 }
 

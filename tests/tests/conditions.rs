@@ -117,6 +117,12 @@ fn the_host_has_slices_in_place_and_copies_of_buffers() {
     run(&["when"], &[("FAKE_CUDA_DEVICES", "2")]);
 }
 
+/// A region on one of them, and launches in it on the other and on the host.
+#[test]
+fn regions_of_a_gpu_are_used_elsewhere() {
+    run(&["regions"], &[("FAKE_CUDA_DEVICES", "2")]);
+}
+
 /// What a device refuses is the host's if it is optional, and an error if it is mandatory, however the
 /// device was chosen.
 #[test]

@@ -16,6 +16,11 @@ use schism::prelude::*;
 use schism::{DeviceKind, algorithms};
 use schism_tests::devices::{self, with_copies};
 
+#[test]
+fn every_kernel_becomes_ptx() {
+    schism_tests::ptx::expect(&[]);
+}
+
 /// Runs a test on every device, with a queue whose launches it can ask for.
 fn on_every_device(test: impl Fn(&Queue)) {
     for device in with_copies() {
@@ -675,5 +680,125 @@ fn memory_of_the_device_is_mapped() {
         mapped.unmap();
         add_to_all(&mut numbers, 1);
         assert_eq!((&numbers[..2], &numbers[2..]), (&[12; 2][..], &[2; 62][..]));
+    });
+}
+
+#[acc]
+fn kinds_of_arrays(
+    vector: &mut Vec<u32>,
+    boxed: &mut Box<[u32]>,
+    mut buffer: Buffer<u32>,
+    mut view: ViewMut<'_, u32>,
+    reads: (View<'_, u32>, &Buffer<u32>),
+) -> (Buffer<u32>, [u32; 9]) {
+    let (read_view, read_buffer) = reads;
+    let mut array = [1; 9];
+    #[acc(data, copy(vector, boxed, array, buffer, view), copyin(read_view, read_buffer))]
+    for _ in 0..3 {
+        #[acc(parallel, loop, present(vector, boxed, buffer, view, read_view, read_buffer))]
+        for i in 0..9 {
+            vector[i] += read_view[i];
+            boxed[i] += vector[i];
+            array[i] += boxed[i];
+            buffer[i] += array[i];
+            view[i] += buffer[i] + read_buffer[i];
+        }
+    }
+    (buffer, array)
+}
+
+#[test]
+fn every_kind_of_array_is_kept() {
+    on_every_device(|queue| {
+        let (mut vector, mut boxed) = (vec![1; 9], vec![2; 9].into_boxed_slice());
+        let (mut slice, reads) = ([3; 9], [4; 9]);
+        let buffer = |value| Buffer::filled(queue, 9, value).expect("it fits");
+        let (mut viewed, read, read_buffer) = (buffer(3), buffer(4), buffer(5));
+        for is_host in [true, false] {
+            let view = if is_host { ViewMut::from(&mut slice[..]) } else { viewed.view_mut() };
+            let read_view = if is_host { View::from(&reads[..]) } else { read.view() };
+            let all = buffer(6);
+            let reads = (read_view, &read_buffer);
+            let (all, array) = kinds_of_arrays(&mut vector, &mut boxed, all, view, reads);
+            let (mut a, mut b, mut c, mut d, mut e) = (1, 2, 1, 6, 3);
+            for _ in 0..if is_host { 3 } else { 6 } {
+                a += 4;
+                b += a;
+                c += b;
+                d += c;
+                e += d + 5;
+            }
+            if is_host {
+                assert_eq!((array, all.to_vec(), slice), ([c; 9], vec![d; 9], [e; 9]));
+            }
+            assert_eq!((&vector[..], &boxed[..]), (&[a; 9][..], &[b; 9][..]));
+        }
+        let (mut b, mut c, mut d, mut e) = (2 + 5 + 9 + 13, 1, 6, 3);
+        for a in [17, 21, 25] {
+            b += a;
+            c += b;
+            d += c;
+            e += d + 5;
+        }
+        assert_eq!(viewed.to_vec(), [e; 9]);
+    });
+}
+
+#[acc]
+fn entered_twice(a: &mut [u32], is_final: bool) {
+    #[acc(enter_data, copyin(a))]
+    {}
+    add_to_all(a, 1);
+    if is_final {
+        #[acc(exit_data, copyout(a), finalize)]
+        {}
+    } else {
+        #[acc(exit_data, copyout(a))]
+        {}
+    }
+}
+
+#[acc]
+fn counted(a: &mut [u32], is_structured: bool, is_final: bool) -> (bool, u32) {
+    let is_present = |a: &[u32]| acc::is_present(a).expect("a device");
+    if is_structured {
+        #[acc(data, copy(a))]
+        {
+            entered_twice(a, is_final);
+            let is_there = is_present(a);
+            #[acc(update, self(a[..1]), if_present)]
+            let first = a[0];
+            (is_there, first)
+        }
+    } else {
+        #[acc(enter_data, copyin(a))]
+        {}
+        entered_twice(a, is_final);
+        let is_there = is_present(a);
+        #[acc(update, self(a[..1]), if_present)]
+        let first = a[0];
+        #[acc(exit_data, copyout(a))]
+        {}
+        (is_there, first)
+    }
+}
+
+/// What was entered several times is left as often, or by `finalize`; but not before its region ends.
+#[test]
+fn what_is_present_is_counted() {
+    on_every_device(|queue| {
+        for (is_structured, is_final) in
+            [(true, true), (true, false), (false, true), (false, false)]
+        {
+            let mut a = vec![5; 100];
+            let mut found = (false, 0);
+            let copied = bytes(queue, || found = counted(&mut a, is_structured, is_final));
+            let is_there = is_structured || !is_final || !copies(queue);
+            assert_eq!((found, &a), ((is_there, 6), &vec![6; 100]));
+            let size = if copies(queue) { 400 } else { 0 };
+            let updated = if is_there && copies(queue) { 4 } else { 0 };
+            assert_eq!(copied, (size, size + updated), "{is_structured} {is_final}");
+            assert_eq!(acc::is_present(&a).ok(), Some(!copies(queue)));
+        }
     });
 }

@@ -32,15 +32,15 @@ const OF_PARTS: [&str; 12] = [
     "chunks_exact_mut",
 ];
 
-/// The errors of statements in a region that keeps these arrays.
-pub(crate) fn check(statements: &[Stmt], arrays: &[String]) -> Vec<Error> {
-    if arrays.is_empty() {
+/// The errors of statements in a region that keeps these arrays, some of them in part.
+pub(crate) fn check(statements: &[Stmt], arrays: &[String], in_part: &[String]) -> Vec<Error> {
+    if arrays.is_empty() && in_part.is_empty() {
         return Vec::new();
     }
     let mut walk = Walk {
         names: vec![arrays.iter().map(|name| (name.clone(), Some(name.clone()))).collect()],
-        current: BTreeSet::new(),
-        ended: BTreeSet::new(),
+        in_part,
+        state: State::default(),
         writes: Vec::new(),
         errors: Vec::new(),
         is_silent: false,
@@ -79,15 +79,31 @@ struct Write {
 }
 
 /// One of several ways through the code.
-type Way<'a> = Box<dyn FnOnce(&mut Walk) + 'a>;
+type Way<'w, 'a> = Box<dyn FnOnce(&mut Walk<'a>) + 'w>;
 
-struct Walk {
-    /// Which names stand for which arrays, or for none of these.
-    names: Vec<BTreeMap<String, Option<String>>>,
+/// What is so wherever control comes from.
+#[derive(Clone, Default)]
+struct State {
     /// Arrays of which the host has the device's values.
     current: BTreeSet<String>,
     /// Arrays that have left the device.
     ended: BTreeSet<String>,
+}
+
+impl State {
+    /// What is so in both.
+    fn join(&mut self, other: &Self) {
+        self.current.retain(|array| other.current.contains(array));
+        self.ended.retain(|array| other.ended.contains(array));
+    }
+}
+
+struct Walk<'a> {
+    /// Which names stand for which arrays, or for none of these.
+    names: Vec<BTreeMap<String, Option<String>>>,
+    /// Arrays of which a part is kept.
+    in_part: &'a [String],
+    state: State,
     writes: Vec<Write>,
     errors: Vec<Error>,
     /// In the first of two walks over a loop.
@@ -106,13 +122,13 @@ fn peeled(mut expr: &Expr) -> &Expr {
     }
 }
 
-impl Walk {
+impl<'a> Walk<'a> {
     /// The array that a name stands for.
     fn array(&self, expr: &Expr) -> Option<String> {
         let Expr::Path(path) = peeled(expr) else { return None };
         let name = path.path.get_ident()?.to_string();
         let array = self.names.iter().rev().find_map(|scope| scope.get(&name))?.clone()?;
-        (!self.ended.contains(&array)).then_some(array)
+        (!self.state.ended.contains(&array)).then_some(array)
     }
 
     /// The array that an expression is all of or a part of, without reading elements.
@@ -146,7 +162,7 @@ impl Walk {
     }
 
     fn read(&mut self, array: &str, span: Span) {
-        if self.is_silent || self.current.contains(array) {
+        if self.is_silent || self.state.current.contains(array) {
             return;
         }
         let text = format!(
@@ -157,14 +173,14 @@ impl Walk {
 
     fn write(&mut self, array: &str, span: Span) {
         if !self.is_silent {
-            let was_current = self.current.contains(array);
+            let was_current = self.state.current.contains(array);
             self.writes.push(Write { array: array.to_owned(), span, was_current });
         }
     }
 
     /// The device may change an array.
     fn changes_there(&mut self, array: &str) {
-        self.current.remove(array);
+        self.state.current.remove(array);
     }
 
     fn scoped(&mut self, walk: impl FnOnce(&mut Self)) {
@@ -182,28 +198,28 @@ impl Walk {
 
     /// What runs any number of times: what is current when it begins was so each time.
     fn repeated(&mut self, mut walk: impl FnMut(&mut Self)) {
-        let (before, silent) = (self.current.clone(), self.is_silent);
+        let (before, silent) = (self.state.clone(), self.is_silent);
         self.is_silent = true;
         walk(self);
         self.is_silent = silent;
-        self.current = self.current.intersection(&before).cloned().collect();
+        self.state.join(&before);
         walk(self);
-        self.current = self.current.intersection(&before).cloned().collect();
+        self.state.join(&before);
     }
 
     /// One of several ways.
-    fn branches(&mut self, ways: Vec<Way<'_>>) {
-        let before = self.current.clone();
-        let mut after: Option<BTreeSet<String>> = None;
+    fn branches(&mut self, ways: Vec<Way<'_, 'a>>) {
+        let before = self.state.clone();
+        let mut after: Option<State> = None;
         for way in ways {
-            self.current.clone_from(&before);
+            self.state.clone_from(&before);
             way(self);
-            after = Some(match after {
-                None => self.current.clone(),
-                Some(others) => others.intersection(&self.current).cloned().collect(),
-            });
+            match &mut after {
+                None => after = Some(self.state.clone()),
+                Some(after) => after.join(&self.state),
+            }
         }
-        self.current = after.unwrap_or(before);
+        self.state = after.unwrap_or(before);
     }
 
     /// A place is changed.
@@ -263,7 +279,7 @@ impl Walk {
                 for (motion, place) in &construct.data {
                     let Some(array) = named(self, place) else { continue };
                     if *motion == Motion::ToHost {
-                        self.current.insert(array);
+                        self.state.current.insert(array);
                     } else {
                         self.sent(&array, array_and_part(place).1.is_none());
                     }
@@ -272,7 +288,7 @@ impl Walk {
             }
             Kind::ExitData => {
                 for (_, place) in &construct.data {
-                    self.ended.extend(named(self, place));
+                    self.state.ended.extend(named(self, place));
                 }
                 false
             }
@@ -298,6 +314,7 @@ impl Walk {
             }
             Kind::Parallel | Kind::Kernels | Kind::Serial => {
                 let Some(expr) = inside else { return true };
+                self.check_parts(expr);
                 let names = self.names.iter().flatten();
                 let arrays: Vec<String> = names
                     .filter(|(name, _)| changes_array(expr, name))
@@ -307,6 +324,37 @@ impl Walk {
                 true
             }
             _ => false,
+        }
+    }
+
+    /// Refuses loops over all of an array of which a part is kept.
+    fn check_parts(&mut self, expr: &Expr) {
+        struct Find<'a> {
+            names: &'a [String],
+            found: Vec<(String, Span)>,
+        }
+        impl<'ast> Visit<'ast> for Find<'_> {
+            fn visit_expr_index(&mut self, access: &'ast syn::ExprIndex) {
+                if let Expr::Path(path) = peeled(&access.expr)
+                    && let Some(name) = path.path.get_ident().map(ToString::to_string)
+                    && self.names.contains(&name)
+                    && !matches!(&*access.index, Expr::Range(_))
+                {
+                    self.found.push((name, access.span()));
+                }
+                visit::visit_expr_index(self, access);
+            }
+        }
+        let mut find = Find { names: self.in_part, found: Vec::new() };
+        find.visit_expr(expr);
+        if self.is_silent {
+            return;
+        }
+        for (name, span) in find.found {
+            let text = format!(
+                "a loop with this is given all of `{name}`, and the region keeps a part: bind the part before the region, `let part = &mut {name}[begin..end];`, and keep that"
+            );
+            self.errors.push(Error::new(span, text));
         }
     }
 
@@ -333,7 +381,7 @@ impl Walk {
 }
 
 /// An expression whose own directive has been seen.
-fn visit_plain(walk: &mut Walk, expr: &Expr) {
+fn visit_plain(walk: &mut Walk<'_>, expr: &Expr) {
     let mut expr = expr.clone();
     if let Some(attributes) = crate::attributes::attributes(&mut expr) {
         attributes.retain(|attribute| !clause::is_directive(attribute));
@@ -394,7 +442,7 @@ impl<'ast> Visit<'ast> for FindChange<'_> {
     }
 }
 
-impl<'ast> Visit<'ast> for Walk {
+impl<'ast> Visit<'ast> for Walk<'_> {
     fn visit_item(&mut self, _: &'ast syn::Item) {}
 
     fn visit_block(&mut self, block: &'ast Block) {
@@ -451,7 +499,7 @@ impl<'ast> Visit<'ast> for Walk {
         self.visit_expr(&choice.expr);
         let arms = choice.arms.iter();
         self.branches(
-            arms.map(|arm| -> Way<'_> { Box::new(|walk| walk.visit_arm(arm)) }).collect(),
+            arms.map(|arm| -> Way<'_, '_> { Box::new(|walk| walk.visit_arm(arm)) }).collect(),
         );
     }
 
@@ -530,7 +578,7 @@ impl<'ast> Visit<'ast> for Walk {
             .filter_map(|(name, array)| Some((name.clone(), array.clone()?)))
             .collect();
         for (name, array) in names {
-            if mentions(call.tokens.clone(), &name) && !self.ended.contains(&array) {
+            if mentions(call.tokens.clone(), &name) && !self.state.ended.contains(&array) {
                 self.read(&array, call.path.span());
             }
         }
@@ -595,6 +643,14 @@ impl<'ast> Visit<'ast> for Walk {
                 }
                 None => visit::visit_expr(self, expr),
             },
+            // The address of an element says nothing of it.
+            Expr::RawAddr(address) => match peeled(&address.expr) {
+                Expr::Index(index) if self.part_of(&index.expr).is_some() => {
+                    self.visit_part(&index.expr);
+                    self.visit_expr(&index.index);
+                }
+                other => self.visit_expr(other),
+            },
             Expr::Struct(value) => {
                 value.fields.iter().for_each(|field| drop(self.passed(&field.expr)));
                 if let Some(rest) = &value.rest {
@@ -615,7 +671,7 @@ impl<'ast> Visit<'ast> for Walk {
     }
 }
 
-impl Walk {
+impl Walk<'_> {
     /// Names in the text of a format.
     fn visit_format(&mut self, argument: &Expr) {
         let Expr::Lit(literal) = argument else { return };

@@ -19,7 +19,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (
         "#[acc(data, copy(y[0..=5]))] { @L }",
         "or a part of such",
-        "#[acc(data, copy(y[0..6]))] { @L }",
+        "#[acc(data, copy(y[0..6]))] { g(y); }",
     ),
     ("#[acc(data, copy(f(y)))] { @L }", "or a part of such", "#[acc(data, copy(self.y))] { @L }"),
     ("#[acc(update, copy(y))] {}", "`update` takes no clause `copy`", "#[acc(update, host(y))] {}"),
@@ -54,6 +54,11 @@ const CASES: &[(&str, &str, &str)] = &[
         "a region cannot be in `async` code",
         "let later = async { g(|| { #[acc(data, copy(y))] { @L } }); };",
     ),
+    (
+        "#[acc(data, copy(y[..9]))] { @L }",
+        "the region keeps a part",
+        "#[acc(data, copy(y[..9]))] { #[acc(parallel, loop)] for own in &mut y[..9] { *own += 1; } g(&mut y[2..4]); }",
+    ),
     // The host reads.
     (
         "#[acc(data, copy(y))] { @L g(y[0]); }",
@@ -86,6 +91,11 @@ const CASES: &[(&str, &str, &str)] = &[
         "#[acc(data, copy(y))] { @S println!(\"{y:?}\"); }",
     ),
     (
+        "#[acc(data, copy(y))] { g(&y[1]); }",
+        "before this write",
+        "#[acc(data, copy(y))] { g(&raw const y[1]); }",
+    ),
+    (
         "#[acc(data, copy(y))] { for own in y.iter() { g(own); } }",
         "before this write",
         "#[acc(data, copyin(y))] { for own in y.iter() { g(own); } }",
@@ -114,6 +124,11 @@ const CASES: &[(&str, &str, &str)] = &[
         "#[acc(enter_data, copyin(y))] {} @L g(y[0]); #[acc(exit_data, copyout(y))] {}",
         "before this write",
         "#[acc(enter_data, copyin(y))] {} @L #[acc(exit_data, copyout(y))] {} g(y[0]);",
+    ),
+    (
+        "#[acc(enter_data, create(y))] {} if c { #[acc(exit_data, copyout(y))] {} } g(y[0]);",
+        "before this write",
+        "#[acc(enter_data, create(y))] {} if c { #[acc(exit_data, copyout(y))] {} g(y[0]); }",
     ),
     (
         "#[acc(declare, copy(y))] {} g(y[0]);",

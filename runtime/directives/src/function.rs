@@ -83,6 +83,12 @@ impl VisitMut for Walk {
         });
     }
 
+    fn visit_trait_item_fn_mut(&mut self, function: &mut syn::TraitItemFn) {
+        self.in_function(function.sig.asyncness.is_some(), |walk| {
+            visit_mut::visit_trait_item_fn_mut(walk, function);
+        });
+    }
+
     fn visit_expr_async_mut(&mut self, inner: &mut syn::ExprAsync) {
         self.in_function(true, |walk| visit_mut::visit_expr_async_mut(walk, inner));
     }
@@ -223,7 +229,12 @@ impl Walk {
             |array: &&Array| array.is_mut() && self.is_mut(&array.name.to_string()).is_none();
         let names: Vec<String> =
             arrays.iter().filter(is_new).map(|array| array.name.to_string()).collect();
-        self.errors.extend(access::check(inside, &names));
+        let in_part: Vec<String> = arrays
+            .iter()
+            .filter(|array| array.is_part())
+            .map(|array| array.name.to_string())
+            .collect();
+        self.errors.extend(access::check(inside, &names, &in_part));
     }
 
     fn lower(

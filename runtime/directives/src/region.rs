@@ -28,6 +28,11 @@ impl Array {
         !matches!(self.motion, Motion::In)
     }
 
+    /// Whether it is not all of the array.
+    pub(crate) const fn is_part(&self) -> bool {
+        self.part.is_some()
+    }
+
     /// Whether a guard keeps it, and the block has what that gives.
     const fn is_kept(&self) -> bool {
         matches!(self.motion, Motion::Both | Motion::In | Motion::Out | Motion::Create)
