@@ -37,7 +37,7 @@ enum Place {
     Undecided,
     Target,
     Host,
-    /// On the host, as launches of its own device.
+    /// On the host, by launches on its device.
     HostQueue,
     Nowhere,
 }
