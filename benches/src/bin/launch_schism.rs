@@ -80,8 +80,9 @@ fn main() -> Result<(), schism::Report> {
     Ok(())
 }
 
-/// Prints how long a launch takes over buffers, over vectors of the host, and over the parts of such
-/// that begin at an address as those of buffers do, of several lengths.
+/// Prints how long a launch takes over buffers, over vectors of the host, over the parts of such that
+/// begin at an address as those of buffers do, and over vectors that stay on the device, of several
+/// lengths.
 fn slices() -> Result<(), schism::Report> {
     /// Of each, in turn.
     const ROUNDS: usize = 101;
@@ -99,7 +100,8 @@ fn slices() -> Result<(), schism::Report> {
         let wide_x = &wide_x[wide_x.as_ptr().align_offset(LINE)..][..len];
         let begin = wide_y.as_ptr().align_offset(LINE);
         let wide_y = &mut wide_y[begin..][..len];
-        let [mut buffers, mut slices, mut aligned] = [const { Vec::new() }; 3];
+        let (kept_x, mut kept_y) = (host_x.clone(), host_y.clone());
+        let [mut buffers, mut slices, mut aligned, mut resident] = [const { Vec::new() }; 4];
         for _ in 0..ROUNDS {
             buffers
                 .push(timed(launches, || queue.for_each((&mut y, &x), |(y, x)| *y += 0.5 * *x))?);
@@ -109,11 +111,15 @@ fn slices() -> Result<(), schism::Report> {
             aligned.push(timed(launches, || {
                 queue.for_each((&mut *wide_y, wide_x), |(y, x)| *y += 0.5 * *x)
             })?);
+            resident.push(queue.resident((&mut kept_y, &kept_x), |(mut y, x)| {
+                Ok(timed(launches, || queue.for_each((&mut y, x), |(y, x)| *y += 0.5 * *x))?)
+            })?);
         }
         let rows = [
             ("buffers", buffers, y.to_vec()),
             ("slices", slices, host_y),
             ("aligned", aligned, wide_y.to_vec()),
+            ("resident", resident, kept_y),
         ];
         for (name, mut times, y) in rows {
             times.sort_unstable_by(f64::total_cmp);

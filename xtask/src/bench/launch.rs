@@ -94,10 +94,10 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     run.arg("slices");
     let printed = command::capture(run, "needed to measure", "it was just built")?;
     println!(
-        "{:14} {:>14} {:>14} {:>7} {:>14} {:>7}",
-        "elements", "buffers", "vectors", "ratio", "aligned", "ratio"
+        "{:14} {:>14} {:>14} {:>7} {:>15} {:>7} {:>15} {:>7}",
+        "elements", "buffers", "vectors", "ratio", "aligned", "ratio", "resident", "ratio"
     );
-    for row in read(&printed).chunks_exact(3) {
+    for row in read(&printed).chunks_exact(4) {
         let [(name, buffers, sum), others @ ..] = row else { continue };
         let len = name.trim_start_matches("buffers-");
         print!("{len:14} {:>14}", duration(*buffers));
@@ -111,7 +111,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     }
     println!(
         "medians of launches that follow one another; goal: a ratio of {SLICES}; vectors begin where the allocator\n\
-         has them begin, aligned ones at a cache line as buffers do"
+         has them begin, aligned ones at a cache line as buffers do; resident ones are views of `Queue::resident`"
     );
     if wrong {
         println!("the results differ");
