@@ -352,7 +352,7 @@ fn update_alone(numbers: &mut [u32], others: &mut [u32], if_present: bool) {
 fn what_is_not_present_is_an_error_that_says_what_is() {
     on_every_device(|queue| {
         // What is nearest is kept: it ends where the other one begins.
-        let mut both = vec![1; 16];
+        let mut both = [1; 16];
         let (numbers, others) = both.split_at_mut(8);
         update_alone(numbers, others, true);
         let begin = numbers.as_ptr().addr();
