@@ -10,7 +10,7 @@
 use std::any::Any;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, ThreadId};
 
@@ -45,22 +45,13 @@ enum Kind {
     },
 }
 
-/// How often a copy has been asked for.
-#[derive(Clone, Copy, Debug, Default)]
+/// Who has asked for a copy.
+#[derive(Debug, Default)]
 struct Counts {
-    /// By regions that have not ended.
+    /// How many regions that have not ended.
     structured: usize,
-    /// By `enter data`, less by `exit data`.
-    dynamic: usize,
-}
-
-impl Counts {
-    fn of(&mut self, lifetime: Lifetime) -> &mut usize {
-        match lifetime {
-            Lifetime::Structured => &mut self.structured,
-            Lifetime::Dynamic => &mut self.dynamic,
-        }
-    }
+    /// Each `enter data` that no `exit data` has followed, by its number.
+    dynamic: Vec<u64>,
 }
 
 /// What ends a copy.
@@ -70,6 +61,41 @@ pub(crate) enum Lifetime {
     Structured,
     /// `exit data`.
     Dynamic,
+}
+
+/// One of those that have asked for a copy.
+#[derive(Clone, Copy, Debug)]
+enum Asker {
+    Region,
+    /// `enter data`, by its number.
+    Entered(u64),
+}
+
+impl Asker {
+    fn new(lifetime: Lifetime) -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        match lifetime {
+            Lifetime::Structured => Self::Region,
+            Lifetime::Dynamic => Self::Entered(NUMBER.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+}
+
+impl Counts {
+    fn add(&mut self, asker: Asker) {
+        match asker {
+            Asker::Region => self.structured += 1,
+            Asker::Entered(number) => self.dynamic.push(number),
+        }
+    }
+
+    /// An `exit data` may have been there before.
+    fn remove(&mut self, asker: Asker) {
+        match asker {
+            Asker::Region => self.structured = self.structured.saturating_sub(1),
+            Asker::Entered(number) => self.dynamic.retain(|own| *own != number),
+        }
+    }
 }
 
 /// All copies, in the order in which they were made.
@@ -245,7 +271,7 @@ pub(crate) struct ExclusiveCopy {
     copy: Arc<DeviceCopy>,
     /// Whether the copy was made for it. Otherwise it was there before, and stays.
     is_owner: bool,
-    lifetime: Lifetime,
+    asker: Asker,
 }
 
 /// Changes the entry of a copy; `None` if there is none any more.
@@ -261,8 +287,7 @@ fn with_counts<R>(copy: &Arc<DeviceCopy>, change: impl FnOnce(&mut Counts) -> R)
 }
 
 impl ExclusiveCopy {
-    /// Copies a range to the device of a queue unless a copy is there, and
-    /// says whether it did.
+    /// Copies a range to the device of a queue, unless a copy is there, and says whether it did.
     ///
     /// # Errors
     /// [`BufferError`], among others [`BufferError::PartlyPresent`].
@@ -277,8 +302,9 @@ impl ExclusiveCopy {
     ) -> Result<(Self, bool), BufferError> {
         let original = match exclusive(range)? {
             Some(copy) if copy.device() == queue.device_name() => {
-                with_counts(&copy, |counts| *counts.of(lifetime) += 1);
-                return Ok((Self { copy, is_owner: false, lifetime }, false));
+                let asker = Asker::new(lifetime);
+                with_counts(&copy, |counts| counts.add(asker));
+                return Ok((Self { copy, is_owner: false, asker }, false));
             }
             Some(copy) => Original::Device(copy),
             None => Original::Host,
@@ -290,14 +316,14 @@ impl ExclusiveCopy {
 
     /// That of a copy that is there.
     pub(crate) fn of(copy: Arc<DeviceCopy>, lifetime: Lifetime) -> Self {
-        let mut counts = Counts::default();
-        *counts.of(lifetime) = 1;
+        let (mut counts, asker) = (Counts::default(), Asker::new(lifetime));
+        counts.add(asker);
         let (begin, end) = (copy.begin(), copy.end());
         let kind = Kind::Exclusive { copy: Arc::clone(&copy), counts };
         let mut all = PRESENT.write().unwrap_or_else(PoisonError::into_inner);
         EXCLUSIVE.fetch_add(1, Ordering::Relaxed);
         all.push(Present { begin, end, kind });
-        Self { copy, is_owner: true, lifetime }
+        Self { copy, is_owner: true, asker }
     }
 
     /// Brings changed values back if the copy was made for this, and says how many bytes these are.
@@ -309,10 +335,7 @@ impl ExclusiveCopy {
     /// `host` is the first address of the copy's range, which is borrowed exclusively by the caller.
     pub(crate) unsafe fn end(self, host: *mut u8) -> Result<usize, BufferError> {
         if !self.is_owner {
-            with_counts(&self.copy, |counts| {
-                let count = counts.of(self.lifetime);
-                *count = count.saturating_sub(1);
-            });
+            self.uncount();
             return Ok(0);
         }
         // An `exit data` has been there.
@@ -324,14 +347,19 @@ impl ExclusiveCopy {
         forget(&self.copy);
         brought
     }
-}
 
-impl ExclusiveCopy {
     /// Ends it, and leaves the host what it has, if the copy was made for this.
     pub(crate) fn discard(self) {
         if self.is_owner {
             forget(&self.copy);
+        } else {
+            self.uncount();
         }
+    }
+
+    /// Of a copy that stays.
+    fn uncount(&self) {
+        with_counts(&self.copy, |counts| counts.remove(self.asker));
     }
 }
 
@@ -352,8 +380,11 @@ fn forget(copy: &Arc<DeviceCopy>) {
 pub(crate) unsafe fn exit(range: &HostRange, is_final: bool) -> Result<usize, BufferError> {
     let Some(copy) = exclusive(range)? else { return Ok(0) };
     let is_last = with_counts(&copy, |counts| {
-        counts.dynamic = if is_final { 0 } else { counts.dynamic.saturating_sub(1) };
-        counts.dynamic == 0 && counts.structured == 0
+        if is_final {
+            counts.dynamic.clear();
+        }
+        counts.dynamic.pop();
+        counts.dynamic.is_empty() && counts.structured == 0
     });
     let is_whole = (copy.begin(), copy.end()) == (range.begin.addr(), range.end());
     if is_last != Some(true) || !is_whole {

@@ -82,7 +82,8 @@ pub fn init() -> Result<(), DeviceError> {
     try_queue().map(drop)
 }
 
-/// Has this thread's directives use the default device again.
+/// Has this thread's directives use the default device again. Inside of
+/// [`with_queue`](super::with_queue) it changes nothing.
 pub fn shutdown() {
     choose(None);
 }
