@@ -806,3 +806,40 @@ fn what_is_present_is_counted() {
         }
     });
 }
+
+#[acc]
+fn histogram(text: &[u8], counts: &mut [u32], rounds: usize) -> u32 {
+    let mut most = 0;
+    #[acc(data, copy(counts), copyin(text))]
+    for _ in 0..rounds {
+        #[acc(parallel, loop, present(text, counts))]
+        for i in 0..text.len() {
+            #[acc(atomic)]
+            counts[text[i] as usize] += 1;
+        }
+        #[acc(parallel, loop, reduction(max: most))]
+        for own in counts.iter() {
+            most = most.max(*own);
+        }
+    }
+    most
+}
+
+/// Atomic statements and reductions use what a region keeps.
+#[test]
+fn atomic_statements_change_what_a_region_keeps() {
+    on_every_device(|queue| {
+        let text: Vec<u8> = (0..5000_u32).map(|i| (i * i % 251) as u8).collect();
+        let (mut counts, mut expected) = (vec![0; 256], vec![0; 256]);
+        text.iter().for_each(|byte| expected[usize::from(*byte)] += 3);
+        let copied = bytes(queue, || {
+            let most = histogram(&text, &mut counts, 3);
+            assert_eq!(Some(&most), expected.iter().max());
+        });
+        assert_eq!(counts, expected);
+        // The values of reductions are few.
+        let few = 3 * 4 * 8192;
+        let sent = if copies(queue) { 5000 + 4 * 256 } else { 0 };
+        assert!((sent..=sent + few).contains(&copied.0), "{copied:?}");
+    });
+}
