@@ -182,6 +182,14 @@ fn a_status_has_what_failed() {
     assert!(ended.status.success(), "{report}");
 }
 
+/// Where loops are checked for races, the host runs them in order, whatever their target.
+#[test]
+fn statements_are_checked_for_races() {
+    let checked = [("FAKE_CUDA_DEVICES", "1"), ("SCHISM_CHECK_RACES", "1")];
+    says(&["matrix", "mandatory", "none", "true"], &checked, &format!("{BY_HOST}\n"));
+    says(&["host"], &checked, "");
+}
+
 /// Each of the thirteen steps once, in order.
 #[test]
 fn the_steps_of_a_statement_are_traced() {

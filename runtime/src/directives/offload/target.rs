@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use crate::api::device::Device;
 use crate::api::queue::Queue;
 use crate::directives::offload::error::OffloadError;
-use crate::directives::queue::{current, default_queue};
+use crate::directives::queue::{current, default_queue, try_queue};
+use crate::directives::races;
 use crate::directives::steps::Counter;
 use crate::error::DeviceError;
 use crate::launch::report::Reports;
@@ -51,6 +52,9 @@ impl Target {
         if self.number < -1 {
             return Err(OffloadError::ReservedTargetNumber { number: self.number });
         }
+        if let Some(checked) = checked()? {
+            return Ok(checked);
+        }
         let current = current().filter(|queue| self.is_of_kind(queue.device()));
         if self.number == -1 {
             let queue = match current {
@@ -75,6 +79,9 @@ impl Target {
 
     /// That of a stream, which has to be one of these if there is a number or a kind.
     pub(super) fn of_stream(&self, stream: &Queue) -> Result<Acquired, OffloadError> {
+        if let Some(checked) = checked()? {
+            return Ok(checked);
+        }
         let device = stream.device();
         let of_target = if self.number == -1 && self.is_of_kind(device) {
             None
@@ -129,6 +136,14 @@ impl Target {
             },
         }
     }
+}
+
+/// The target of loops that are checked, whatever theirs is.
+fn checked() -> Result<Option<Acquired>, OffloadError> {
+    if !races::are_checked() {
+        return Ok(None);
+    }
+    Ok(Some(Acquired { queue: try_queue()?, number: 0, reports: None }))
 }
 
 fn number_of(index: usize) -> i32 {
