@@ -1,6 +1,5 @@
 //! Clauses of loops, and atomic statements in them, on every device, beside the same loops without them.
 
-#![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over indices are what is tested")]
 #![allow(clippy::assign_op_pattern, reason = "`atomic` has both forms")]
 
@@ -452,6 +451,46 @@ fn private_arrays_are_each_iterations_own() {
             let expected = if copies(queue.device()) { 8 * size as u64 } else { 0 };
             assert_eq!(bytes, expected);
         }
+    });
+}
+
+#[acc]
+fn both_are_kept(x: &mut [u32], y: &[u32]) {
+    #[acc(data, copy(x), copyin(y))]
+    {
+        #[acc(parallel, loop, default(present))]
+        for i in 0..x.len() {
+            x[i] += y[i];
+        }
+    }
+}
+
+#[acc]
+fn one_is_kept(x: &mut [u32], y: &[u32]) {
+    #[acc(data, copy(x))]
+    {
+        #[acc(kernels, default(present))]
+        for i in 0..x.len() {
+            x[i] += y[i];
+        }
+    }
+}
+
+/// By default, arrays have to be where the device has them.
+#[test]
+fn arrays_are_present_by_default() {
+    on_every_device(|queue| {
+        let (mut x, y) = (vec![1; 100], vec![2; 100]);
+        both_are_kept(&mut x, &y);
+        assert_eq!(x, vec![3; 100]);
+        let run = std::panic::AssertUnwindSafe(|| one_is_kept(&mut x, &y));
+        let result = std::panic::catch_unwind(run);
+        assert_eq!(result.is_err(), copies(queue.device()));
+        if let Err(payload) = result {
+            let text = payload.downcast::<String>().expect("a text");
+            assert!(text.contains("not on device"), "{text}");
+        }
+        assert_eq!(x, vec![if copies(queue.device()) { 3 } else { 5 }; 100]);
     });
 }
 

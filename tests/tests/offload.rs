@@ -1,7 +1,6 @@
 //! Statements of Intel's offload: on every device, and on a fake driver's GPUs or none,
 //! `crates/offload.rs`.
 
-#![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over indices are what is tested")]
 #![allow(clippy::manual_memcpy, reason = "as above")]
 
@@ -11,7 +10,9 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use schism::DeviceKind;
-use schism::directives::{OffloadError, OffloadResult, OffloadStatus, Stream, offload, with_queue};
+use schism::directives::{
+    OffloadError, OffloadResult, OffloadStatus, Stream, acc, offload, with_queue,
+};
 use schism::prelude::*;
 use schism_tests::devices::{copies, with_copies};
 use schism_tests::lab::{Compiler, Lab, clean_command, describe, output, source, text};
@@ -179,6 +180,14 @@ fn a_status_has_what_failed() {
     let (said, report, ended) = ended(program, &["failure", "mandatory", "status"], &lost);
     assert!(said.contains("ProcessDied on -1"), "{report}");
     assert!(ended.status.success(), "{report}");
+}
+
+/// Where loops are checked for races, the host runs them in order, whatever their target.
+#[test]
+fn statements_are_checked_for_races() {
+    let checked = [("FAKE_CUDA_DEVICES", "1"), ("SCHISM_CHECK_RACES", "1")];
+    says(&["matrix", "mandatory", "none", "true"], &checked, &format!("{BY_HOST}\n"));
+    says(&["host"], &checked, "");
 }
 
 /// Each of the thirteen steps once, in order.
@@ -484,6 +493,46 @@ fn streams_run_in_order() {
         let mut x = vec![2; 1000];
         streams(&stream, &mut x);
         assert_eq!(x, vec![9; 1000]);
+    });
+}
+
+#[acc]
+fn in_a_region(y: &mut [u32], [lo, hi]: [usize; 2], on_target: bool) -> OffloadStatus {
+    let mut status = OffloadStatus::init();
+    #[acc(data, copy(y))]
+    {
+        #[acc(parallel, loop)]
+        for i in 0..y.len() {
+            y[i] += 1;
+        }
+        #[offload(inout(y[lo..hi]), if(on_target), status(status))]
+        for i in lo..hi {
+            y[i] *= 2;
+        }
+        #[acc(parallel, loop)]
+        for i in 0..y.len() {
+            y[i] += 1;
+        }
+    }
+    status
+}
+
+/// What a region keeps is there, and the host sees what the device has made of it.
+#[test]
+fn statements_in_regions_use_what_these_keep() {
+    on_every_device(|_| {
+        for (on_target, part) in [(true, 0..100), (false, 0..100), (true, 3..50), (false, 3..50)] {
+            let bounds = [part.start, part.end];
+            let mut y: Vec<u32> = (0..100).collect();
+            let status = in_a_region(&mut y, bounds, on_target);
+            let result = if on_target { OffloadResult::Success } else { OffloadResult::Disabled };
+            assert_eq!(status.result, result);
+            assert_eq!((status.data_sent, status.data_received), (0, 0));
+            for (i, own) in (0..).zip(y) {
+                let factor = if part.contains(&i) { 2 } else { 1 };
+                assert_eq!(own, factor * (i as u32 + 1) + 1);
+            }
+        }
     });
 }
 

@@ -113,6 +113,8 @@ pub(crate) struct Construct {
     /// The variable that has the condition's value.
     pub(crate) is_on_device: Option<Ident>,
     pub(crate) is_default_none: bool,
+    /// Whether arrays that no clause names have to be on the device.
+    pub(crate) is_default_present: bool,
     pub(crate) mapping: Mapping,
     /// Numbers of queues that are launched in, or waited for, in order.
     pub(crate) queues: Vec<Expr>,
@@ -141,6 +143,7 @@ impl Construct {
             condition: None,
             is_on_device: None,
             is_default_none: false,
+            is_default_present: false,
             mapping: Mapping::new(),
             queues: Vec::new(),
             if_present: false,
@@ -159,6 +162,7 @@ impl Construct {
             private: self.private.clone(),
             mapping: self.mapping.clone(),
             is_in_offload: self.is_in_offload,
+            is_default_present: self.is_default_present,
             is_on_device: self.is_on_device.clone(),
             ..Self::new(self.span, self.kind)
         }
@@ -499,7 +503,11 @@ fn add(construct: &mut Construct, clause: &Clause, language: Language) -> Result
             let word: Ident = syn::parse2(arguments)?;
             match &*word.to_string() {
                 "none" => construct.is_default_none = true,
-                _ => return Err(Error::new(word.span(), "the default is `none`, or not given")),
+                "present" if construct.kind != Kind::Data => construct.is_default_present = true,
+                _ => {
+                    let text = "the default is `none`, `present` of what launches, or not given";
+                    return Err(Error::new(word.span(), text));
+                }
             }
         }
         "if" => construct.condition = Some(syn::parse2(arguments)?),

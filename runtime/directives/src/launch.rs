@@ -360,6 +360,15 @@ impl Launch<'_> {
                 _ => quote_spanned!(place.span()=> let _ = &#place;),
             });
         }
+        let named = named(self.construct);
+        for array in self.roles.keys().filter(|array| !named.contains(*array)) {
+            let place = &self.uses.arrays[array];
+            before.extend(self.construct.is_default_present.then(|| {
+                quote_spanned! {place.span()=>
+                    ::schism::__private::directives::check_present((#place).__array());
+                }
+            }));
+        }
         for (number, (array, role)) in self.roles.iter().enumerate() {
             let place = &self.uses.arrays[array];
             let name = kernel_name(place);

@@ -136,6 +136,11 @@ const CASES: &[(&str, &str, &str)] = &[
         "#[acc(parallel, loop, default(none), copy(y), copyin(x), firstprivate(a))] for i in 0..n { y[i] = a * x[i]; }",
     ),
     (
+        "#[acc(parallel, loop, default(private))] for i in 0..n { y[i] = 0; }",
+        "the default is `none`, `present` of what launches, or not given",
+        "#[acc(parallel, loop, default(present))] for i in 0..n { y[i] = 0; }",
+    ),
+    (
         "#[acc(parallel, loop, copyin(y))] for i in 0..n { y[i] = 0; }",
         "`copy(y)` brings it back",
         "#[acc(parallel, loop, copyout(y))] for i in 0..n { y[i] = 0; }",

@@ -385,7 +385,9 @@ impl Offload {
         };
         if let (Place::Target, Some(acquired)) = (&self.place, &self.acquired) {
             status.result = OffloadResult::Success;
-            status.device_number = acquired.number;
+            if self.has_status {
+                status.device_number = self.target.number_of(acquired);
+            }
             let name = acquired.queue.device().name();
             let reports = acquired.reports.as_ref();
             let elsewhere = reports.and_then(|reports| reports.elsewhere(&self.before, name));

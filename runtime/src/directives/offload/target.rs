@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use crate::api::device::Device;
 use crate::api::queue::Queue;
 use crate::directives::offload::error::OffloadError;
-use crate::directives::queue::{current, default_queue};
+use crate::directives::queue::{current, default_queue, try_queue};
+use crate::directives::races;
 use crate::directives::steps::Counter;
 use crate::error::DeviceError;
 use crate::launch::report::Reports;
@@ -23,7 +24,8 @@ pub struct Target {
 #[derive(Debug)]
 pub(super) struct Acquired {
     pub(super) queue: Queue,
-    pub(super) number: i32,
+    /// Its number, if it was asked for by one.
+    pub(super) number: Option<i32>,
     /// What lists its launches, if they are listed.
     pub(super) reports: Option<Reports>,
 }
@@ -51,14 +53,16 @@ impl Target {
         if self.number < -1 {
             return Err(OffloadError::ReservedTargetNumber { number: self.number });
         }
+        if let Some(checked) = checked()? {
+            return Ok(checked);
+        }
         let current = current().filter(|queue| self.is_of_kind(queue.device()));
         if self.number == -1 {
             let queue = match current {
                 Some(queue) => queue,
                 None => self.chosen()?,
             };
-            let number = self.listed(Some(&queue)).iter().position(|own| own == queue.device());
-            return Ok(Acquired { number: number_of(number.unwrap_or(0)), queue, reports: None });
+            return Ok(Acquired { number: None, queue, reports: None });
         }
         let mut targets = self.listed(current.as_ref());
         let Some(number) = self.number.checked_rem(targets.len() as i128) else {
@@ -70,11 +74,14 @@ impl Target {
             Some(queue) => queue,
             None => queue_of(&device)?,
         };
-        Ok(Acquired { queue, number: number_of(number), reports: None })
+        Ok(Acquired { queue, number: Some(number_of(number)), reports: None })
     }
 
     /// That of a stream, which has to be one of these if there is a number or a kind.
     pub(super) fn of_stream(&self, stream: &Queue) -> Result<Acquired, OffloadError> {
+        if let Some(checked) = checked()? {
+            return Ok(checked);
+        }
         let device = stream.device();
         let of_target = if self.number == -1 && self.is_of_kind(device) {
             None
@@ -85,9 +92,16 @@ impl Target {
             let target = target.queue.device().name().to_owned();
             return Err(OffloadError::OtherTarget { stream: device.name().to_owned(), target });
         }
-        let number = self.listed(Some(stream)).iter().position(|own| own == device);
-        let number = number_of(number.unwrap_or(0));
-        Ok(Acquired { queue: stream.clone(), number, reports: None })
+        Ok(Acquired { queue: stream.clone(), number: None, reports: None })
+    }
+
+    /// The number of a target that has been acquired.
+    pub(super) fn number_of(&self, acquired: &Acquired) -> i32 {
+        acquired.number.unwrap_or_else(|| {
+            let queue = &acquired.queue;
+            let all = self.listed(Some(queue));
+            number_of(all.iter().position(|own| own == queue.device()).unwrap_or(0))
+        })
     }
 
     /// The targets that numbers count. Of several kinds it is that of the thread's queue, or of the
@@ -129,6 +143,14 @@ impl Target {
             },
         }
     }
+}
+
+/// The target of loops that are checked, whatever theirs is.
+fn checked() -> Result<Option<Acquired>, OffloadError> {
+    if !races::are_checked() {
+        return Ok(None);
+    }
+    Ok(Some(Acquired { queue: try_queue()?, number: None, reports: None }))
 }
 
 fn number_of(index: usize) -> i32 {
