@@ -249,9 +249,8 @@ fn of_elements(random: &mut Rng, types: [&str; 2]) -> String {
         5 => format!(
             "{head}for (row, part) in a.chunks_mut({chunk}).zip(x.chunks({chunk})) {{ for (own, x) in row.iter_mut().zip(part) {{ *own = (*x % 40) as {ta}; }} }}\n"
         ),
-        _ => format!(
-            "@parallel, loop, reduction(+: u)\nfor (i, own) in b.iter().enumerate() {{ u += (*own as u64 + i as u64) % 17; }}\n"
-        ),
+        _ => "@parallel, loop, reduction(+: u)\nfor (i, own) in b.iter().enumerate() { u += (*own as u64 + i as u64) % 17; }\n"
+            .to_owned(),
     }
 }
 

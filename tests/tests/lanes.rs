@@ -221,7 +221,7 @@ fn lanes_that_meet_are_refused_or_run_in_order() {
             kernels_by_steps(by, 100, &mut to);
             let of = |at: usize| match by {
                 0 => 1 + u32::from(at == 0) * 4950,
-                by => 1 + if at % by == 0 && at / by < 100 { (at / by) as u32 } else { 0 },
+                by => 1 + if at.is_multiple_of(by) && at / by < 100 { (at / by) as u32 } else { 0 },
             };
             assert!((0..200).all(|at| to[at] == of(at)), "{by}");
         }

@@ -170,11 +170,13 @@ impl Polynomial {
     pub(crate) fn at_entry(&self) -> TokenStream {
         let ty = quote!(i128);
         let terms = self.0.values().map(|term| {
-            let times = Literal::i128_suffixed(term.times);
+            let times = Literal::u128_unsuffixed(term.times.unsigned_abs());
             let factors = term.factors.iter().map(|factor| factor.value(&ty));
-            quote!(#times #(* #factors)*)
+            // Lints of the program's are not to find a product with -1.
+            let sign = if term.times < 0 { quote!(-) } else { quote!(+) };
+            quote!(#sign (#times #(* #factors)*))
         });
-        quote!((0_i128 #(+ (#terms))*))
+        quote!((0_i128 #(#terms)*))
     }
 
     /// Its value within an iteration, plus a constant, as an index.
