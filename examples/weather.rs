@@ -51,16 +51,16 @@ pub fn totals(air: &Air) -> (f64, f64) {
 pub fn run(air: &mut Air, seconds: f64) {
     let Air { nx, nz, dt, cell, .. } = *air;
     let ([density, heat, zero], [d, h, p]) = (&air.rest, &air.edge);
-    let state = &mut air.state;
-    let mut stage = state.clone();
-    let (mut flux, mut tend) = (vec![0.0; 4 * (nx + 1) * (nz + 1)], vec![0.0; 4 * nx * nz]);
+    let (stage, state) = (&mut air.state.clone()[..], &mut air.state[..]);
+    let flux = &mut vec![0.0; 4 * (nx + 1) * (nz + 1)][..];
+    let tend = &mut vec![0.0; 4 * nx * nz][..];
     #[acc(data, copyin(density, heat, zero, d, h, p), copy(state), create(stage, flux, tend))]
     for step in 0..(seconds / dt).ceil() as usize {
         let dt = dt.min(seconds - step as f64 * dt);
         for direction in [[Across, Up], [Up, Across]][step % 2] {
             let size = cell[direction as usize];
             for part in [3.0, 2.0, 1.0] {
-                let from = if part == 3.0 { &mut *state } else { &mut stage };
+                let from = if part == 3.0 { &mut *state } else { &mut *stage };
                 let rest: [&[f64]; 3] = match direction {
                     Across => {
                         halo_across(nx, nz, from);
@@ -72,12 +72,12 @@ pub fn run(air: &mut Air, seconds: f64) {
                     }
                 };
                 let viscosity = HYPERVISCOSITY * size / dt * part / 16.0;
-                fluxes([nx, nz], direction, viscosity, rest, from, &mut flux);
-                tendencies([nx, nz], direction, size, from, &flux, &mut tend);
+                fluxes([nx, nz], direction, viscosity, rest, from, flux);
+                tendencies([nx, nz], direction, size, from, flux, tend);
                 if part == 1.0 {
-                    add([nx, nz], dt, &tend, state);
+                    add([nx, nz], dt, tend, state);
                 } else {
-                    add_to([nx, nz], dt / part, state, &tend, &mut stage);
+                    add_to([nx, nz], dt / part, state, tend, stage);
                 }
             }
         }
