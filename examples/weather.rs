@@ -21,6 +21,7 @@ enum Direction {
     Across = 0,
     Up = 1,
 }
+use Direction::{Across, Up};
 
 /// Total mass and energy.
 #[acc]
@@ -49,35 +50,34 @@ pub fn totals(air: &Air) -> (f64, f64) {
 #[acc]
 pub fn run(air: &mut Air, seconds: f64) {
     let Air { nx, nz, dt, cell, .. } = *air;
-    let ([density, heat, none], [edge_density, edge_heat, pressure]) = (&air.rest, &air.edge);
-    let state = &mut air.state;
-    let mut stage = state.clone();
-    let (mut flux, mut tend) = (vec![0.0; 4 * (nx + 1) * (nz + 1)], vec![0.0; 4 * nx * nz]);
-    let steps = (seconds / dt).ceil() as usize;
-    for step in 0..steps {
+    let ([density, heat, zero], [d, h, p]) = (&air.rest, &air.edge);
+    let (stage, state) = (&mut air.state.clone()[..], &mut air.state[..]);
+    let flux = &mut vec![0.0; 4 * (nx + 1) * (nz + 1)][..];
+    let tend = &mut vec![0.0; 4 * nx * nz][..];
+    #[acc(data, copyin(density, heat, zero, d, h, p), copy(state), create(stage, flux, tend))]
+    for step in 0..(seconds / dt).ceil() as usize {
         let dt = dt.min(seconds - step as f64 * dt);
-        let turn = [[Direction::Across, Direction::Up], [Direction::Up, Direction::Across]];
-        for direction in turn[step % 2] {
+        for direction in [[Across, Up], [Up, Across]][step % 2] {
             let size = cell[direction as usize];
             for part in [3.0, 2.0, 1.0] {
-                let from = if part == 3.0 { &mut *state } else { &mut stage };
+                let from = if part == 3.0 { &mut *state } else { &mut *stage };
                 let rest: [&[f64]; 3] = match direction {
-                    Direction::Across => {
+                    Across => {
                         halo_across(nx, nz, from);
-                        [&density[HALO..], &heat[HALO..], &none[HALO..]]
+                        [&density[HALO..], &heat[HALO..], &zero[HALO..]]
                     }
-                    Direction::Up => {
+                    Up => {
                         halo_up(nx, nz, density, from);
-                        [edge_density, edge_heat, pressure]
+                        [d, h, p]
                     }
                 };
                 let viscosity = HYPERVISCOSITY * size / dt * part / 16.0;
-                fluxes([nx, nz], direction, viscosity, rest, from, &mut flux);
-                tendencies([nx, nz], direction, size, from, &flux, &mut tend);
+                fluxes([nx, nz], direction, viscosity, rest, from, flux);
+                tendencies([nx, nz], direction, size, from, flux, tend);
                 if part == 1.0 {
-                    add([nx, nz], dt, &tend, state);
+                    add([nx, nz], dt, tend, state);
                 } else {
-                    add_to([nx, nz], dt / part, state, &tend, &mut stage);
+                    add_to([nx, nz], dt / part, state, tend, stage);
                 }
             }
         }
@@ -131,9 +131,8 @@ fn fluxes(
     flux: &mut [f64],
 ) {
     let (row, rows, faces) = (nx + 2 * HALO, nz + 2 * HALO, (nx + 1) * (nz + 1));
-    let is_up = direction == Direction::Up;
-    let (right, up) = if is_up { (HALO, 0) } else { (0, HALO) };
-    let stride = if is_up { row } else { 1 };
+    let is_up = direction == Up;
+    let (right, up, stride) = if is_up { (HALO, 0, row) } else { (0, HALO, 1) };
     #[acc(parallel, loop, collapse(2))]
     for k in 0..nz + usize::from(is_up) {
         for i in 0..nx + usize::from(!is_up) {
@@ -174,7 +173,7 @@ fn tendencies(
     flux: &[f64],
     tend: &mut [f64],
 ) {
-    let is_up = direction == Direction::Up;
+    let is_up = direction == Up;
     let (row, next) = (nx + 2 * HALO, if is_up { nx + 1 } else { 1 });
     #[acc(parallel, loop, collapse(3))]
     for q in 0..4 {

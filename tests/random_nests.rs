@@ -90,6 +90,7 @@ fn of_ranges(random: &mut Rng, types: [&str; 2]) -> String {
     // From the innermost in memory to the outermost, each stride is what all before it take.
     let is_proper = random.usize(..8) > 0;
     let is_within = width > 1 && random.usize(..3) == 0;
+    let has_planes = !is_within && random.usize(..4) == 0;
     let lanes_are_inside = random.bool() && !is_within;
     let _ =
         writeln!(body, "let lane = {};", if lanes_are_inside { "w" } else { "w * m0 * m1 * m2" });
@@ -107,7 +108,7 @@ fn of_ranges(random: &mut Rng, types: [&str; 2]) -> String {
         .zip(&strides)
         .map(|(own, stride)| format!("{} * {stride}", own.index))
         .collect();
-    let is_kernels = random.usize(..4) == 0 && (is_proper || !is_within);
+    let is_kernels = random.usize(..4) == 0 && (is_proper || !(is_within || has_planes));
     let reductions = reductions(random);
     let collapse = if is_proper && !is_kernels { depth } else { random.usize(1..=depth) };
     // What only an inner loop counts is checked as it is accessed.
@@ -138,7 +139,12 @@ fn of_ranges(random: &mut Rng, types: [&str; 2]) -> String {
             1 => " + lane".to_owned(),
             lane => format!(" + {lane} * lane"),
         };
-        let statement = if is_within {
+        let statement = if has_planes {
+            let place = random.usize(..width);
+            let value = value(random, &loops, "t", ty);
+            let element = format!("{name}[{at} + t * lane + {place}]");
+            format!("for t in 0..{lanes} {{ {} }}", change(random, &element, &value, ty))
+        } else if is_within {
             let value = value(random, &loops, "t", ty);
             let change = change(random, &format!("{name}[{at}{lane} + t]"), &value, ty);
             format!("for t in 0..w {{ {change} }}")
@@ -243,9 +249,8 @@ fn of_elements(random: &mut Rng, types: [&str; 2]) -> String {
         5 => format!(
             "{head}for (row, part) in a.chunks_mut({chunk}).zip(x.chunks({chunk})) {{ for (own, x) in row.iter_mut().zip(part) {{ *own = (*x % 40) as {ta}; }} }}\n"
         ),
-        _ => format!(
-            "@parallel, loop, reduction(+: u)\nfor (i, own) in b.iter().enumerate() {{ u += (*own as u64 + i as u64) % 17; }}\n"
-        ),
+        _ => "@parallel, loop, reduction(+: u)\nfor (i, own) in b.iter().enumerate() { u += (*own as u64 + i as u64) % 17; }\n"
+            .to_owned(),
     }
 }
 

@@ -35,7 +35,7 @@ pub mod directives {
     pub use crate::directives::offload::arrays::{Receive, Section, copied, copy_into};
     pub use crate::directives::offload::statement::{Offload, Outcome};
     pub use crate::directives::offload::target::Target;
-    pub use crate::directives::owned::{All, Axis, Near, Own, Owned, Within, are_apart};
+    pub use crate::directives::owned::{All, Axis, InPlane, Near, Own, Owned, Within, are_apart};
     pub use crate::directives::parts::Parts;
     pub use crate::directives::queue::{chosen, done, is_kept_elsewhere, queue, queue_if};
     pub use crate::directives::races::{Races, iteration};

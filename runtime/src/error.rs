@@ -16,7 +16,7 @@ mod race;
 
 pub use driver::DriverError;
 pub use image::ImageError;
-pub use race::RacingAccess;
+pub use race::{Race, RacingAccess};
 
 /// Any error of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -580,19 +580,8 @@ pub enum LaunchError {
     Memory(#[from] BufferError),
     /// Two iterations of a directive's loop access the same element, and one changes it; the program
     /// says by `unsafe(independent)` that none do. `SCHISM_CHECK_RACES` checks that.
-    #[error(
-        "a race at element {index} of `{array}`: iteration {first}, and iteration {second}; so the loop is not `unsafe(independent)`"
-    )]
-    Race {
-        /// The array.
-        array: String,
-        /// The element's index.
-        index: usize,
-        /// The access that comes first in order.
-        first: RacingAccess,
-        /// The other one.
-        second: RacingAccess,
-    },
+    #[error(transparent)]
+    Race(Box<Race>),
     /// The kernel panicked. Everything that the work-item stored before is in memory; other
     /// work-items may or may not have run. See [Panics](crate#panics).
     #[error(transparent)]

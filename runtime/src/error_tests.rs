@@ -29,12 +29,12 @@ macro_rules! numbered {
 numbered!(device, DeviceError:
     DeviceError::Unknown { .. }, DeviceError::Stage2 { .. }, DeviceError::Stage2Version { .. }, DeviceError::NoGpu { .. }, DeviceError::NoOpenCl { .. }, DeviceError::Driver { .. }, DeviceError::Forked { .. }, DeviceError::Threads { .. }, DeviceError::CpuStack { .. }, DeviceError::CpuLanes { .. }, DeviceError::CpuMath { .. });
 numbered!(buffer, BufferError:
-    BufferError::TooLarge { .. }, BufferError::OutOfMemory { .. }, BufferError::AddressSpace { .. }, BufferError::Driver { .. }, BufferError::Forked { .. }, BufferError::DeviceLost { .. }, BufferError::Length { .. }, BufferError::Range { .. }, BufferError::Unavailable { .. }, BufferError::Permutation { .. }, BufferError::Rectangle { .. }, BufferError::PartlyPresent { .. }, BufferError::NotPresent { .. });
+    BufferError::TooLarge { .. }, BufferError::OutOfMemory { .. }, BufferError::AddressSpace { .. }, BufferError::Driver { .. }, BufferError::Forked { .. }, BufferError::DeviceLost { .. }, BufferError::Length { .. }, BufferError::Range { .. }, BufferError::Unavailable { .. }, BufferError::Permutation { .. }, BufferError::Rectangle { .. }, BufferError::PartlyPresent { .. }, BufferError::NotPresent { nearest: Some(_), .. }, BufferError::NotPresent { nearest: None, .. });
 numbered!(launch, LaunchError:
     LaunchError::RangeOverflow { .. }, LaunchError::EmptyGroup { .. }, LaunchError::UnevenGroups { .. },
     LaunchError::GroupTooLarge { .. }, LaunchError::LocalMemory { .. }, LaunchError::DivergentBarrier { .. },
     LaunchError::DivergentSubGroup { .. }, LaunchError::Stack { .. }, LaunchError::NoStack { .. }, LaunchError::NoThread { .. }, LaunchError::NoLength, LaunchError::EmptyChunks { .. }, LaunchError::Rows { .. }, LaunchError::Source { .. }, LaunchError::Length { .. },
-    LaunchError::InsideKernel, LaunchError::Forked { .. }, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::HostMemory { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Memory(_), LaunchError::Race { .. }, LaunchError::Panicked(_));
+    LaunchError::InsideKernel, LaunchError::Forked { .. }, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::HostMemory { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Memory(_), LaunchError::Race(_), LaunchError::Panicked(_));
 numbered!(image, ImageError:
     ImageError::Container(_), ImageError::Version { .. }, ImageError::Mismatch { .. }, ImageError::NoKernel, ImageError::NoImage { .. }, ImageError::OnlyInProcess, ImageError::HostSymbols,
     ImageError::Lacks { .. }, ImageError::AmbiguousConstant { .. }, ImageError::MissingImport { .. }, ImageError::AmbiguousImport { .. }, ImageError::Stage2 { .. }, ImageError::NoAotCode { .. }, ImageError::Driver { .. }, ImageError::Compile { .. });
@@ -373,7 +373,7 @@ fn launches() {
             "a buffer of 18446744073709551615 elements of 4 bytes is larger than any memory; work in smaller pieces",
         ),
         (
-            LaunchError::Race {
+            LaunchError::Race(Box::new(Race {
                 array: text("y"),
                 index: 7,
                 first: RacingAccess {
@@ -386,7 +386,7 @@ fn launches() {
                     text: text("y[i]"),
                     is_write: false,
                 },
-            },
+            })),
             "a race at element 7 of `y`: iteration `i = 3` writes it at `y[order[i]]`, and iteration `i = 5` reads it at `y[i]`; so the loop is not `unsafe(independent)`",
         ),
         (

@@ -203,7 +203,7 @@ pub use data::source::traits::IntoSource;
 pub use data::source::whole::whole;
 pub use data::view::{View, ViewMut};
 pub use error::{
-    BufferError, DeviceError, DriverError, Error, ImageError, KernelPanic, LaunchError,
+    BufferError, DeviceError, DriverError, Error, ImageError, KernelPanic, LaunchError, Race,
     RacingAccess,
 };
 pub use hal::dispatch::DeviceKind;

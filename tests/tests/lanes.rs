@@ -56,6 +56,54 @@ fn iterations_own_an_element_of_each_plane() {
     });
 }
 
+/// The same, by an inner loop.
+#[acc]
+fn planes_in_order([h, w, count]: [usize; 3], margin: usize, from: &[u32], to: &mut [u32]) {
+    let (row, plane) = (w + margin, h * (w + margin));
+    #[acc(parallel, loop, collapse(2))]
+    for y in 0..h {
+        for x in 0..w {
+            let at = y * row + x;
+            for q in 0..count {
+                to[q * plane + at] += from[at] * q as u32;
+                if q > 0 {
+                    to[q * plane + at] ^= to[at];
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn inner_loops_go_through_planes() {
+    on_every_device(|| {
+        for (shape, margin) in [([3, 5, 4], 0), ([1, 1, 1], 0), ([20, 33, 3], 2), ([4, 4, 0], 1)] {
+            let [h, w, count] = shape;
+            let (row, plane) = (w + margin, h * (w + margin));
+            let from: Vec<u32> = (0..plane).map(|i| (i * 31) as u32).collect();
+            let mut to: Vec<u32> = (0..4 * plane).map(|i| i as u32).collect();
+            let mut expected = to.clone();
+            planes_in_order(shape, margin, &from, &mut to);
+            for at in (0..h).flat_map(|y| (0..w).map(move |x| y * row + x)) {
+                for q in 0..count {
+                    expected[q * plane + at] += from[at] * q as u32;
+                    if q > 0 {
+                        expected[q * plane + at] ^= expected[at];
+                    }
+                }
+            }
+            assert_eq!(to, expected, "{shape:?} {margin}");
+        }
+        // A plane that is not there.
+        let mut to = vec![0; 40];
+        let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            planes_in_order([2, 5, 5], 0, &[1; 10], &mut to);
+        }));
+        let text = *failed.expect_err("out of bounds").downcast::<String>().expect("a text");
+        assert!(text.contains("the len is 40 but the index is 4"), "{text}");
+    });
+}
+
 /// Both ends of a row, of the width of a halo.
 #[acc]
 fn ends(n: usize, halo: usize, rows: &mut [i64]) {
@@ -173,7 +221,7 @@ fn lanes_that_meet_are_refused_or_run_in_order() {
             kernels_by_steps(by, 100, &mut to);
             let of = |at: usize| match by {
                 0 => 1 + u32::from(at == 0) * 4950,
-                by => 1 + if at % by == 0 && at / by < 100 { (at / by) as u32 } else { 0 },
+                by => 1 + if at.is_multiple_of(by) && at / by < 100 { (at / by) as u32 } else { 0 },
             };
             assert!((0..200).all(|at| to[at] == of(at)), "{by}");
         }

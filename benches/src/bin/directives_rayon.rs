@@ -34,9 +34,9 @@ fn jacobi() {
     let seconds = timed(|| {
         let inner = n..n * (n - 1);
         next[inner.clone()].par_chunks_mut(n).enumerate().for_each(|(y, row)| {
-            for x in 1..n - 1 {
-                let at = (y + 1) * n + x;
-                row[x] = 0.25 * (plate[at - n] + plate[at + n] + plate[at - 1] + plate[at + 1]);
+            for (x, own) in row[1..n - 1].iter_mut().enumerate() {
+                let at = (y + 1) * n + x + 1;
+                *own = 0.25 * (plate[at - n] + plate[at + n] + plate[at - 1] + plate[at + 1]);
             }
         });
         let rows = plate[inner.clone()].par_chunks_mut(n).zip(next[inner].par_chunks(n));
@@ -96,9 +96,9 @@ fn weather() {
             }
         });
         tend.par_chunks_mut(nx).enumerate().for_each(|(row, tend)| {
-            for i in 0..nx {
+            for (i, own) in tend.iter_mut().enumerate() {
                 let face = row * (nx + 1) + i;
-                tend[i] = (flux[face] - flux[face + 1]) / 50.0;
+                *own = (flux[face] - flux[face + 1]) / 50.0;
             }
         });
     });

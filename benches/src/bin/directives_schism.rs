@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 #[acc]
 fn saxpy() {
     let (x, mut y) = (floats(LENGTH), floats(LENGTH));
-    let mut seconds = 0.0;
+    let seconds;
     #[acc(data, copyin(x), copy(y))]
     {
         seconds = timed(|| {
@@ -56,7 +56,8 @@ fn launch_saxpy(queue: &Queue) -> Result<(), schism::Error> {
 #[acc]
 fn dot() {
     let (x, y) = (numbers(LENGTH), numbers(LENGTH));
-    let (mut seconds, mut sum) = (0.0, 0.0);
+    let seconds;
+    let mut sum = 0.0;
     #[acc(data, copyin(x, y))]
     {
         seconds = timed(|| {
@@ -88,7 +89,7 @@ fn launch_dot(queue: &Queue) -> Result<(), schism::Error> {
 fn jacobi() {
     let n = SIDE;
     let (mut plate, mut next) = (floats(n * n), vec![0.0; n * n]);
-    let mut seconds = 0.0;
+    let seconds;
     #[acc(data, copy(plate), create(next))]
     {
         seconds = timed(|| {
@@ -142,7 +143,7 @@ fn launch_jacobi(queue: &Queue) -> Result<(), schism::Error> {
 fn sparse() {
     let (begins, columns, values) = matrix();
     let (p, mut q) = (numbers(ROWS), vec![0.0; ROWS]);
-    let mut seconds = 0.0;
+    let seconds;
     #[acc(data, copyin(begins, columns, values, p), copyout(q))]
     {
         seconds = timed(|| {
@@ -188,7 +189,7 @@ fn weather() {
     let (row, plane) = (nx + 2 * HALO, (nx + 2 * HALO) * (nz + 2 * HALO));
     let faces = nz * (nx + 1);
     let (mut flux, mut tend) = (vec![0.0; 4 * faces], vec![0.0; 4 * nz * nx]);
-    let mut seconds = 0.0;
+    let seconds;
     #[acc(data, copyin(state, density, heat), create(flux), copyout(tend))]
     {
         seconds = timed(|| {

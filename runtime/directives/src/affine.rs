@@ -137,6 +137,24 @@ impl Polynomial {
         term.factors.is_empty().then_some(term.times)
     }
 
+    /// Divides it into what a single number of an iteration is multiplied by, that number, and the
+    /// rest: the product with most factors that the loops do not change, at least one.
+    pub(crate) fn by_planes(&self) -> Option<(Self, Expr, Self)> {
+        let split = |term: &Term| {
+            let (inner, outer): (Vec<_>, Vec<_>) =
+                term.factors.iter().cloned().partition(|factor| matches!(factor, Factor::Inner(_)));
+            match &inner[..] {
+                [Factor::Inner(number)] if !outer.is_empty() => Some((outer, number.clone())),
+                _ => None,
+            }
+        };
+        let products = self.0.iter().filter_map(|(key, term)| Some((key, term, split(term)?)));
+        let (key, term, (outer, number)) = products.max_by_key(|(_, _, (outer, _))| outer.len())?;
+        let mut rest = self.clone();
+        rest.0.remove(key);
+        Some((Self::term(outer, term.times), number, rest))
+    }
+
     pub(crate) fn is_zero(&self) -> bool {
         self.0.is_empty()
     }
@@ -152,11 +170,13 @@ impl Polynomial {
     pub(crate) fn at_entry(&self) -> TokenStream {
         let ty = quote!(i128);
         let terms = self.0.values().map(|term| {
-            let times = Literal::i128_suffixed(term.times);
+            let times = Literal::u128_unsuffixed(term.times.unsigned_abs());
             let factors = term.factors.iter().map(|factor| factor.value(&ty));
-            quote!(#times #(* #factors)*)
+            // Lints of the program's are not to find a product with -1.
+            let sign = if term.times < 0 { quote!(-) } else { quote!(+) };
+            quote!(#sign (#times #(* #factors)*))
         });
-        quote!((0_i128 #(+ (#terms))*))
+        quote!((0_i128 #(#terms)*))
     }
 
     /// Its value within an iteration, plus a constant, as an index.

@@ -56,7 +56,8 @@ pub(crate) enum Form {
     Same,
     /// Relative to the first element that the iteration owns in a lane: what the indices of each lane
     /// have besides multiples of what the loops count, and whether only iterations know the distance.
-    Owned { lanes: Vec<(Polynomial, i128)>, is_within: bool },
+    /// What inner loops count may be planes of a pitch.
+    Owned { lanes: Vec<(Polynomial, i128)>, is_within: bool, pitch: Option<Polynomial> },
     /// Anywhere: the texts of accesses, from a number on.
     Independent { first: usize, texts: Vec<String> },
 }
@@ -279,8 +280,10 @@ impl<'a> Walk<'a> {
         let name = kernel_name(&place);
         *access.expr = parse_quote!(#name);
         self.visit_expr_mut(&mut access.index);
-        let (lanes, is_within, index) = match (forms.get(&array), index) {
-            (Some(Form::Owned { lanes, is_within }), Some(index)) => (lanes, is_within, index),
+        let (lanes, is_within, pitch, index) = match (forms.get(&array), index) {
+            (Some(Form::Owned { lanes, is_within, pitch }), Some(index)) => {
+                (lanes, is_within, pitch, index)
+            }
             (Some(Form::Independent { first, texts }), _) => {
                 let number = first + texts.iter().position(|own| *own == text).unwrap_or(0);
                 let index = &access.index;
@@ -294,10 +297,22 @@ impl<'a> Walk<'a> {
             return;
         };
         let distance: Expr = if *is_within {
-            let tokens = index.inner.in_iteration(index.constant);
+            let planes = index
+                .inner
+                .by_planes()
+                .filter(|(own, ..)| pitch.as_ref().is_some_and(|pitch| pitch.equals(own)));
+            let rest = planes.as_ref().map_or(&index.inner, |(_, _, rest)| rest);
+            let tokens = rest.in_iteration(index.constant);
             let mut distance = parse_quote!(#tokens);
             self.visit_expr_mut(&mut distance);
-            parse_quote!(::schism::__private::directives::Within::<#lane>(#distance))
+            if let Some((_, mut number, _)) = planes {
+                self.visit_expr_mut(&mut number);
+                parse_quote! {
+                    ::schism::__private::directives::InPlane::<#lane>((#number) as usize, #distance)
+                }
+            } else {
+                parse_quote!(::schism::__private::directives::Within::<#lane>(#distance))
+            }
         } else {
             let distance = usize::try_from(index.constant - lanes[lane].1).unwrap_or(usize::MAX);
             parse_quote!(::schism::__private::directives::Near::<#lane, #distance>)

@@ -25,6 +25,8 @@ pub(crate) struct Owned {
     coefficients: Vec<Polynomial>,
     /// Whether only iterations know where in a lane they access it.
     is_within: bool,
+    /// From plane to plane, if inner loops count planes.
+    pitch: Option<Polynomial>,
     text: String,
 }
 
@@ -69,6 +71,7 @@ impl Owned {
             lanes: Vec::new(),
             coefficients: first.coefficients.clone(),
             is_within: false,
+            pitch: None,
             text: write.text.clone(),
         };
         for access in std::iter::once(&write).chain(all) {
@@ -82,6 +85,8 @@ impl Owned {
                 return Err(meet(write, access, text));
             }
             owned.is_within |= !index.inner.is_zero();
+            // Those of other pitches are checked as if there were no planes.
+            owned.pitch = owned.pitch.or_else(|| Some(index.inner.by_planes()?.0));
             let constant = index.constant;
             match owned.lanes.iter_mut().find(|lane| lane.base.equals(&index.base)) {
                 Some(lane) => {
@@ -121,7 +126,7 @@ impl Owned {
     /// How its accesses look in the kernel.
     pub(crate) fn form(&self) -> Form {
         let lanes = self.lanes.iter().map(|lane| (lane.base.clone(), lane.least));
-        Form::Owned { lanes: lanes.collect(), is_within: self.is_within }
+        Form::Owned { lanes: lanes.collect(), is_within: self.is_within, pitch: self.pitch.clone() }
     }
 
     /// Whether no run shows that iterations meet: the least width is known to be there.
@@ -187,8 +192,9 @@ impl Owned {
         }
         let (first, others) = offsets.split_first().expect("the lane of the first write");
         let (width, text, axes) = (self.least(), &self.text, self.axes(dimensions));
+        let pitch = self.pitch.clone().unwrap_or_default().at_entry();
         quote_spanned! {self.lanes[0].span=>
-            ::schism::__private::directives::Owned::<_, _, #width, _>::new(#text, #view, #first, [#(#others),*], #axes)
+            ::schism::__private::directives::Owned::<_, _, #width, _>::new(#text, #view, #first, [#(#others),*], #pitch, #axes)
         }
     }
 }

@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Prepare, Source, ready_at_once};
 use crate::data::view::ViewMut;
-use crate::directives::room::{check, width};
+use crate::directives::room::{check, plane_width, width};
 use crate::directives::steps::{Counter, Step, Steps};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
@@ -196,6 +196,16 @@ pub fn are_apart(least: usize, offsets: &[i128], axes: &impl Axes) -> bool {
     width(&lanes, &axes.list(), least).is_ok()
 }
 
+/// What inner loops count, as planes: copies of everything that the iterations own, at multiples of a
+/// distance.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planes {
+    /// From one to the next.
+    pub(super) pitch: usize,
+    /// How many there are at most; 0 if what the iterations own is not apart from plane to plane.
+    pub(super) count: usize,
+}
+
 /// A source that gives each iteration the elements at an index that depends on what the loops count,
 /// `LEAST` of them or more, which may be none; and as many in each of `MORE` other lanes, which are at
 /// a distance that is the same for all iterations.
@@ -206,6 +216,7 @@ pub struct Owned<'a, T, A, const LEAST: usize, const MORE: usize> {
     first: usize,
     width: usize,
     lanes: [usize; MORE],
+    planes: Planes,
     strides: A,
     borrow: PhantomData<&'a mut [T]>,
 }
@@ -224,8 +235,9 @@ unsafe impl<T: Element, A: Sync, const LEAST: usize, const MORE: usize> Sync
 impl<'a, T: Element, A: Strides, const LEAST: usize, const MORE: usize>
     Owned<'a, T, A, LEAST, MORE>
 {
-    /// Iterations begin at `offset` plus what the axes add, and in other lanes at these offsets. `text`
-    /// is the access in the program.
+    /// Iterations begin at `offset` plus what the axes add, and in other lanes at these offsets. Planes
+    /// of what inner loops count are at multiples of `pitch`, or there are none if it is 0. `text` is
+    /// the access in the program.
     ///
     /// # Panics
     /// If two iterations could own the same element.
@@ -235,6 +247,7 @@ impl<'a, T: Element, A: Strides, const LEAST: usize, const MORE: usize>
         elements: ViewMut<'a, T>,
         offset: i128,
         lanes: [i128; MORE],
+        pitch: i128,
         axes: impl Axes<Strides = A>,
     ) -> Self {
         let first = offset.saturating_add(axes.first());
@@ -245,7 +258,14 @@ impl<'a, T: Element, A: Strides, const LEAST: usize, const MORE: usize>
                 elements: elements.elements(),
                 len: elements.len(),
                 first: first as usize,
-                width,
+                width: width.min(plane_width(&all, &axes.list(), pitch).unwrap_or(width)),
+                planes: Planes {
+                    pitch: pitch as usize,
+                    count: match plane_width(&all, &axes.list(), pitch) {
+                        Some(_) => elements.len() / pitch as usize + 1,
+                        None => 0,
+                    },
+                },
                 lanes: lanes.map(|lane| lane.wrapping_sub(offset) as usize),
                 strides: axes.strides(),
                 borrow: PhantomData,
@@ -260,7 +280,8 @@ impl<'a, T: Element, A: Strides, const LEAST: usize, const MORE: usize>
 // SAFETY: the launch's range is that of the strides. Points of the grid that differ begin at elements that are `width` or more apart, in the same
 // lane or in different ones, as was checked: of strides in order of size, each is as large as the way
 // through all smaller ones, and `width` more; no difference of two points is nearer than `width` to
-// that of two lanes. No index wraps.
+// that of two lanes. Planes are further apart than all that iterations own in one, `width` included, or
+// there are none. No index wraps.
 unsafe impl<T: Element, A: Strides, const LEAST: usize, const MORE: usize> Source
     for Owned<'_, T, A, LEAST, MORE>
 {
@@ -274,6 +295,7 @@ unsafe impl<T: Element, A: Strides, const LEAST: usize, const MORE: usize> Sourc
             begin: self.first.wrapping_add(self.strides.distance(at)),
             width: self.width,
             lanes: self.lanes,
+            planes: self.planes,
             borrow: PhantomData,
         }
     }
@@ -310,6 +332,7 @@ pub struct Own<'item, T, const LEAST: usize, const MORE: usize> {
     width: usize,
     /// Where the other lanes are, from the first one.
     lanes: [usize; MORE],
+    planes: Planes,
     borrow: PhantomData<&'item mut [T]>,
 }
 
@@ -321,6 +344,10 @@ pub struct Near<const LANE: usize, const DISTANCE: usize>;
 /// An element that an iteration owns in a lane, at a distance that it computes.
 #[derive(Clone, Copy, Debug)]
 pub struct Within<const LANE: usize>(pub usize);
+
+/// An element that an iteration owns in a lane of a plane, at a distance that it computes.
+#[derive(Clone, Copy, Debug)]
+pub struct InPlane<const LANE: usize>(pub usize, pub usize);
 
 impl<T, const LEAST: usize, const MORE: usize> Own<'_, T, LEAST, MORE> {
     /// The number of elements of the whole array.
@@ -363,6 +390,45 @@ impl<T, const LEAST: usize, const MORE: usize> Own<'_, T, LEAST, MORE> {
             self.begin.wrapping_add(lane)
         );
         lane.wrapping_add(distance)
+    }
+
+    /// The distance of an element in a lane of a plane, if the iteration owns it.
+    #[inline(always)]
+    #[track_caller]
+    fn in_plane<const LANE: usize>(&self, plane: usize, distance: usize) -> usize {
+        let before = plane.wrapping_mul(self.planes.pitch);
+        if plane < self.planes.count {
+            return self.within::<LANE>(distance).wrapping_add(before);
+        }
+        // Where nothing is known of planes, all is one.
+        let is_one = self.planes.count == 0;
+        self.within::<LANE>(if is_one { before.wrapping_add(distance) } else { usize::MAX })
+    }
+}
+
+impl<T, const LEAST: usize, const MORE: usize, const LANE: usize> Index<InPlane<LANE>>
+    for Own<'_, T, LEAST, MORE>
+{
+    type Output = T;
+
+    #[inline(always)]
+    #[track_caller]
+    fn index(&self, InPlane(plane, distance): InPlane<LANE>) -> &T {
+        let distance = self.in_plane::<LANE>(plane, distance);
+        // SAFETY: the check; nothing else accesses the elements as long as it lives.
+        unsafe { self.element(distance).as_ref() }
+    }
+}
+
+impl<T, const LEAST: usize, const MORE: usize, const LANE: usize> IndexMut<InPlane<LANE>>
+    for Own<'_, T, LEAST, MORE>
+{
+    #[inline(always)]
+    #[track_caller]
+    fn index_mut(&mut self, InPlane(plane, distance): InPlane<LANE>) -> &mut T {
+        let distance = self.in_plane::<LANE>(plane, distance);
+        // SAFETY: as above, and it is borrowed exclusively.
+        unsafe { self.element(distance).as_mut() }
     }
 }
 

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::error::{LaunchError, RacingAccess};
+use crate::error::{LaunchError, Race, RacingAccess};
 use crate::kernel::abi::is_device;
 use crate::util::variables::CHECK_RACES;
 
@@ -171,7 +171,8 @@ impl<const D: usize> Races<D> {
             }
         };
         let array = check.accesses[second.access].0.to_owned();
-        Err(LaunchError::Race { array, index, first: told(first), second: told(second) })
+        let (first, second) = (told(first), told(second));
+        Err(LaunchError::Race(Box::new(Race { array, index, first, second })))
     }
 }
 

@@ -68,6 +68,18 @@ pub(super) fn width(
     Ok(usize::try_from(room).unwrap_or(least))
 }
 
+/// How many neighbouring elements each iteration can own so that all that they own, in all lanes, is
+/// less than `pitch`; `None` if there are none. The strides have a [`width`].
+pub(super) fn plane_width(lanes: &[i128], strides: &[(i128, usize)], pitch: i128) -> Option<usize> {
+    let ways = strides.iter().map(|(stride, count)| {
+        stride.saturating_abs().saturating_mul(count.saturating_sub(1) as i128)
+    });
+    let reach = ways.fold(0, i128::saturating_add);
+    let (least, most) = (lanes.iter().min()?, lanes.iter().max()?);
+    let room = pitch.saturating_sub(reach).saturating_sub(most.saturating_sub(*least));
+    usize::try_from(room).ok().filter(|room| *room > 0 && pitch <= FURTHEST)
+}
+
 /// How far `distance` is from the nearest difference of two iterations, which are other ones if
 /// `is_same`. Strides are in order, and each is larger than the way through all before it.
 fn nearest(strides: &[(i128, i128)], distance: i128, is_same: bool) -> i128 {
@@ -91,7 +103,7 @@ fn nearest(strides: &[(i128, i128)], distance: i128, is_same: bool) -> i128 {
 mod tests {
     use std::collections::HashMap;
 
-    use super::width;
+    use super::{plane_width, width};
 
     /// Every point of small grids, with strides of both signs.
     #[test]
@@ -176,5 +188,18 @@ mod tests {
             }
         }
         assert!(accepted > 200, "{accepted}");
+    }
+
+    #[test]
+    fn planes_are_apart_or_there_are_none() {
+        // Rows of 10 elements in planes of 50.
+        let strides = [(10, 5), (1, 10)];
+        assert_eq!(plane_width(&[0], &strides, 50), Some(1));
+        assert_eq!(plane_width(&[0], &strides, 49), None);
+        assert_eq!(plane_width(&[0, 50], &strides, 120), Some(21));
+        assert_eq!(plane_width(&[0], &strides, -50), None);
+        assert_eq!(plane_width(&[0], &strides, 0), None);
+        assert_eq!(plane_width(&[0], &[(-7, 3)], 20), Some(6));
+        assert_eq!(plane_width(&[3], &[], 4), Some(4));
     }
 }

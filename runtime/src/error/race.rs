@@ -1,9 +1,26 @@
-//! One of two accesses that meet.
+//! Accesses that meet.
 
 use std::fmt;
 
-/// An access of an iteration to an element that another iteration accesses, too: part of
+/// Two accesses of different iterations to the same element, which one of them changes: see
 /// [`LaunchError::Race`](crate::LaunchError::Race).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[error(
+    "a race at element {index} of `{array}`: iteration {first}, and iteration {second}; so the loop is not `unsafe(independent)`"
+)]
+pub struct Race {
+    /// The array.
+    pub array: String,
+    /// The element's index.
+    pub index: usize,
+    /// The access that comes first in order.
+    pub first: RacingAccess,
+    /// The other one.
+    pub second: RacingAccess,
+}
+
+/// An access of an iteration to an element that another iteration accesses, too: part of a [`Race`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RacingAccess {
