@@ -6,6 +6,8 @@
 //! cargo schism run --release --example conjugate_gradient -- [S|W|A] [--check]
 //! ```
 
+#![forbid(unsafe_code)]
+
 use std::time::Instant;
 
 use schism::directives::{acc, with_queue};

@@ -5,6 +5,8 @@
 //! cargo schism run --release --example jacobi -- [WIDTH] [--check]
 //! ```
 
+#![forbid(unsafe_code)]
+
 use std::time::Instant;
 
 use schism::directives::{acc, with_queue};

@@ -5,6 +5,8 @@
 //! cargo schism run --release --example vectors -- [LENGTH] [--check]
 //! ```
 
+#![forbid(unsafe_code)]
+
 use std::time::Instant;
 
 use schism::directives::{acc, offload, with_queue};

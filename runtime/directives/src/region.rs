@@ -200,11 +200,9 @@ pub(crate) fn begin(construct: &Construct, arrays: &[Array], number: usize) -> T
                 #wish
             };
             let #array_of = #borrowed;
-            // SAFETY: of the expansion: no code can name the variable, so it is not forgotten.
-            #[allow(unused_unsafe, unsafe_code)]
-            let #mutable #kept = unsafe {
-                ::schism::__private::directives::#ty::#new(&#queue, #array_of, #wish_of)
-            };
+            // No code can name the variable, so it is not forgotten.
+            let #mutable #kept =
+                ::schism::__private::directives::#ty::#new(&#queue, #array_of, #wish_of);
         });
         inside.extend(quote! {
             #[allow(unused_variables, unused_mut)]

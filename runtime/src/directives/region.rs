@@ -131,13 +131,13 @@ pub struct Region<'a, A: ElementsMut + ?Sized> {
 impl<'a, A: ElementsMut + ?Sized> Region<'a, A> {
     /// Copies an array to the device of a queue, unless it is there.
     ///
+    /// The result must not be forgotten. It is safe to call all the same, so that programs without unsafe
+    /// code can have regions: what directives expand to is the only caller.
+    ///
     /// # Panics
     /// If that fails.
-    ///
-    /// # Safety
-    /// The result is not forgotten.
     #[track_caller]
-    pub unsafe fn new(queue: &Queue, array: &'a mut A, wish: Wish) -> Self {
+    pub fn new(queue: &Queue, array: &'a mut A, wish: Wish) -> Self {
         let view = array.__elements_mut();
         let part = wish.part(view.len());
         let view = or_panic(view.slice(part.clone()));
@@ -190,13 +190,13 @@ pub struct SharedRegion<'a, A: Elements + ?Sized> {
 impl<'a, A: Elements + Read<Element = <A as Elements>::Element> + ?Sized> SharedRegion<'a, A> {
     /// Copies an array to the device of a queue, unless it is there.
     ///
+    /// The result must not be forgotten. It is safe to call all the same, so that programs without unsafe
+    /// code can have regions: what directives expand to is the only caller.
+    ///
     /// # Panics
     /// If that fails.
-    ///
-    /// # Safety
-    /// The result is not forgotten.
     #[track_caller]
-    pub unsafe fn new(queue: &Queue, array: &'a A, wish: Wish) -> Self {
+    pub fn new(queue: &Queue, array: &'a A, wish: Wish) -> Self {
         or_panic(queue.refuse_inside_kernels());
         let elements: &'a [<A as Elements>::Element] = array.__elements().raw();
         let part = &elements[wish.part(elements.len())];
