@@ -1,4 +1,8 @@
 #![cfg_attr(
+    not(feature = "directives"),
+    allow(dead_code, reason = "what is for the data of directives is used by them alone")
+)]
+#![cfg_attr(
     schism_driver,
     feature(
         allocator_api,
