@@ -28,7 +28,7 @@ fn nests_are_plain_loops() {
         let (first, end) = text.split_once("..")?;
         Some(first.parse().ok()?..end.parse().ok()?)
     });
-    let numbers = chosen.unwrap_or(0..if full() { 3000 } else { 300 });
+    let numbers = chosen.unwrap_or(0..if full() { 3000 } else { 150 });
     let folder = lab.folder("random-nests");
     let manifest = format!(
         "[package]\nname = \"random-nests\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n\
