@@ -37,7 +37,9 @@ pub mod directives {
     pub use crate::directives::offload::target::Target;
     pub use crate::directives::owned::{All, Axis, InPlane, Near, Own, Owned, Within, are_apart};
     pub use crate::directives::parts::Parts;
-    pub use crate::directives::queue::{chosen, done, is_kept_elsewhere, queue, queue_if};
+    pub use crate::directives::queue::{
+        asynchronous, chosen, done, is_kept_elsewhere, queue, queue_if, reducing, submitted,
+    };
     pub use crate::directives::races::{Races, iteration};
     pub use crate::directives::reduction::{
         And, BitAnd, BitOr, BitXor, Max, Min, Or, Product, Sum,

@@ -93,7 +93,7 @@ fn jacobi() {
     #[acc(data, copy(plate), create(next))]
     {
         seconds = timed(|| {
-            #[acc(parallel, loop, collapse(2))]
+            #[acc(parallel, loop, collapse(2), async)]
             for y in 1..n - 1 {
                 for x in 1..n - 1 {
                     let at = y * n + x;
@@ -101,12 +101,14 @@ fn jacobi() {
                     next[at] = 0.25 * around;
                 }
             }
-            #[acc(parallel, loop, collapse(2))]
+            #[acc(parallel, loop, collapse(2), async)]
             for y in 1..n - 1 {
                 for x in 1..n - 1 {
                     plate[y * n + x] = next[y * n + x];
                 }
             }
+            #[acc(wait)]
+            {}
         });
     }
     print("jacobi", "directives", seconds, &plate);
@@ -193,7 +195,7 @@ fn weather() {
     #[acc(data, copyin(state, density, heat), create(flux), copyout(tend))]
     {
         seconds = timed(|| {
-            #[acc(parallel, loop, collapse(2))]
+            #[acc(parallel, loop, collapse(2), async)]
             for k in 0..nz {
                 for i in 0..nx + 1 {
                     let (mut mean, mut third) = ([0.0; 4], [0.0; 4]);
@@ -214,13 +216,15 @@ fn weather() {
                     flux[3 * faces + face] = r * u * theta + 0.1 * third[3];
                 }
             }
-            #[acc(parallel, loop, collapse(2))]
+            #[acc(parallel, loop, collapse(2), async)]
             for own in 0..4 * nz {
                 for i in 0..nx {
                     let face = own * (nx + 1) + i;
                     tend[own * nx + i] = (flux[face] - flux[face + 1]) / 50.0;
                 }
             }
+            #[acc(wait)]
+            {}
         });
     }
     print("weather", "directives", seconds, &tend);

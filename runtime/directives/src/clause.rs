@@ -118,6 +118,10 @@ pub(crate) struct Construct {
     pub(crate) mapping: Mapping,
     /// Numbers of queues that are launched in, or waited for, in order.
     pub(crate) queues: Vec<Expr>,
+    /// Whether what it launches may be waited for later.
+    pub(crate) is_async: bool,
+    /// Whether earlier launches are waited for.
+    pub(crate) waits: bool,
     /// Whether what is not on the device is left alone.
     pub(crate) if_present: bool,
     /// Whether what was entered several times is left.
@@ -146,6 +150,8 @@ impl Construct {
             is_default_present: false,
             mapping: Mapping::new(),
             queues: Vec::new(),
+            is_async: false,
+            waits: false,
             if_present: false,
             is_final: false,
             device: None,
@@ -161,6 +167,7 @@ impl Construct {
             reductions: self.reductions.clone(),
             private: self.private.clone(),
             mapping: self.mapping.clone(),
+            is_async: self.is_async,
             is_in_offload: self.is_in_offload,
             is_default_present: self.is_default_present,
             is_on_device: self.is_on_device.clone(),
@@ -518,6 +525,8 @@ fn add(construct: &mut Construct, clause: &Clause, language: Language) -> Result
         "async" | "wait" => {
             let numbers = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(arguments)?;
             construct.queues.extend(numbers);
+            construct.is_async |= name == "async";
+            construct.waits |= name == "wait" && construct.kind != Kind::Wait;
         }
         "if_present" => construct.if_present = true,
         "finalize" => construct.is_final = true,

@@ -266,7 +266,7 @@ impl Walk {
                 return Err(Error::new(construct.span, text));
             }
         }
-        let before = (!construct.queues.is_empty()).then(|| region::before(construct));
+        let before = region::before(construct);
         let Some(condition) = &construct.condition else {
             let lowered = self.launches(construct, expr)?;
             return Ok(match before {
@@ -378,6 +378,7 @@ impl Walk {
         let body = Expr::Verbatim(block.to_token_stream());
         let mut region = construct.clone();
         region.queues.clear();
+        region.waits = false;
         region.condition =
             construct.is_on_device.as_ref().map(|is_on_device| syn::parse_quote!(#is_on_device));
         Ok(region::around(&region, &arrays, self.regions, &body))

@@ -427,7 +427,18 @@ impl Launch<'_> {
             None => quote!(::schism::__private::directives::queue()),
             Some(name) => quote!(::schism::__private::directives::queue_if(#name)),
         };
-        self.construct.mapping.sized(queue, iterations)
+        let queue = self.construct.mapping.sized(queue, iterations);
+        if self.is_async() {
+            quote!(::schism::__private::directives::asynchronous(&#queue))
+        } else {
+            queue
+        }
+    }
+
+    /// Whether it may be waited for later. What an offload or a variable gets is there at its end.
+    fn is_async(&self) -> bool {
+        let construct = self.construct;
+        construct.is_async && construct.reductions.is_empty() && !construct.is_in_offload
     }
 
     fn in_parallel(
@@ -442,7 +453,10 @@ impl Launch<'_> {
         let positions: Vec<&Ident> = dimensions.iter().map(|own| &own.position).collect();
         let bindings = dimensions.iter().map(|dimension| &dimension.bindings);
         let iterations = quote!([#(#counts),*].into_iter().fold(1_usize, usize::saturating_mul));
-        let queue = self.queue(&iterations);
+        let mut queue = self.queue(&iterations);
+        if !self.construct.reductions.is_empty() {
+            queue = quote!(::schism::__private::directives::reducing(&#queue));
+        }
         let private = &self.construct.private;
         let (sources, names): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
         let sources = if sources.is_empty() { quote!(0..) } else { pairs(sources) };
@@ -475,6 +489,8 @@ impl Launch<'_> {
                 .unzip();
             let parts: Vec<Ident> =
                 (0..ops.len()).map(|number| own(&format!("parts_{number}"))).collect();
+            let identities = (0..ops.len()).map(|number| own(&format!("identity_{number}")));
+            let identities: Vec<Ident> = identities.collect();
             let all = pairs(
                 std::iter::once(
                     quote!(::schism::__private::directives::Turns::new(__division, #sources)),
@@ -498,8 +514,9 @@ impl Launch<'_> {
                     ::core::result::Result::Ok(__parts) => __parts,
                     #failed
                 };)*
+                #(let #identities = #parts.identity();)*
                 let __outcome = __queue.for_each_in(__division.range(), #all, move |_, #inside| {
-                    #(let mut #variables = *#parts;)*
+                    #(let mut #variables = #identities;)*
                     for ([#(#positions),*], #names) in __turns {
                         #iteration
                     }
@@ -508,7 +525,7 @@ impl Launch<'_> {
                 if let ::core::result::Result::Err(__error) = __outcome {
                     break '__reduced ::core::result::Result::Err(__error);
                 }
-                #(#variables = match #parts.combined(&__queue, #variables) {
+                #(#variables = match #parts.combined(#variables) {
                     ::core::result::Result::Ok(__value) => __value,
                     #failed
                 };)*
@@ -617,8 +634,10 @@ impl Launch<'_> {
             }
         } else {
             // The loop may be an argument of the macro that the function is of.
-            quote_spanned! {self.span.resolved_at(Span::call_site())=>
-                ::schism::__private::directives::done(__outcome);
+            let done = if self.is_async() { "submitted" } else { "done" };
+            let done = Ident::new(done, self.span.resolved_at(Span::call_site()));
+            quote_spanned! {done.span()=>
+                ::schism::__private::directives::#done(__outcome);
             }
         };
         quote! {{

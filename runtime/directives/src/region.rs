@@ -130,17 +130,27 @@ fn renamed(tokens: TokenStream, arrays: &[Array]) -> TokenStream {
     to
 }
 
-/// What is computed first: numbers of queues, and the condition.
-pub(crate) fn before(construct: &Construct) -> TokenStream {
-    let queues = construct.queues.iter().map(|number| {
-        quote_spanned!(number.span()=> ::schism::__private::directives::acc::wait((#number) as i64);)
-    });
-    quote!(#[allow(trivial_numeric_casts, clippy::cast_lossless, clippy::unnecessary_cast)] { #(#queues)* })
+/// What is done first: numbers of queues are computed, and launches waited for. `None` if nothing is.
+pub(crate) fn before(construct: &Construct) -> Option<TokenStream> {
+    if construct.queues.is_empty() && !construct.waits {
+        return None;
+    }
+    let queues = construct
+        .queues
+        .iter()
+        .map(|number| quote_spanned!(number.span()=> let _: i64 = (#number) as i64;));
+    let waits = construct.waits.then(
+        || quote_spanned!(construct.span=> ::schism::__private::directives::acc::wait_all();),
+    );
+    Some(quote! {
+        #[allow(trivial_numeric_casts, clippy::cast_lossless, clippy::unnecessary_cast)]
+        { #(#queues)* #waits }
+    })
 }
 
 /// The statements that begin a region. Variables have the number in their names.
 pub(crate) fn begin(construct: &Construct, arrays: &[Array], number: usize) -> TokenStream {
-    let before = (!construct.queues.is_empty()).then(|| before(construct));
+    let before = before(construct);
     let own = |what: &str| own(&format!("{what}_{number}"));
     let (queue, condition) = (own("queue"), own("is_kept"));
     let is_kept = construct.condition.as_ref().map_or_else(|| quote!(true), |is| quote!(#is));
@@ -276,13 +286,14 @@ pub(crate) fn statement(
                 ::schism::__private::directives::acc::set_device(#number),
             );
         },
+        (Kind::Wait, _) => quote!(::schism::__private::directives::acc::wait_all();),
         (Kind::Shutdown, _) => quote!(::schism::__private::directives::acc::shutdown();),
         (Kind::Set, None) => {
             return Err(Error::new(construct.span, "`set` needs `device_num(n)`"));
         }
         _ => TokenStream::new(),
     });
-    let before = (!construct.queues.is_empty()).then(|| before(construct));
+    let before = before(construct);
     let all = match &construct.condition {
         None => all,
         Some(condition) => quote!(if #condition { #all }),

@@ -1,5 +1,6 @@
 //! Queues and their launch functions.
 
+mod deferral;
 mod placed;
 
 use std::alloc::Layout;
@@ -10,10 +11,12 @@ use std::time::{Duration, Instant};
 
 use crate::api::device::Device;
 use crate::api::fallback::{Fallback, FalseCondition};
+pub(crate) use crate::api::queue::deferral::Deferral;
 use crate::code::background;
 use crate::data::device_copy::Allocate;
 use crate::data::host_copies::HostCopies;
 use crate::data::host_range::Placed;
+use crate::data::pending::Submitting;
 use crate::data::present::is_locating;
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Blocking, IntoSource, Source};
@@ -64,6 +67,8 @@ pub struct Queue {
     pub(super) condition: Option<FalseCondition>,
     /// What becomes of the launches, if the program asks.
     reports: Option<Reports>,
+    /// Whether launches may return before they have ended.
+    deferral: Option<Deferral>,
 }
 
 impl Queue {
@@ -118,6 +123,7 @@ impl Queue {
             fallback,
             condition: None,
             reports: None,
+            deferral: None,
         })
     }
 
@@ -506,9 +512,10 @@ impl Queue {
         F: for<'g> Fn(R::Item<'g>, <S::Source as Source>::Item<'g>) + Send + Sync + Capture,
     {
         let copies_slices = is_locating(&self.queue);
+        let _submitting = self.deferral.is_some().then(Submitting::new);
         self.launch_in(range, sources, kernel, copies_slices, |raw, shape, bytes, copies| {
             // SAFETY: the kernel lives until this returns, is `Sync`, and allows the shape.
-            self.finish(copies.as_ref(), unsafe { self.run(raw, shape, bytes) })
+            unsafe { self.run_over(raw, shape, bytes, copies) }
         })
     }
 
@@ -553,7 +560,7 @@ impl Queue {
             RawKernel,
             &LaunchShape,
             usize,
-            Option<HostCopies>,
+            (Option<HostCopies>, bool),
         ) -> Result<T, LaunchError>,
     ) -> Result<T, LaunchError>
     where
@@ -575,7 +582,7 @@ impl Queue {
         let kernel = unsafe { ForEachIn::<R, _, _>::new(S::start(ready), kernel) };
         let kernel = At::<R::Origin, _>::new(kernel);
         let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
-        launch(raw, &shape, placement.bytes(), copies)
+        launch(raw, &shape, placement.bytes(), (copies, lengths.is_in_device_memory()))
     }
 
     /// Ends a launch with this outcome: copies back what it has changed of the host's memory.

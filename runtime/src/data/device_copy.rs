@@ -1,6 +1,7 @@
 //! A copy of a range of the host's memory on a device, which launches use instead of the range.
 
 use std::alloc::Layout;
+use std::any::Any;
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -13,6 +14,9 @@ use crate::hal::dispatch::{BackendMemory, BackendQueue};
 
 /// Copies keep the host's alignment up to this many bytes.
 pub(crate) const ALIGNMENT: usize = 256;
+
+/// The memory with a copy, which is kept as long as it is used.
+pub(crate) type CopyOwner = Arc<dyn Any + Send + Sync>;
 
 /// Allocates memory of a device.
 pub(crate) type Allocate<'a> = &'a dyn Fn(Layout) -> Result<BackendMemory, BufferError>;

@@ -4,9 +4,9 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::data::device_copy::{ALIGNMENT, Allocate, DeviceCopy, allocate_for};
+use crate::data::device_copy::{ALIGNMENT, Allocate, CopyOwner, DeviceCopy, allocate_for};
 use crate::data::host_range::{HostAccess, HostRange, Placed};
-use crate::data::present::{CopyOwner, Location, PresentCopy, locate};
+use crate::data::present::{Location, PresentCopy, locate};
 use crate::error::{BufferError, LaunchError};
 use crate::hal::dispatch::{BackendMemory, BackendQueue};
 
@@ -34,7 +34,7 @@ enum CopyMemory {
     /// Memory of the launch's own.
     Own(OwnMemory),
     /// A copy that was there before, and stays there while it is used.
-    Present(#[expect(dead_code, reason = "it is only kept")] CopyOwner),
+    Present(CopyOwner),
 }
 
 #[derive(Debug)]
@@ -113,6 +113,15 @@ impl HostCopies {
     /// Whether the launch uses all ranges where the host has them.
     pub(crate) fn is_in_place(&self) -> bool {
         self.copies.iter().all(|copy| matches!(copy.memory, CopyMemory::Host))
+    }
+
+    /// What keeps the copies, if all were there before, so that nothing is to be copied back.
+    pub(crate) fn present(&self) -> Option<Vec<CopyOwner>> {
+        let owner = |copy: &HostCopy| match &copy.memory {
+            CopyMemory::Present(owner) => Some(Arc::clone(owner)),
+            CopyMemory::Host | CopyMemory::Own(_) => None,
+        };
+        self.copies.iter().map(owner).collect()
     }
 
     /// Where the sources are.

@@ -11,6 +11,7 @@ pub(crate) mod host_range;
 #[cfg(schism_driver)]
 mod not_captured;
 pub(crate) mod operand;
+pub(crate) mod pending;
 pub(crate) mod present;
 pub(crate) mod shared_heap;
 pub(crate) mod source;

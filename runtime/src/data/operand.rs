@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
+use crate::data::device_copy::CopyOwner;
 use crate::data::device_copy::DeviceCopy;
 use crate::data::host_range::HostRange;
-use crate::data::present::{CopyOwner, Location, is_locating, locate};
+use crate::data::present::{Location, is_locating, locate};
 use crate::data::source::length::Lengths;
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;

@@ -7,20 +7,17 @@
 //!
 //! Copies of one range lie within each other, as borrows do. The latest one counts.
 
-use std::any::Any;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, ThreadId};
 
-use crate::data::device_copy::{Allocate, DeviceCopy, Original};
+use crate::data::device_copy::{Allocate, CopyOwner, DeviceCopy, Original};
 use crate::data::host_range::HostRange;
+use crate::data::pending;
 use crate::error::BufferError;
 use crate::hal::dispatch::BackendQueue;
-
-/// The memory with a copy, which is kept as long as it is used.
-pub(crate) type CopyOwner = Arc<dyn Any + Send + Sync>;
 
 /// A copy that a device has.
 #[derive(Debug)]
@@ -134,6 +131,12 @@ pub(crate) fn has_exclusive() -> bool {
 /// [`BufferError::PartlyPresent`] if a part of the range is in an exclusive copy, or if a region of this
 /// thread keeps a part of it shared.
 pub(crate) fn locate(queue: &BackendQueue, range: &HostRange) -> Result<Location, BufferError> {
+    let found = find(queue, range);
+    pending::wait(matches!(found, Ok(Location::Here(..))));
+    found
+}
+
+fn find(queue: &BackendQueue, range: &HostRange) -> Result<Location, BufferError> {
     let (begin, end) = (range.begin.addr(), range.end());
     let all = PRESENT.read().unwrap_or_else(PoisonError::into_inner);
     let mut in_part = None;
@@ -190,6 +193,7 @@ impl Present {
 /// # Errors
 /// [`BufferError::PartlyPresent`].
 pub(crate) fn exclusive(range: &HostRange) -> Result<Option<Arc<DeviceCopy>>, BufferError> {
+    pending::wait(false);
     let (begin, end) = (range.begin.addr(), range.end());
     let all = PRESENT.read().unwrap_or_else(PoisonError::into_inner);
     for present in all.iter().rev().filter(|it| it.begin < end && begin < it.end) {
@@ -255,6 +259,7 @@ impl Drop for PresentCopy {
 
 /// Removes a copy. Its memory is freed without the lock.
 fn remove(is_it: impl Fn(&Present) -> bool) {
+    pending::wait(false);
     let mut all = PRESENT.write().unwrap_or_else(PoisonError::into_inner);
     let removed = all.iter().position(is_it).map(|at| all.remove(at));
     if let Some(Present { kind: Kind::Exclusive { .. }, .. }) = removed {
@@ -276,6 +281,7 @@ pub(crate) struct ExclusiveCopy {
 
 /// Changes the entry of a copy; `None` if there is none any more.
 fn with_counts<R>(copy: &Arc<DeviceCopy>, change: impl FnOnce(&mut Counts) -> R) -> Option<R> {
+    pending::wait(false);
     let mut all = PRESENT.write().unwrap_or_else(PoisonError::into_inner);
     all.iter_mut()
         .rev()
@@ -312,6 +318,10 @@ impl ExclusiveCopy {
         // SAFETY: the caller's promise; the other copy has all of the range.
         let copy = unsafe { DeviceCopy::new(queue, allocate, range, original)? };
         Ok((Self::of(Arc::new(copy), lifetime), true))
+    }
+
+    pub(crate) const fn memory(&self) -> &Arc<DeviceCopy> {
+        &self.copy
     }
 
     /// That of a copy that is there.

@@ -2,7 +2,8 @@
 //!
 //! A thread's directives and these functions use the same queue: that of
 //! [`with_queue`](super::with_queue), or of [`set_device`], or of the default device. Directives wait for
-//! their launches, so there is never one to [`wait`] for.
+//! their launches; those with `async`, of arrays that a region keeps, are waited for by [`wait`], by the
+//! next directive without `async`, and where the region ends.
 //!
 //! ```
 //! # fn main() -> Result<(), schism::Error> {
@@ -32,8 +33,9 @@
 
 use crate::api::device::Device;
 use crate::api::queue::Queue;
+use crate::data::pending;
 use crate::data::view::{View, ViewMut};
-use crate::directives::queue::{choose, try_queue};
+use crate::directives::queue::{choose, settle, try_queue};
 use crate::directives::update;
 use crate::error::{DeviceError, Error};
 use crate::kernel::element::Element;
@@ -140,23 +142,34 @@ pub fn host_ptr<T: Element>(device: *const T) -> Option<*const T> {
     update::host_address(device).map(|host| host.as_ptr().cast_const())
 }
 
-/// Waits for what was launched in queue `number`, of which all has ended.
-pub const fn wait(number: i64) {
+/// Waits for what this thread has launched with `async(number)`; the queues of all numbers are one.
+///
+/// # Panics
+/// With the error of a launch that has failed.
+#[track_caller]
+pub fn wait(number: i64) {
     let _ = number;
+    wait_all();
 }
 
-/// Waits for what was launched, of which all has ended.
-pub const fn wait_all() {}
-
-/// Whether what was launched in queue `number` has ended: always.
-#[must_use]
-pub const fn async_test(number: i64) -> bool {
-    let _ = number;
-    true
+/// Waits for what this thread has launched with `async`.
+///
+/// # Panics
+/// With the error of a launch that has failed.
+#[track_caller]
+pub fn wait_all() {
+    settle();
 }
 
-/// Whether what was launched has ended: always.
+/// Whether what this thread has launched with `async(number)` has ended.
 #[must_use]
-pub const fn async_test_all() -> bool {
-    true
+pub fn async_test(number: i64) -> bool {
+    let _ = number;
+    async_test_all()
+}
+
+/// Whether what this thread has launched with `async` has ended.
+#[must_use]
+pub fn async_test_all() -> bool {
+    pending::is_over()
 }

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use crate::algorithms;
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
+use crate::data::pending;
 use crate::data::view::ViewMut;
 use crate::directives::reduction::Reduce;
 use crate::error::LaunchError;
@@ -13,6 +14,7 @@ use crate::kernel::element::Element;
 /// What the work-items of a loop make of a variable by the operator `O`.
 #[derive(Debug)]
 pub struct Parts<O, T: Element> {
+    queue: Queue,
     values: Values<T>,
     operator: PhantomData<fn() -> O>,
 }
@@ -25,20 +27,27 @@ enum Values<T: Element> {
 }
 
 impl<O, T: Reduce<O>> Parts<O, T> {
-    /// What each of so many work-items begins with, for a variable of the same type.
+    /// Room for the values of so many work-items, of the type of a variable.
     ///
     /// # Errors
     /// The device has no memory for it.
     pub fn new(queue: &Queue, _: &T, items: usize) -> Result<Self, LaunchError> {
         let values = if queue.backend().has_own_memory() && items > 1 {
-            Values::Device(Buffer::filled(queue, items, T::IDENTITY)?)
+            // SAFETY: zeros are a value of every type with reductions. The loop's launch uses it next, on
+            // this queue, and is waited for, or it waits itself as it is dropped.
+            Values::Device(unsafe { Buffer::zeroed_in_order(queue, items)? })
         } else {
             Values::Host(vec![T::IDENTITY; items])
         };
-        Ok(Self { values, operator: PhantomData })
+        Ok(Self { queue: queue.deferring(None), values, operator: PhantomData })
     }
 
-    /// A value for each work-item.
+    /// What each work-item begins with.
+    pub const fn identity(&self) -> T {
+        T::IDENTITY
+    }
+
+    /// A value for each work-item, which writes it.
     pub fn view_mut(&mut self) -> ViewMut<'_, T> {
         match &mut self.values {
             Values::Host(values) => ViewMut::of_slice(values),
@@ -50,13 +59,27 @@ impl<O, T: Reduce<O>> Parts<O, T> {
     /// that depends on the device and the number of iterations alone.
     ///
     /// # Errors
-    /// The device cannot combine them.
-    pub fn combined(self, queue: &Queue, before: T) -> Result<T, LaunchError> {
-        match self.values {
+    /// That of the loop's launch, or the device cannot combine them.
+    pub fn combined(self, before: T) -> Result<T, LaunchError> {
+        match &self.values {
             Values::Host(values) => Ok(values.iter().fold(before, |all, own| all.combine(*own))),
             Values::Device(buffer) => {
-                algorithms::reduce(queue, &buffer, before, |a, b| Reduce::<O>::combine(a, b))
+                // The device keeps the order of both launches.
+                let reduced = algorithms::reduce(&self.queue, buffer, before, |a, b| {
+                    Reduce::<O>::combine(a, b)
+                });
+                pending::settle::<()>(None)?;
+                reduced
             }
+        }
+    }
+}
+
+impl<O, T: Element> Drop for Parts<O, T> {
+    fn drop(&mut self) {
+        if let Values::Device(_) = &self.values {
+            pending::wait(false);
+            self.queue.backend().wait_for_zeros();
         }
     }
 }

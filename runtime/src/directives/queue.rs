@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 use crate::api::device::Device;
-use crate::api::queue::Queue;
-use crate::data::present;
+use crate::api::queue::{Deferral, Queue};
+use crate::data::{pending, present};
 use crate::directives::races;
 use crate::error::{DeviceError, Error, LaunchError};
 
@@ -47,11 +47,13 @@ pub struct Entered(PhantomData<*const ()>);
 
 impl Drop for Entered {
     fn drop(&mut self) {
+        pending::wait(false);
         QUEUES.with_borrow_mut(Vec::pop);
     }
 }
 
 pub(crate) fn enter(queue: &Queue) -> Entered {
+    pending::wait(false);
     QUEUES.with_borrow_mut(|queues| queues.push(queue.clone()));
     Entered(PhantomData)
 }
@@ -90,6 +92,8 @@ pub(super) fn try_queue() -> Result<Queue, DeviceError> {
 /// Has this thread's directives launch through another queue, or through the default device's, until
 /// [`with_queue`] ends, if one runs.
 pub(super) fn choose(queue: Option<Queue>) {
+    // The device keeps the order of one queue.
+    pending::wait(false);
     let is_chosen = QUEUES.with_borrow_mut(|queues| match (queues.last_mut(), &queue) {
         (Some(last), Some(queue)) => {
             *last = queue.clone();
@@ -115,6 +119,23 @@ pub fn queue_if(is_on_device: bool) -> Queue {
     or_panic(queue().when(is_on_device))
 }
 
+/// As `queue`, for launches that are waited for later: `async`.
+///
+/// It is safe to call, so that programs without unsafe code can have such launches: what directives
+/// expand to is the only caller, and only of launches over arrays.
+#[must_use]
+pub fn asynchronous(queue: &Queue) -> Queue {
+    queue.deferring(Some(Deferral::Copies))
+}
+
+/// As `queue`, for the launch of a loop whose values are combined behind it.
+///
+/// It is safe to call for the same reason: the expansion keeps what the launch uses until these are.
+#[must_use]
+pub fn reducing(queue: &Queue) -> Queue {
+    queue.deferring(Some(Deferral::CopiesAndBuffers))
+}
+
 /// Whether a region may keep elements on a device, so that the host has older ones.
 #[must_use]
 pub fn is_kept_elsewhere() -> bool {
@@ -136,8 +157,21 @@ pub fn chosen(outcome: Result<(), DeviceError>) {
     or_panic(outcome);
 }
 
-/// Ends a launch.
+/// Ends a launch, and those that were submitted before.
 #[track_caller]
 pub fn done(outcome: Result<(), LaunchError>) {
     or_panic(outcome);
+    settle();
+}
+
+/// Ends what submits a launch.
+#[track_caller]
+pub fn submitted(outcome: Result<(), LaunchError>) {
+    or_panic(outcome);
+}
+
+/// Waits for the launches that were submitted, and panics with the first error.
+#[track_caller]
+pub(super) fn settle() {
+    or_panic(pending::settle::<()>(None));
 }

@@ -11,11 +11,12 @@ use crate::api::resident::Shared;
 use crate::data::buffer::Buffer;
 use crate::data::host_range::HostRange;
 use crate::data::operand::Read;
+use crate::data::pending;
 use crate::data::present::{self, ExclusiveCopy, Lifetime};
 use crate::data::view::{View, ViewMut, bounds};
 use crate::directives::elements::{Elements, ElementsMut};
 use crate::directives::queue::or_panic;
-use crate::error::{BufferError, Error};
+use crate::error::{BufferError, Error, LaunchError};
 use crate::kernel::element::Element;
 use crate::launch::report::Reports;
 
@@ -83,13 +84,19 @@ impl Kept {
     /// # Safety
     /// As for [`end`](Self::end).
     pub(super) unsafe fn end_or_panic(&mut self, host: *mut u8) {
+        let launched = pending::settle(self.copy.as_ref().map(ExclusiveCopy::memory));
         // SAFETY: the caller's promise.
-        if let Err(error) = unsafe { self.end(host) } {
-            if thread::panicking() {
-                eprintln!("while a region ended by a panic: {error}");
-            } else {
-                panic!("{error}");
-            }
+        end_or_panic(launched, unsafe { self.end(host) });
+    }
+}
+
+/// Ends a region as it is dropped, with the outcome of its launches and that of the copy.
+fn end_or_panic(launched: Result<(), LaunchError>, copied: Result<(), BufferError>) {
+    if let Err(error) = launched.map_err(Error::from).and(copied.map_err(Error::from)) {
+        if thread::panicking() {
+            eprintln!("while a region ended by a panic: {error}");
+        } else {
+            panic!("{error}");
         }
     }
 }
@@ -183,8 +190,14 @@ impl<T: Element> Region<'_, ViewMut<'_, T>> {
 #[derive(Debug)]
 pub struct SharedRegion<'a, A: Elements + ?Sized> {
     array: &'a A,
-    #[expect(dead_code, reason = "it is only kept")]
     kept: Option<Shared<'a, A::Element>>,
+}
+
+impl<A: Elements + ?Sized> Drop for SharedRegion<'_, A> {
+    fn drop(&mut self) {
+        self.kept = None;
+        end_or_panic(pending::settle::<()>(None), Ok(()));
+    }
 }
 
 impl<'a, A: Elements + Read<Element = <A as Elements>::Element> + ?Sized> SharedRegion<'a, A> {

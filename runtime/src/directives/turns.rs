@@ -21,6 +21,9 @@ const MOST: usize = 8192;
 /// Work-items of a row on GPUs.
 const WARP: usize = 32;
 
+/// The least number of iterations of a work-item there: each has a value to combine.
+const LEAST: usize = 8;
+
 /// A division of the iterations of `D` loops among work-items in rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Division<const D: usize> {
@@ -43,12 +46,13 @@ impl<const D: usize> Division<D> {
     pub fn new(queue: &Queue, counts: [usize; D]) -> Self {
         // One that is no `usize` is more than any launch has, but not more than turns can be.
         let iterations = counts.into_iter().fold(1, usize::saturating_mul);
-        let chunks = Chunks::new(queue, iterations);
-        if !queue.device().backend().traits().runs_on_host {
-            let (rows, step) = (chunks.count.div_ceil(WARP), chunks.count.next_multiple_of(WARP));
-            let range = [rows, WARP];
+        let device = queue.device().backend();
+        if !device.traits().runs_on_host {
+            let rows = iterations.div_ceil(LEAST).min(device.concurrency()).div_ceil(WARP);
+            let (range, step) = ([rows, WARP], rows * WARP);
             return Self { counts, iterations, range, row_step: WARP, step, reach: usize::MAX };
         }
+        let chunks = Chunks::new(queue, iterations);
         // Places of several loops are computed one by one.
         let lanes = if D == 1 && chunks.size >= LANES { LANES } else { 1 };
         let size = if lanes == 1 { chunks.size } else { chunks.size.min(MOST) };

@@ -9,7 +9,7 @@ use crate::data::host_range::{HostAccess, HostRange};
 use crate::data::present::{self, Location};
 use crate::data::view::{View, ViewMut};
 use crate::directives::elements::{Elements, ElementsMut};
-use crate::directives::queue::{or_panic, queue};
+use crate::directives::queue::{or_panic, queue, settle};
 use crate::error::{BufferError, Error};
 use crate::kernel::element::Element;
 
@@ -137,6 +137,7 @@ pub fn check_present<A: Elements + ?Sized>(array: &A) {
 /// If the array is not on the device, unless it `if_present`; if the copy fails.
 #[track_caller]
 pub fn update_self<A: ElementsMut + ?Sized>(array: &mut A, if_present: bool) {
+    settle();
     or_panic(to_host(array.__elements_mut(), if_present));
 }
 
@@ -146,6 +147,7 @@ pub fn update_self<A: ElementsMut + ?Sized>(array: &mut A, if_present: bool) {
 /// As [`update_self`].
 #[track_caller]
 pub fn update_device<A: ElementsMut + ?Sized>(array: &mut A, if_present: bool) {
+    settle();
     or_panic(to_device(array.__elements_mut(), if_present));
 }
 
@@ -155,6 +157,7 @@ pub fn update_device<A: ElementsMut + ?Sized>(array: &mut A, if_present: bool) {
 /// If the copy fails.
 #[track_caller]
 pub fn exit<A: ElementsMut + ?Sized>(array: &mut A, is_final: bool) {
+    settle();
     let Some(range) = changed_range(&array.__elements_mut()) else { return };
     // SAFETY: it is borrowed exclusively.
     let bytes = or_panic(unsafe { present::exit(&range, is_final) });

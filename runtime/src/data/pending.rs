@@ -1,0 +1,170 @@
+//! Launches that have been submitted and that nothing has waited for: those of directives with `async`.
+//!
+//! They use copies that regions keep on a device, and nothing that could end earlier. The device keeps
+//! their order. Whatever else uses such a copy, or ends it, [waits](wait) first. What has failed is kept
+//! until the thread that has launched it [asks](settle), or the region that has a copy that it used.
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+
+use crate::data::device_copy::CopyOwner;
+use crate::error::LaunchError;
+use crate::hal::Submitted;
+use crate::hal::dispatch::{BackendPending, BackendQueue};
+
+/// A launch, and what it uses.
+struct Pending {
+    thread: ThreadId,
+    queue: BackendQueue,
+    launch: Submitted<BackendPending>,
+    copies: Vec<CopyOwner>,
+}
+
+struct Failed {
+    thread: ThreadId,
+    error: LaunchError,
+    /// Of the copies that it used.
+    copies: Vec<*const ()>,
+}
+
+// SAFETY: the addresses are only compared.
+unsafe impl Send for Failed {}
+
+struct Launches {
+    /// In the order in which they were submitted.
+    pending: Vec<Pending>,
+    failed: Vec<Failed>,
+}
+
+static LAUNCHES: Mutex<Launches> = Mutex::new(Launches { pending: Vec::new(), failed: Vec::new() });
+
+/// How many of both there are, so that programs without any take no lock.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// The most that are pending; then the older half is waited for.
+const MOST: usize = 1024;
+
+thread_local! {
+    static IS_SUBMITTING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// As long as it lives, its thread submits a launch behind its pending ones.
+#[derive(Debug)]
+pub(crate) struct Submitting(PhantomData<*const ()>);
+
+impl Submitting {
+    pub(crate) fn new() -> Self {
+        IS_SUBMITTING.set(true);
+        Self(PhantomData)
+    }
+}
+
+impl Drop for Submitting {
+    fn drop(&mut self) {
+        IS_SUBMITTING.set(false);
+    }
+}
+
+/// What tells a copy from others as long as it is there.
+fn address<T: ?Sized>(copy: &Arc<T>) -> *const () {
+    Arc::as_ptr(copy).cast()
+}
+
+fn launches() -> MutexGuard<'static, Launches> {
+    LAUNCHES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Launches {
+    /// Waits for some, and returns what is to be dropped without the lock.
+    fn wait(&mut self, is_waited_for: impl Fn(usize, &Pending) -> bool) -> Vec<Vec<CopyOwner>> {
+        let mut ended = Vec::new();
+        for (number, launch) in std::mem::take(&mut self.pending).into_iter().enumerate() {
+            if !is_waited_for(number, &launch) {
+                self.pending.push(launch);
+                continue;
+            }
+            if let Err(error) = launch.queue.finish(launch.launch).0 {
+                let copies = launch.copies.iter().map(address).collect();
+                self.failed.push(Failed { thread: launch.thread, error, copies });
+            }
+            ended.push(launch.copies);
+        }
+        self.count();
+        ended
+    }
+
+    fn count(&self) {
+        COUNT.store(self.pending.len() + self.failed.len(), Ordering::Relaxed);
+    }
+}
+
+/// Adds a launch of this thread, which uses these copies.
+pub(crate) fn add(queue: &BackendQueue, launch: Submitted<BackendPending>, copies: Vec<CopyOwner>) {
+    let mut launches = launches();
+    let thread = thread::current().id();
+    launches.pending.push(Pending { thread, queue: queue.clone(), launch, copies });
+    let is_old = |number: usize, _: &Pending| number < MOST / 2;
+    let ended = if launches.pending.len() > MOST { launches.wait(is_old) } else { Vec::new() };
+    launches.count();
+    drop(launches);
+    drop(ended);
+}
+
+/// Waits for all launches before a copy is used or ended; but a thread that submits another launch
+/// behind its own, which uses copies where they are, waits for those of other threads only.
+#[inline]
+pub(crate) fn wait(uses_copy: bool) {
+    // A copy is had from the thread whose launches use it, directly or not.
+    if COUNT.load(Ordering::Relaxed) != 0 {
+        wait_for(uses_copy && IS_SUBMITTING.get());
+    }
+}
+
+#[cold]
+fn wait_for(others: bool) {
+    let own = thread::current().id();
+    let ended = launches().wait(|_, launch| !others || launch.thread != own);
+    drop(ended);
+}
+
+/// Waits for all launches, and returns the first error of those of this thread, or that used a copy, and
+/// were not returned before.
+///
+/// # Errors
+/// That of a launch.
+#[inline]
+pub(crate) fn settle<T>(copy: Option<&Arc<T>>) -> Result<(), LaunchError> {
+    if COUNT.load(Ordering::Relaxed) == 0 { Ok(()) } else { settle_all(copy.map(address)) }
+}
+
+#[cold]
+fn settle_all(copy: Option<*const ()>) -> Result<(), LaunchError> {
+    let own = thread::current().id();
+    let mut launches = launches();
+    let ended = launches.wait(|_, _| true);
+    let is_asked_for = |failed: &mut Failed| {
+        failed.thread == own || copy.is_some_and(|copy| failed.copies.contains(&copy))
+    };
+    let mut errors = launches.failed.extract_if(.., is_asked_for).map(|failed| failed.error);
+    let first = errors.next();
+    errors.for_each(drop);
+    launches.count();
+    drop(launches);
+    drop(ended);
+    first.map_or(Ok(()), Err)
+}
+
+/// Whether this thread has no launch that still runs.
+pub(crate) fn is_over() -> bool {
+    let own = thread::current().id();
+    launches().pending.iter().filter(|pending| pending.thread == own).all(|pending| match &pending
+        .launch
+    {
+        Submitted::Ended => true,
+        Submitted::Numbered(launch) => pending.queue.is_over(launch.number),
+        Submitted::Pending(launch) => launch.is_over(),
+    })
+}
