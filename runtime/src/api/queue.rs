@@ -11,12 +11,11 @@ use std::time::{Duration, Instant};
 
 use crate::api::device::Device;
 use crate::api::fallback::{Fallback, FalseCondition};
-pub(crate) use crate::api::queue::deferral::Deferral;
 use crate::code::background;
 use crate::data::device_copy::Allocate;
 use crate::data::host_copies::HostCopies;
 use crate::data::host_range::Placed;
-use crate::data::pending::Submitting;
+use crate::data::pending::{Deferral, Submitting};
 use crate::data::present::is_locating;
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Blocking, IntoSource, Source};

@@ -15,6 +15,16 @@ use crate::error::LaunchError;
 use crate::hal::Submitted;
 use crate::hal::dispatch::{BackendPending, BackendQueue};
 
+/// Which launches may return early. The device has memory of its own in any case, and nothing is to be
+/// copied for the launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Deferral {
+    /// Those that use copies which were there before, and no buffers.
+    Copies,
+    /// Those that use buffers as well, which the caller keeps until they have ended.
+    CopiesAndBuffers,
+}
+
 /// A launch, and what it uses.
 struct Pending {
     thread: ThreadId,

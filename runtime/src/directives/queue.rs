@@ -5,8 +5,9 @@ use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 use crate::api::device::Device;
-use crate::api::queue::{Deferral, Queue};
-use crate::data::{pending, present};
+use crate::api::queue::Queue;
+use crate::data::pending::{self, Deferral};
+use crate::data::present;
 use crate::directives::races;
 use crate::error::{DeviceError, Error, LaunchError};
 

@@ -4,20 +4,10 @@
 use super::Queue;
 use crate::data::device_copy::CopyOwner;
 use crate::data::host_copies::HostCopies;
-use crate::data::pending;
+use crate::data::pending::{self, Deferral};
 use crate::error::LaunchError;
 use crate::launch::erased::RawKernel;
 use crate::launch::shape::LaunchShape;
-
-/// Which launches may return early. The device has memory of its own in any case, and nothing is to be
-/// copied for the launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Deferral {
-    /// Those that use copies which were there before, and no buffers.
-    Copies,
-    /// Those that use buffers as well, which the caller keeps until they have ended.
-    CopiesAndBuffers,
-}
 
 impl Queue {
     /// A handle to this queue whose [`for_each_in`](Self::for_each_in) waits as late as it may;
