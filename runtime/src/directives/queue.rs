@@ -7,8 +7,9 @@ use std::sync::OnceLock;
 use crate::api::device::Device;
 use crate::api::queue::Queue;
 use crate::data::present;
+use crate::directives::outcome::or_panic;
 use crate::directives::races;
-use crate::error::{DeviceError, Error, LaunchError};
+use crate::error::DeviceError;
 
 thread_local! {
     static QUEUES: RefCell<Vec<Queue>> = const { RefCell::new(Vec::new()) };
@@ -119,25 +120,4 @@ pub fn queue_if(is_on_device: bool) -> Queue {
 #[must_use]
 pub fn is_kept_elsewhere() -> bool {
     present::has_exclusive()
-}
-
-/// The value of what a directive does.
-#[track_caller]
-pub(super) fn or_panic<T>(outcome: Result<T, impl Into<Error>>) -> T {
-    match outcome {
-        Ok(value) => value,
-        Err(error) => panic!("{}", error.into()),
-    }
-}
-
-/// Ends the choice of a device.
-#[track_caller]
-pub fn chosen(outcome: Result<(), DeviceError>) {
-    or_panic(outcome);
-}
-
-/// Ends a launch.
-#[track_caller]
-pub fn done(outcome: Result<(), LaunchError>) {
-    or_panic(outcome);
 }
