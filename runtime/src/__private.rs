@@ -31,14 +31,15 @@ pub mod directives {
     pub use crate::directives::atomic::{AtomicBits, AtomicPlace};
     pub use crate::directives::elements::{Elements, ElementsMut, Part};
     pub use crate::directives::independent::{At, Independent, Shared};
-    pub use crate::directives::nests::unfolded;
+    pub use crate::directives::nests::{product, unfolded};
     pub use crate::directives::offload::arrays::{Receive, Section, copied, copy_into};
     pub use crate::directives::offload::statement::{Offload, Outcome};
     pub use crate::directives::offload::target::Target;
+    pub use crate::directives::outcome::{LaunchOutcome, chosen, done, submitted};
     pub use crate::directives::owned::{All, Axis, InPlane, Near, Own, Owned, Within, are_apart};
     pub use crate::directives::parts::Parts;
     pub use crate::directives::queue::{
-        asynchronous, chosen, done, is_kept_elsewhere, queue, queue_if, reducing, submitted,
+        asynchronous, is_kept_elsewhere, queue, queue_if, reducing,
     };
     pub use crate::directives::races::{Races, iteration};
     pub use crate::directives::reduction::{

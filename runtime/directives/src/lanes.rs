@@ -190,11 +190,11 @@ impl Owned {
             let base = base.at_entry();
             before.extend(quote_spanned!(*span=> let #offset: i128 = #base + #least;));
         }
-        let (first, others) = offsets.split_first().expect("the lane of the first write");
+        let more = offsets.len() - 1;
         let (width, text, axes) = (self.least(), &self.text, self.axes(dimensions));
         let pitch = self.pitch.clone().unwrap_or_default().at_entry();
         quote_spanned! {self.lanes[0].span=>
-            ::schism::__private::directives::Owned::<_, _, #width, _>::new(#text, #view, #first, [#(#others),*], #pitch, #axes)
+            ::schism::__private::directives::Owned::<_, _, #width, #more>::new(#text, #view, &[#(#offsets),*], #pitch, #axes)
         }
     }
 }

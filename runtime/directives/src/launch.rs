@@ -313,13 +313,17 @@ struct Launch<'a> {
     roles: &'a BTreeMap<String, Role>,
 }
 
-/// Nested pairs: there are sources of up to eight, and loops of more arrays.
-pub(crate) fn pairs(mut parts: Vec<TokenStream>) -> TokenStream {
-    let Some(mut all) = parts.pop() else { return quote!(_) };
-    while let Some(part) = parts.pop() {
-        all = quote!((#part, #all));
+/// A tuple. There are sources of up to eight, so what loops of more arrays have is nested.
+pub(crate) fn tuple(mut parts: Vec<TokenStream>) -> TokenStream {
+    if parts.len() > 8 {
+        let rest = parts.split_off(7);
+        parts.push(tuple(rest));
     }
-    all
+    match &parts[..] {
+        [] => quote!(_),
+        [only] => only.clone(),
+        _ => quote!((#(#parts),*)),
+    }
 }
 
 /// The range of a launch, and what its work-items make of their ids. A nest of more than three loops has
@@ -332,7 +336,7 @@ fn range(counts: &[&Ident], positions: &[&Ident]) -> (TokenStream, TokenStream) 
     let (outer, inner) = (&counts[..last], counts[last]);
     let (outer_positions, inner_position) = (&positions[..last], positions[last]);
     let range = quote! {
-        [[#(#outer),*].into_iter().fold(1_usize, usize::saturating_mul), #inner]
+        [::schism::__private::directives::product(&[#(#outer),*]), #inner]
     };
     let unpacked = quote! {
         let [__outer, #inner_position] = __item.id();
@@ -452,15 +456,15 @@ impl Launch<'_> {
         let counts: Vec<&Ident> = dimensions.iter().map(|dimension| &dimension.count).collect();
         let positions: Vec<&Ident> = dimensions.iter().map(|own| &own.position).collect();
         let bindings = dimensions.iter().map(|dimension| &dimension.bindings);
-        let iterations = quote!([#(#counts),*].into_iter().fold(1_usize, usize::saturating_mul));
+        let iterations = quote!(::schism::__private::directives::product(&[#(#counts),*]));
         let mut queue = self.queue(&iterations);
         if !self.construct.reductions.is_empty() {
             queue = quote!(::schism::__private::directives::reducing(&#queue));
         }
         let private = &self.construct.private;
         let (sources, names): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
-        let sources = if sources.is_empty() { quote!(0..) } else { pairs(sources) };
-        let names = pairs(names);
+        let sources = if sources.is_empty() { quote!(0..) } else { tuple(sources) };
+        let names = tuple(names);
         let races = self.races(dimensions);
         let begins = races
             .as_ref()
@@ -475,10 +479,10 @@ impl Launch<'_> {
         let launch = if self.construct.reductions.is_empty() {
             let (range, unpacked) = range(&counts, &positions);
             quote! {
-                __queue.for_each_in(#range, #sources, move |__item, #names| {
+                ::schism::__private::directives::LaunchOutcome::new(__queue.for_each_in(#range, #sources, move |__item, #names| {
                     #unpacked
                     #iteration
-                })
+                }))
             }
         } else {
             let (ops, variables): (Vec<_>, Vec<_>) = self
@@ -489,47 +493,32 @@ impl Launch<'_> {
                 .unzip();
             let parts: Vec<Ident> =
                 (0..ops.len()).map(|number| own(&format!("parts_{number}"))).collect();
-            let identities = (0..ops.len()).map(|number| own(&format!("identity_{number}")));
-            let identities: Vec<Ident> = identities.collect();
-            let all = pairs(
+            let all = tuple(
                 std::iter::once(
                     quote!(::schism::__private::directives::Turns::new(__division, #sources)),
                 )
-                .chain(parts.iter().map(|part| quote!(#part.view_mut())))
+                .chain(parts.iter().map(|part| quote!(#part.source())))
                 .collect(),
             );
-            let inside = pairs(
+            let inside = tuple(
                 std::iter::once(quote!(__turns))
                     .chain(parts.iter().map(|part| quote!(#part)))
                     .collect(),
             );
-            let failed = quote! {
-                ::core::result::Result::Err(__error) => {
-                    break '__reduced ::core::result::Result::Err(__error);
-                }
-            };
-            quote! {'__reduced: {
+            quote! {{
                 let __division = ::schism::__private::directives::Division::new(&__queue, [#(#counts),*]);
-                #(let mut #parts = match ::schism::__private::directives::Parts::<::schism::__private::directives::#ops, _>::new(&__queue, &#variables, __division.items()) {
-                    ::core::result::Result::Ok(__parts) => __parts,
-                    #failed
-                };)*
-                #(let #identities = #parts.identity();)*
-                let __outcome = __queue.for_each_in(__division.range(), #all, move |_, #inside| {
-                    #(let mut #variables = #identities;)*
+                #(let mut #parts = ::schism::__private::directives::Parts::<::schism::__private::directives::#ops, _>::new(&__queue, &#variables, __division.items());)*
+                let mut __outcome = ::schism::__private::directives::LaunchOutcome::new(__queue.for_each_in(__division.range(), #all, move |_, #inside| {
+                    #(let mut #variables = #parts.identity();)*
                     for ([#(#positions),*], #names) in __turns {
                         #iteration
                     }
-                    #(*#parts = #variables;)*
-                });
-                if let ::core::result::Result::Err(__error) = __outcome {
-                    break '__reduced ::core::result::Result::Err(__error);
+                    #(#parts.set(#variables);)*
+                }));
+                if __outcome.is_ok() {
+                    #(#variables = #parts.combined(#variables, &mut __outcome);)*
                 }
-                #(#variables = match #parts.combined(#variables) {
-                    ::core::result::Result::Ok(__value) => __value,
-                    #failed
-                };)*
-                ::core::result::Result::Ok(())
+                __outcome
             }}
         };
         let launch = match races {
@@ -600,18 +589,18 @@ impl Launch<'_> {
             (0..scalars.len()).map(|number| own(&format!("scalar_{number}"))).collect();
         sources.extend(outside.iter().map(|name| (quote!(&mut #name), quote!(#name))));
         let (sources, names): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
-        let sources = if sources.is_empty() { quote!(0..) } else { pairs(sources) };
-        let names = pairs(names);
+        let sources = if sources.is_empty() { quote!(0..) } else { tuple(sources) };
+        let names = tuple(names);
         let queue = self.queue(&quote!(1_usize));
         let private = &self.construct.private;
         let launch = quote! {{
             #(let mut #outside = [#scalars];)*
-            let __outcome = __queue.for_each_in([1_usize], #sources, move |_, #names| {
+            let __outcome = ::schism::__private::directives::LaunchOutcome::new(__queue.for_each_in([1_usize], #sources, move |_, #names| {
                 #(#[allow(unused_mut)] let mut #scalars = *#outside;)*
                 #(#[allow(unused_mut)] let mut #private = #private;)*
                 #block
                 #(*#outside = #scalars;)*
-            });
+            }));
             #([#scalars] = #outside;)*
             __outcome
         }};
@@ -626,7 +615,7 @@ impl Launch<'_> {
     ) -> TokenStream {
         let done = if self.construct.is_in_offload {
             quote_spanned! {self.span=>
-                if let ::core::result::Result::Err(__error) = __outcome {
+                if let ::core::result::Result::Err(__error) = __outcome.into_result() {
                     break '__launches ::core::result::Result::Err(
                         ::core::convert::From::from(__error),
                     );

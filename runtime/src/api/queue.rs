@@ -1,6 +1,7 @@
 //! Queues and their launch functions.
 
 mod deferral;
+mod over_sources;
 mod placed;
 
 use std::alloc::Layout;
@@ -11,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use crate::api::device::Device;
 use crate::api::fallback::{Fallback, FalseCondition};
+use crate::api::queue::over_sources::OverSources;
 use crate::code::background;
 use crate::data::device_copy::Allocate;
 use crate::data::host_copies::HostCopies;
 use crate::data::host_range::Placed;
-use crate::data::pending::{Deferral, Submitting};
-use crate::data::present::is_locating;
+use crate::data::pending::Deferral;
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Blocking, IntoSource, Source};
 use crate::error::{BufferError, DeviceError, LaunchError};
@@ -24,7 +25,6 @@ use crate::hal::Submitted;
 use crate::hal::dispatch::{self, BackendMemory, BackendPending};
 use crate::kernel::capture::Capture;
 use crate::kernel::element::Element;
-use crate::kernel::group::local::Placement;
 use crate::kernel::group::nd_range::NdRange;
 use crate::kernel::offset::At;
 use crate::kernel::spec_const::SpecConst;
@@ -278,14 +278,17 @@ impl Queue {
     /// ```
     pub fn report<R>(&self, launch: impl FnOnce(&Self) -> R) -> (R, Vec<LaunchReport>) {
         let reports = Reports::default();
-        let result = launch(&Self { reports: Some(reports.clone()), ..self.clone() });
+        let result = launch(&self.with_reports(reports.clone()));
         (result, reports.take())
     }
 
     /// A handle whose launches are listed, as those of this one if they are.
     pub(crate) fn reporting(&self) -> Self {
-        let reports = Some(self.reports.clone().unwrap_or_default());
-        Self { reports, ..self.clone() }
+        self.with_reports(self.reports.clone().unwrap_or_default())
+    }
+
+    fn with_reports(&self, reports: Reports) -> Self {
+        Self { reports: Some(reports), ..self.clone() }
     }
 
     pub(crate) const fn is_timed(&self) -> bool {
@@ -430,20 +433,10 @@ impl Queue {
         S: IntoSource,
         F: for<'item> Fn(<S::Source as Source>::Item<'item>) + Send + Sync + Capture,
     {
-        let mut lengths = Lengths::default().listing_host_ranges(is_locating(&self.queue));
-        sources.check(&mut lengths)?;
-        self.check_memory(&lengths, type_name::<F>)?;
-        let shape = lengths.length()?.shape()?;
-        // SAFETY: the sources borrow the ranges until this returns, after `finish`.
-        let (copies, placed) =
-            unsafe { self.copy_sources(&mut lengths, &shape, &|layout| self.allocate(layout))? };
-        let mut placement = Placement::new(placed);
-        // SAFETY: the launch starts here; it runs once, over the sources' length.
-        let kernel = unsafe { ForEach::new(S::start(sources.prepare(&mut placement)), kernel) };
-        let raw = RawKernel::new::<_, 1>(&raw const kernel, type_name::<F>);
-        // SAFETY: the kernel lives in this frame, and is `Sync`.
-        let outcome = unsafe { self.run(raw, &shape, placement.bytes()) };
-        self.finish(copies.as_ref(), outcome)
+        // SAFETY: it runs once, over the sources' length.
+        let kernel = |sources| unsafe { ForEach::new(sources, kernel) };
+        let mut launch = OverSources::<Blocking, _, _, 1>::new(sources, type_name::<F>, kernel);
+        self.run_over_sources(None, &mut launch)
     }
 
     /// Runs `kernel` once for each point of `range`, and returns when all work-items have ended.
@@ -510,12 +503,14 @@ impl Queue {
         S: IntoSource<R::Mode<Blocking>>,
         F: for<'g> Fn(R::Item<'g>, <S::Source as Source>::Item<'g>) + Send + Sync + Capture,
     {
-        let copies_slices = is_locating(&self.queue);
-        let _submitting = self.deferral.is_some().then(Submitting::new);
-        self.launch_in(range, sources, kernel, copies_slices, |raw, shape, bytes, copies| {
-            // SAFETY: the kernel lives until this returns, is `Sync`, and allows the shape.
-            unsafe { self.run_over(raw, shape, bytes, copies) }
-        })
+        let kernel = |sources| {
+            // SAFETY: it runs once, over a range of the sources' length, with the memory that they
+            // have asked for.
+            At::<R::Origin, _>::new(unsafe { ForEachIn::<R, _, _>::new(sources, kernel) })
+        };
+        let mut launch =
+            OverSources::<R::Mode<Blocking>, _, _, D>::new(sources, type_name::<F>, kernel);
+        self.run_over_sources(Some(range.shape()), &mut launch)
     }
 
     /// As [`for_each_in`](Self::for_each_in), but returns at once where the device itself keeps
@@ -538,54 +533,17 @@ impl Queue {
             return self.for_each_in(range, sources, kernel).map(|()| Submitted::Ended);
         }
         self.refuse_inside_kernels()?;
-        self.launch_in(range, sources, kernel, false, |raw, shape, bytes, _| {
-            // SAFETY: the kernel lives until this returns, is `Sync`, and allows the shape; the
-            // caller's promise.
-            unsafe { self.submit(&raw, shape, bytes) }
-        })
-    }
-
-    /// Checks the sources of a launch over a range, and calls `launch` once: with the kernel, which
-    /// lives until that returns, its shape, the bytes of local memory that the sources take, and
-    /// the copies of those in the host's memory, if it `copies_slices`.
-    #[inline(always)]
-    fn launch_in<const D: usize, R, S, F, T>(
-        &self,
-        range: R,
-        sources: S,
-        kernel: F,
-        copies_slices: bool,
-        launch: impl FnOnce(
-            RawKernel,
-            &LaunchShape,
-            usize,
-            (Option<HostCopies>, bool),
-        ) -> Result<T, LaunchError>,
-    ) -> Result<T, LaunchError>
-    where
-        R: LaunchRange<D>,
-        S: IntoSource<R::Mode<Blocking>>,
-        F: for<'g> Fn(R::Item<'g>, <S::Source as Source>::Item<'g>) + Send + Sync + Capture,
-    {
-        let shape = range.shape()?;
-        let mut lengths = shape.lengths().listing_host_ranges(copies_slices);
-        sources.check(&mut lengths)?;
-        self.check_memory(&lengths, type_name::<F>)?;
-        // SAFETY: the sources borrow the ranges until `launch` has returned and `finish` has.
-        let (copies, placed) =
-            unsafe { self.copy_sources(&mut lengths, &shape, &|layout| self.allocate(layout))? };
-        let mut placement = Placement::new(placed);
-        let ready = sources.prepare(&mut placement);
-        // SAFETY: the launch starts here; it runs once, over a range of the sources' length, with
-        // the memory that they have asked for.
-        let kernel = unsafe { ForEachIn::<R, _, _>::new(S::start(ready), kernel) };
-        let kernel = At::<R::Origin, _>::new(kernel);
-        let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
-        launch(raw, &shape, placement.bytes(), (copies, lengths.is_in_device_memory()))
+        let kernel = |sources| {
+            // SAFETY: as for `for_each_in`.
+            At::<R::Origin, _>::new(unsafe { ForEachIn::<R, _, _>::new(sources, kernel) })
+        };
+        let mut launch =
+            OverSources::<R::Mode<Blocking>, _, _, D>::new(sources, type_name::<F>, kernel);
+        // SAFETY: the caller's promise.
+        unsafe { self.start_over_sources(range.shape(), &mut launch) }
     }
 
     /// Ends a launch with this outcome: copies back what it has changed of the host's memory.
-    #[inline]
     pub(crate) fn finish(
         &self,
         copies: Option<&HostCopies>,
@@ -604,7 +562,6 @@ impl Queue {
     ///
     /// # Safety
     /// As for [`HostCopies::new`].
-    #[inline]
     pub(crate) unsafe fn copy_sources(
         &self,
         lengths: &mut Lengths,

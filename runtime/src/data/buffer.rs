@@ -47,6 +47,22 @@ pub struct Buffer<T: Element> {
     memory: Option<BackendMemory>,
 }
 
+/// What allocates memory.
+type ByLayout<'a> = &'a mut dyn FnMut(Layout) -> Result<BackendMemory, BufferError>;
+
+/// Memory for so many elements; `None` if these have no bytes.
+fn allocate_for(
+    allocate: ByLayout<'_>,
+    element: Layout,
+    capacity: usize,
+) -> Result<Option<BackendMemory>, BufferError> {
+    let bytes = element.size().checked_mul(capacity);
+    let layout = bytes
+        .and_then(|bytes| Layout::from_size_align(bytes, element.align().max(ALIGNMENT)).ok())
+        .ok_or(BufferError::TooLarge { len: capacity, element_size: element.size() })?;
+    if layout.size() == 0 { Ok(None) } else { allocate(layout).map(Some) }
+}
+
 // SAFETY: a buffer owns its elements as a `Vec` does.
 unsafe impl<T: Element> Send for Buffer<T> {}
 // SAFETY: a shared buffer gives shared access only, and elements are `Sync`.
@@ -108,8 +124,8 @@ impl<T: Element> Buffer<T> {
         queue: &Queue,
         len: usize,
     ) -> Result<Buffer<MaybeUninit<T>>, BufferError> {
-        let allocate = |layout| queue.backend().allocate_for_results(layout);
-        let mut buffer = Buffer::<MaybeUninit<T>>::allocate_by(allocate, len)?;
+        let mut allocate = |layout| queue.backend().allocate_for_results(layout);
+        let mut buffer = Buffer::<MaybeUninit<T>>::allocate_by(&mut allocate, len)?;
         // There is room for as many elements, and any bytes are one.
         buffer.len = len;
         Ok(buffer)
@@ -147,21 +163,14 @@ impl<T: Element> Buffer<T> {
 
     /// Allocates memory for `capacity` elements; none is initialised yet.
     fn allocate(on: &impl BufferHome, capacity: usize) -> Result<Self, BufferError> {
-        Self::allocate_by(|layout| on.allocate(layout).map(|allocated| allocated.0), capacity)
+        Self::allocate_by(&mut |layout| on.allocate(layout).map(|allocated| allocated.0), capacity)
     }
 
-    fn allocate_by(
-        allocate: impl FnOnce(Layout) -> Result<BackendMemory, BufferError>,
-        capacity: usize,
-    ) -> Result<Self, BufferError> {
-        let layout = Layout::array::<T>(capacity)
-            .and_then(|layout| layout.align_to(ALIGNMENT))
-            .map_err(|_| BufferError::TooLarge { len: capacity, element_size: size_of::<T>() })?;
-        if layout.size() == 0 {
-            return Ok(Self { elements: NonNull::dangling(), len: 0, memory: None });
-        }
-        let memory = allocate(layout)?;
-        Ok(Self { elements: memory.address().cast(), len: 0, memory: Some(memory) })
+    fn allocate_by(allocate: ByLayout<'_>, capacity: usize) -> Result<Self, BufferError> {
+        let memory = allocate_for(allocate, Layout::new::<T>(), capacity)?;
+        let begin = memory.as_ref().map(BackendMemory::address);
+        let elements = begin.map_or(NonNull::dangling(), NonNull::cast);
+        Ok(Self { elements, len: 0, memory })
     }
 
     /// The number of elements.

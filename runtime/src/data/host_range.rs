@@ -33,8 +33,18 @@ impl HostRange {
     /// The range of `len` elements; `None` if they are not in the host's memory, or have no bytes.
     fn new<T>(elements: *mut T, len: usize, access: HostAccess) -> Option<Self> {
         let (bytes, align) = (len.wrapping_mul(size_of::<T>()), align_of::<T>());
-        let is_host = bytes != 0 && !is_in_window(elements.addr());
-        is_host.then_some(Self { begin: elements.cast(), bytes, align, access })
+        Self::of_bytes(elements.cast(), bytes, align, access)
+    }
+
+    /// That of bytes.
+    pub(crate) fn of_bytes(
+        begin: *mut u8,
+        bytes: usize,
+        align: usize,
+        access: HostAccess,
+    ) -> Option<Self> {
+        let is_host = bytes != 0 && !is_in_window(begin.addr());
+        is_host.then_some(Self { begin, bytes, align, access })
     }
 
     /// That of elements that are read.
@@ -84,18 +94,17 @@ pub(crate) struct Placed {
 
 /// Where kernels have the elements of a source. An empty source, which is in no range, has its
 /// elements nowhere.
-#[cold]
 pub(crate) fn place<T>(placed: &[Placed], elements: NonNull<T>) -> NonNull<T> {
+    place_of(placed, elements.cast()).map_or(NonNull::dangling(), NonNull::cast)
+}
+
+#[cold]
+fn place_of(placed: &[Placed], elements: NonNull<u8>) -> Option<NonNull<u8>> {
     let address = elements.addr().get();
     if is_in_window(address) {
-        return elements;
+        return Some(elements);
     }
-    match placed.iter().find(|placed| placed.begin <= address && address < placed.end) {
-        // The copy is as large as the range.
-        Some(placed) => {
-            let copy = placed.copy.as_ptr().wrapping_add(address - placed.begin);
-            NonNull::new(copy.cast()).unwrap_or(elements)
-        }
-        None => NonNull::dangling(),
-    }
+    // The copy is as large as the range.
+    let found = placed.iter().find(|placed| placed.begin <= address && address < placed.end)?;
+    NonNull::new(found.copy.as_ptr().wrapping_add(address - found.begin))
 }

@@ -349,14 +349,21 @@ pub(crate) fn bounds(
     range: impl RangeBounds<usize>,
     len: usize,
 ) -> Result<(usize, usize), BufferError> {
-    let begin = match range.start_bound() {
-        Bound::Included(begin) => Some(*begin),
+    resolved((range.start_bound().cloned(), range.end_bound().cloned()), len)
+}
+
+fn resolved(
+    (begin, end): (Bound<usize>, Bound<usize>),
+    len: usize,
+) -> Result<(usize, usize), BufferError> {
+    let begin = match begin {
+        Bound::Included(begin) => Some(begin),
         Bound::Excluded(before) => before.checked_add(1),
         Bound::Unbounded => Some(0),
     };
-    let end = match range.end_bound() {
+    let end = match end {
         Bound::Included(last) => last.checked_add(1),
-        Bound::Excluded(end) => Some(*end),
+        Bound::Excluded(end) => Some(end),
         Bound::Unbounded => Some(len),
     };
     match (begin, end) {

@@ -84,20 +84,39 @@ macro_rules! changed {
     }};
 }
 
+/// What integers and floats have in common.
+macro_rules! of_both {
+    ($value:ty) => {
+        type Value = $value;
+
+        #[inline(always)]
+        fn __atomic_read(&self) -> $value {
+            self.load(Relaxed)
+        }
+
+        #[inline(always)]
+        fn __atomic_swap(&self, value: $value) -> Changed<$value> {
+            Changed { before: self.swap(value, Relaxed), after: value }
+        }
+
+        #[inline(always)]
+        #[track_caller]
+        fn __atomic_div(&self, value: $value) -> Changed<$value> {
+            changed!(self, |before: $value| before / value)
+        }
+
+        #[inline(always)]
+        #[track_caller]
+        fn __atomic_rem(&self, value: $value) -> Changed<$value> {
+            changed!(self, |before: $value| before % value)
+        }
+    };
+}
+
 macro_rules! integers {
     ($($atomic:ty: $value:ty;)*) => {$(
         impl AtomicPlace for $atomic {
-            type Value = $value;
-
-            #[inline(always)]
-            fn __atomic_read(&self) -> $value {
-                self.load(Relaxed)
-            }
-
-            #[inline(always)]
-            fn __atomic_swap(&self, value: $value) -> Changed<$value> {
-                Changed { before: self.swap(value, Relaxed), after: value }
-            }
+            of_both!($value);
 
             #[inline(always)]
             fn __atomic_add(&self, value: $value) -> Changed<$value> {
@@ -114,18 +133,6 @@ macro_rules! integers {
             #[inline(always)]
             fn __atomic_mul(&self, value: $value) -> Changed<$value> {
                 changed!(self, |before: $value| before.wrapping_mul(value))
-            }
-
-            #[inline(always)]
-            #[track_caller]
-            fn __atomic_div(&self, value: $value) -> Changed<$value> {
-                changed!(self, |before: $value| before / value)
-            }
-
-            #[inline(always)]
-            #[track_caller]
-            fn __atomic_rem(&self, value: $value) -> Changed<$value> {
-                changed!(self, |before: $value| before % value)
             }
 
             #[inline(always)]
@@ -189,17 +196,7 @@ integers! {
 macro_rules! floats {
     ($($atomic:ty: $value:ty;)*) => {$(
         impl AtomicPlace for $atomic {
-            type Value = $value;
-
-            #[inline(always)]
-            fn __atomic_read(&self) -> $value {
-                self.load(Relaxed)
-            }
-
-            #[inline(always)]
-            fn __atomic_swap(&self, value: $value) -> Changed<$value> {
-                Changed { before: self.swap(value, Relaxed), after: value }
-            }
+            of_both!($value);
 
             #[inline(always)]
             fn __atomic_add(&self, value: $value) -> Changed<$value> {
@@ -216,16 +213,6 @@ macro_rules! floats {
             #[inline(always)]
             fn __atomic_mul(&self, value: $value) -> Changed<$value> {
                 changed!(self, |before: $value| before * value)
-            }
-
-            #[inline(always)]
-            fn __atomic_div(&self, value: $value) -> Changed<$value> {
-                changed!(self, |before: $value| before / value)
-            }
-
-            #[inline(always)]
-            fn __atomic_rem(&self, value: $value) -> Changed<$value> {
-                changed!(self, |before: $value| before % value)
             }
 
             #[inline(always)]

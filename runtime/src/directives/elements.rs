@@ -1,9 +1,15 @@
 //! What directives take as arrays: slices and what derefs to one, buffers, and views.
 
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
 use crate::data::buffer::Buffer;
 use crate::data::source::chunks::{Chunks, ChunksMut};
+use crate::data::source::length::Lengths;
 use crate::data::view::{View, ViewMut};
+use crate::directives::room::check;
 use crate::kernel::element::Element;
+use crate::kernel::group::local::Placement;
 
 /// Arrays that a directive's loops read.
 pub trait Elements {
@@ -126,5 +132,65 @@ impl<'a, T: Element> Part for ViewMut<'a, T> {
     fn __first_chunks(self, count: usize, size: usize) -> ChunksMut<'a, T> {
         let len = self.len();
         self.__first(count.saturating_mul(size).min(len)).chunks_mut(size)
+    }
+}
+
+/// Elements that are borrowed exclusively, as kernels hold them.
+#[derive(Debug)]
+pub(super) struct Exclusive<'a, T> {
+    elements: NonNull<T>,
+    len: usize,
+    borrow: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: it stands for a `&mut [T]` of elements, which are `Send`.
+unsafe impl<T: Element> Send for Exclusive<'_, T> {}
+// SAFETY: what is shared gives only addresses; who accesses the elements there says why no other
+// work-item does.
+unsafe impl<T: Element> Sync for Exclusive<'_, T> {}
+
+impl<'a, T: Element> Exclusive<'a, T> {
+    pub(super) const fn new(elements: ViewMut<'a, T>) -> Self {
+        Self { elements: elements.elements(), len: elements.len(), borrow: PhantomData }
+    }
+
+    /// Tells a launch of the elements.
+    pub(super) fn tell(&self, lengths: &mut Lengths) {
+        lengths.changes(self.elements.as_ptr(), self.len);
+    }
+
+    /// The elements where the kernel has them.
+    pub(super) fn placed(self, placement: &Placement) -> Self {
+        Self { elements: placement.exclusive(self.elements), ..self }
+    }
+}
+
+impl<T> Exclusive<'_, T> {
+    /// The same for a work-item.
+    #[inline(always)]
+    pub(super) const fn in_kernel<'item>(&self) -> Exclusive<'item, T> {
+        Exclusive { elements: self.elements, len: self.len, borrow: PhantomData }
+    }
+
+    #[inline(always)]
+    pub(super) const fn begin(&self) -> NonNull<T> {
+        self.elements
+    }
+
+    #[inline(always)]
+    pub(super) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Where an element is.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn element(&self, index: usize) -> NonNull<T> {
+        check(index, self.len);
+        // SAFETY: the index is below the length.
+        unsafe { self.elements.add(index) }
     }
 }

@@ -1,14 +1,12 @@
 //! Arrays whose iterations access what the program says no other one does.
 
-use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
-use std::ptr::NonNull;
 
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Prepare, Source, ready_at_once};
 use crate::data::view::ViewMut;
+use crate::directives::elements::Exclusive;
 use crate::directives::races;
-use crate::directives::room::check;
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
 use crate::kernel::grid::GridPoint;
@@ -16,22 +14,13 @@ use crate::kernel::group::local::Placement;
 
 /// A source that gives every iteration all elements, to read and to change.
 #[derive(Debug)]
-pub struct Independent<'a, T> {
-    elements: NonNull<T>,
-    len: usize,
-    borrow: PhantomData<&'a mut [T]>,
-}
-
-// SAFETY: it stands for a `&mut [T]` of elements, which are `Send`.
-unsafe impl<T: Element> Send for Independent<'_, T> {}
-// SAFETY: the caller of `new` promises that work-items do not meet.
-unsafe impl<T: Element> Sync for Independent<'_, T> {}
+pub struct Independent<'a, T>(Exclusive<'a, T>);
 
 impl<'a, T: Element> Independent<'a, T> {
     /// # Safety
     /// No two work-items of the launch access the same element, unless both only read it.
     pub const unsafe fn new(elements: ViewMut<'a, T>) -> Self {
-        Self { elements: elements.elements(), len: elements.len(), borrow: PhantomData }
+        Self(Exclusive::new(elements))
     }
 }
 
@@ -41,7 +30,7 @@ unsafe impl<T: Element> Source for Independent<'_, T> {
 
     #[inline(always)]
     unsafe fn get<'item>(&self, _: GridPoint) -> Shared<'item, T> {
-        Shared { elements: self.elements, len: self.len, borrow: PhantomData }
+        Shared(self.0.in_kernel())
     }
 }
 
@@ -50,23 +39,19 @@ impl<T: Element, M> Prepare<M> for Independent<'_, T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.changes(self.elements.as_ptr(), self.len);
+        self.0.tell(lengths);
         lengths.any();
         Ok(())
     }
 
     fn prepare(self, placement: &mut Placement) -> Self {
-        Self { elements: placement.exclusive(self.elements), ..self }
+        Self(self.0.placed(placement))
     }
 }
 
 /// All elements, of which an iteration accesses those that no other one does.
 #[derive(Debug)]
-pub struct Shared<'item, T> {
-    elements: NonNull<T>,
-    len: usize,
-    borrow: PhantomData<&'item mut [T]>,
-}
+pub struct Shared<'item, T>(Exclusive<'item, T>);
 
 /// An index, of the access number so and so in the loop.
 #[derive(Clone, Copy, Debug)]
@@ -78,15 +63,7 @@ impl<T> Shared<'_, T> {
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "it stands for the array")]
     pub const fn len(&self) -> usize {
-        self.len
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    fn element(&self, index: usize) -> NonNull<T> {
-        check(index, self.len);
-        // SAFETY: the index is below the length.
-        unsafe { self.elements.add(index) }
+        self.0.len()
     }
 }
 
@@ -96,7 +73,7 @@ impl<T, const ACCESS: usize> Index<At<ACCESS>> for Shared<'_, T> {
     #[inline(always)]
     #[track_caller]
     fn index(&self, At(index): At<ACCESS>) -> &T {
-        let element = self.element(index);
+        let element = self.0.element(index);
         races::access(ACCESS, index, false);
         // SAFETY: an element of the array; the caller of `Independent::new` promises that nothing
         // changes it meanwhile.
@@ -108,7 +85,7 @@ impl<T, const ACCESS: usize> IndexMut<At<ACCESS>> for Shared<'_, T> {
     #[inline(always)]
     #[track_caller]
     fn index_mut(&mut self, At(index): At<ACCESS>) -> &mut T {
-        let mut element = self.element(index);
+        let mut element = self.0.element(index);
         races::access(ACCESS, index, true);
         // SAFETY: as above, and it is borrowed exclusively.
         unsafe { element.as_mut() }

@@ -31,6 +31,7 @@ pub(crate) mod entered;
 pub(crate) mod independent;
 pub(crate) mod nests;
 pub(crate) mod offload;
+pub(crate) mod outcome;
 pub(crate) mod owned;
 pub(crate) mod parts;
 pub(crate) mod queue;

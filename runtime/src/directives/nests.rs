@@ -4,6 +4,12 @@ use crate::directives::owned::{Axes, Axis, Stride, Strides};
 use crate::directives::steps::Step;
 use crate::kernel::grid::GridPoint;
 
+/// How many iterations loops of so many have together; at most as a number of this size.
+#[must_use]
+pub fn product(counts: &[usize]) -> usize {
+    counts.iter().copied().fold(1, usize::saturating_mul)
+}
+
 /// Where the loops around the innermost are in iteration `number` of all of them.
 #[inline(always)]
 #[must_use]
@@ -35,8 +41,8 @@ macro_rules! nests {
                 self.0.first $(.saturating_add(self.$index.first))+ .saturating_add(self.$last_index.first)
             }
 
-            fn list(&self) -> Vec<(i128, usize)> {
-                vec![
+            fn list(&self) -> impl AsRef<[(i128, usize)]> {
+                [
                     self.0.stride.widened(),
                     $(self.$index.stride.widened(),)+
                     self.$last_index.stride.widened(),
@@ -70,7 +76,7 @@ macro_rules! nests {
 
             fn range(&self) -> [usize; 3] {
                 let outer = [self.0.count, $(self.$index.count),+];
-                [self.$last_index.count, outer.into_iter().fold(1, usize::saturating_mul), 1]
+                [self.$last_index.count, product(&outer), 1]
             }
         }
     )*};

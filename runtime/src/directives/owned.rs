@@ -1,14 +1,15 @@
 //! Sources that give each iteration of a loop the elements that its indices name, and no other
 //! iteration any of these.
 
-use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 use std::ptr::NonNull;
+use std::slice;
 
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Prepare, Source, ready_at_once};
 use crate::data::view::ViewMut;
-use crate::directives::room::{check, plane_width, width};
+use crate::directives::elements::Exclusive;
+use crate::directives::room::{plane_width, width};
 use crate::directives::steps::{Counter, Step, Steps};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
@@ -60,7 +61,7 @@ pub trait Axes {
     fn first(&self) -> i128;
 
     /// The strides and the numbers of iterations.
-    fn list(&self) -> Vec<(i128, usize)>;
+    fn list(&self) -> impl AsRef<[(i128, usize)]>;
 
     fn strides(self) -> Self::Strides;
 }
@@ -84,8 +85,8 @@ impl<C: Step, S: Step> Axes for (Axis<C, S>,) {
         self.0.first
     }
 
-    fn list(&self) -> Vec<(i128, usize)> {
-        vec![self.0.stride.widened()]
+    fn list(&self) -> impl AsRef<[(i128, usize)]> {
+        [self.0.stride.widened()]
     }
 
     fn strides(self) -> Self::Strides {
@@ -115,8 +116,8 @@ impl<C: Step, S: Step, D: Step, T: Step> Axes for (Axis<C, S>, Axis<D, T>) {
         self.0.first.saturating_add(self.1.first)
     }
 
-    fn list(&self) -> Vec<(i128, usize)> {
-        vec![self.0.stride.widened(), self.1.stride.widened()]
+    fn list(&self) -> impl AsRef<[(i128, usize)]> {
+        [self.0.stride.widened(), self.1.stride.widened()]
     }
 
     fn strides(self) -> Self::Strides {
@@ -155,8 +156,8 @@ where
         self.0.first.saturating_add(self.1.first).saturating_add(self.2.first)
     }
 
-    fn list(&self) -> Vec<(i128, usize)> {
-        vec![self.0.stride.widened(), self.1.stride.widened(), self.2.stride.widened()]
+    fn list(&self) -> impl AsRef<[(i128, usize)]> {
+        [self.0.stride.widened(), self.1.stride.widened(), self.2.stride.widened()]
     }
 
     fn strides(self) -> Self::Strides {
@@ -191,9 +192,51 @@ where
 /// Whether each iteration can own `least` elements from these offsets on, plus what the axes add, as
 /// [`Owned`] needs it.
 pub fn are_apart(least: usize, offsets: &[i128], axes: &impl Axes) -> bool {
-    let first = axes.first();
-    let lanes: Vec<i128> = offsets.iter().map(|offset| offset.saturating_add(first)).collect();
-    width(&lanes, &axes.list(), least).is_ok()
+    width(&lanes_from(axes.first(), offsets), axes.list().as_ref(), least).is_ok()
+}
+
+/// The offsets of lanes, and what axes add to them first.
+fn lanes_from(first: i128, offsets: &[i128]) -> Vec<i128> {
+    offsets.iter().map(|offset| offset.saturating_add(first)).collect()
+}
+
+/// What iterations own of lanes that begin at these offsets, of which the others' distances from the
+/// first are written to `distances`. `text` is the access in the program.
+///
+/// # Panics
+/// If two iterations could own the same element.
+#[track_caller]
+fn share(
+    text: &str,
+    len: usize,
+    offsets: &[i128],
+    distances: &mut [usize],
+    (first, strides): (i128, &[(i128, usize)]),
+    pitch: i128,
+    least: usize,
+) -> Lanes {
+    let lanes = lanes_from(first, offsets);
+    for (distance, lane) in distances.iter_mut().zip(&offsets[1..]) {
+        *distance = lane.wrapping_sub(offsets[0]) as usize;
+    }
+    let width = match width(&lanes, strides, least) {
+        Ok(width) => width,
+        Err(why) => panic!(
+            "the iterations of this loop cannot run at the same time: at `{text}` {why}; `unsafe(independent)` asserts that they do not"
+        ),
+    };
+    let of_planes = plane_width(&lanes, strides, pitch);
+    let planes =
+        Planes { pitch: pitch as usize, count: of_planes.map_or(0, |_| len / pitch as usize + 1) };
+    Lanes { first: lanes[0] as usize, width: width.min(of_planes.unwrap_or(width)), planes }
+}
+
+/// Where the first iteration's elements begin in the first lane, and what each owns of all lanes.
+#[derive(Clone, Copy, Debug)]
+struct Lanes {
+    first: usize,
+    width: usize,
+    planes: Planes,
 }
 
 /// What inner loops count, as planes: copies of everything that the iterations own, at multiples of a
@@ -211,33 +254,18 @@ pub(super) struct Planes {
 /// a distance that is the same for all iterations.
 #[derive(Debug)]
 pub struct Owned<'a, T, A, const LEAST: usize, const MORE: usize> {
-    elements: NonNull<T>,
-    len: usize,
-    first: usize,
-    width: usize,
+    elements: Exclusive<'a, T>,
+    all: Lanes,
     lanes: [usize; MORE],
-    planes: Planes,
     strides: A,
-    borrow: PhantomData<&'a mut [T]>,
-}
-
-// SAFETY: it stands for a `&mut [T]` of elements, which are `Send`.
-unsafe impl<T: Element, A: Send, const LEAST: usize, const MORE: usize> Send
-    for Owned<'_, T, A, LEAST, MORE>
-{
-}
-// SAFETY: work-items share it, but each takes other elements.
-unsafe impl<T: Element, A: Sync, const LEAST: usize, const MORE: usize> Sync
-    for Owned<'_, T, A, LEAST, MORE>
-{
 }
 
 impl<'a, T: Element, A: Strides, const LEAST: usize, const MORE: usize>
     Owned<'a, T, A, LEAST, MORE>
 {
-    /// Iterations begin at `offset` plus what the axes add, and in other lanes at these offsets. Planes
-    /// of what inner loops count are at multiples of `pitch`, or there are none if it is 0. `text` is
-    /// the access in the program.
+    /// Iterations begin at the first of `offsets` plus what the axes add, and in `MORE` other lanes at the
+    /// other offsets. Planes of what inner loops count are at multiples of `pitch`, or there are none if
+    /// it is 0. `text` is the access in the program.
     ///
     /// # Panics
     /// If two iterations could own the same element.
@@ -245,35 +273,16 @@ impl<'a, T: Element, A: Strides, const LEAST: usize, const MORE: usize>
     pub fn new(
         text: &str,
         elements: ViewMut<'a, T>,
-        offset: i128,
-        lanes: [i128; MORE],
+        offsets: &[i128],
         pitch: i128,
         axes: impl Axes<Strides = A>,
     ) -> Self {
-        let first = offset.saturating_add(axes.first());
-        let mut all = vec![first];
-        all.extend(lanes.map(|lane| lane.saturating_add(axes.first())));
-        match width(&all, &axes.list(), LEAST) {
-            Ok(width) => Self {
-                elements: elements.elements(),
-                len: elements.len(),
-                first: first as usize,
-                width: width.min(plane_width(&all, &axes.list(), pitch).unwrap_or(width)),
-                planes: Planes {
-                    pitch: pitch as usize,
-                    count: match plane_width(&all, &axes.list(), pitch) {
-                        Some(_) => elements.len() / pitch as usize + 1,
-                        None => 0,
-                    },
-                },
-                lanes: lanes.map(|lane| lane.wrapping_sub(offset) as usize),
-                strides: axes.strides(),
-                borrow: PhantomData,
-            },
-            Err(why) => panic!(
-                "the iterations of this loop cannot run at the same time: at `{text}` {why}; `unsafe(independent)` asserts that they do not"
-            ),
-        }
+        let mut lanes = [0; MORE];
+        let (list, len) = (axes.list(), elements.len());
+        let loops = (axes.first(), list.as_ref());
+        let all = share(text, len, offsets, &mut lanes, loops, pitch, LEAST);
+        drop(list);
+        Self { elements: Exclusive::new(elements), all, lanes, strides: axes.strides() }
     }
 }
 
@@ -290,13 +299,11 @@ unsafe impl<T: Element, A: Strides, const LEAST: usize, const MORE: usize> Sourc
     #[inline(always)]
     unsafe fn get<'item>(&self, at: GridPoint) -> Own<'item, T, LEAST, MORE> {
         Own {
-            elements: self.elements,
-            len: self.len,
-            begin: self.first.wrapping_add(self.strides.distance(at)),
-            width: self.width,
+            elements: self.elements.in_kernel(),
+            begin: self.all.first.wrapping_add(self.strides.distance(at)),
+            width: self.all.width,
             lanes: self.lanes,
-            planes: self.planes,
-            borrow: PhantomData,
+            planes: self.all.planes,
         }
     }
 }
@@ -308,17 +315,13 @@ impl<T: Element, A: Strides, M, const LEAST: usize, const MORE: usize> Prepare<M
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.changes(self.elements.as_ptr(), self.len);
-        if !lengths.are_over(self.strides.range()) {
-            let reason = "its iterations are not those of the launch".to_owned();
-            lengths.refuse(Err(reason))?;
-        }
-        // One that is no `usize` is more than any launch has.
-        lengths.add(self.strides.points())
+        self.elements.tell(lengths);
+        // A number of points that is no `usize` is more than any launch has.
+        lengths.add_all_of(self.strides.range(), self.strides.points(), "iterations")
     }
 
     fn prepare(self, placement: &mut Placement) -> Self {
-        Self { elements: placement.exclusive(self.elements), ..self }
+        Self { elements: self.elements.placed(placement), ..self }
     }
 }
 
@@ -326,14 +329,12 @@ impl<T: Element, A: Strides, M, const LEAST: usize, const MORE: usize> Prepare<M
 #[derive(Debug)]
 pub struct Own<'item, T, const LEAST: usize, const MORE: usize> {
     /// Of the whole array.
-    elements: NonNull<T>,
-    len: usize,
+    elements: Exclusive<'item, T>,
     begin: usize,
     width: usize,
     /// Where the other lanes are, from the first one.
     lanes: [usize; MORE],
     planes: Planes,
-    borrow: PhantomData<&'item mut [T]>,
 }
 
 /// An element that an iteration owns in a lane, at a distance that is known when the program is
@@ -355,7 +356,7 @@ impl<T, const LEAST: usize, const MORE: usize> Own<'_, T, LEAST, MORE> {
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "it stands for the array")]
     pub const fn len(&self) -> usize {
-        self.len
+        self.elements.len()
     }
 
     /// Where a lane begins, from the first one.
@@ -366,16 +367,10 @@ impl<T, const LEAST: usize, const MORE: usize> Own<'_, T, LEAST, MORE> {
     }
 
     /// The element at a distance from the first that the iteration owns.
-    ///
-    /// # Safety
-    /// The iteration owns it, if the array has as many.
     #[inline(always)]
     #[track_caller]
-    unsafe fn element(&self, distance: usize) -> NonNull<T> {
-        let index = self.begin.wrapping_add(distance);
-        check(index, self.len);
-        // SAFETY: the index is below the length.
-        unsafe { self.elements.add(index) }
+    fn element(&self, distance: usize) -> NonNull<T> {
+        self.elements.element(self.begin.wrapping_add(distance))
     }
 
     /// The distance of an element in a lane, if the iteration owns it.
@@ -489,22 +484,13 @@ impl<T, const LEAST: usize, const MORE: usize, const LANE: usize> IndexMut<Withi
 
 /// A source that gives the only work-item of a launch all elements.
 #[derive(Debug)]
-pub struct All<'a, T> {
-    elements: NonNull<T>,
-    len: usize,
-    borrow: PhantomData<&'a mut [T]>,
-}
-
-// SAFETY: it stands for a `&mut [T]` of elements, which are `Send`.
-unsafe impl<T: Element> Send for All<'_, T> {}
-// SAFETY: one work-item uses it.
-unsafe impl<T: Element> Sync for All<'_, T> {}
+pub struct All<'a, T>(Exclusive<'a, T>);
 
 impl<'a, T: Element> All<'a, T> {
     /// All elements of a view.
     #[must_use]
     pub const fn new(elements: ViewMut<'a, T>) -> Self {
-        Self { elements: elements.elements(), len: elements.len(), borrow: PhantomData }
+        Self(Exclusive::new(elements))
     }
 }
 
@@ -516,7 +502,7 @@ unsafe impl<T: Element> Source for All<'_, T> {
     unsafe fn get<'item>(&self, _: GridPoint) -> &'item mut [T] {
         // SAFETY: these are the elements of the view, whose borrow outlives the launch; this is the
         // only work-item.
-        unsafe { std::slice::from_raw_parts_mut(self.elements.as_ptr(), self.len) }
+        unsafe { slice::from_raw_parts_mut(self.0.begin().as_ptr(), self.0.len()) }
     }
 }
 
@@ -525,11 +511,11 @@ impl<T: Element, M> Prepare<M> for All<'_, T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.changes(self.elements.as_ptr(), self.len);
+        self.0.tell(lengths);
         lengths.add(1)
     }
 
     fn prepare(self, placement: &mut Placement) -> Self {
-        Self { elements: placement.exclusive(self.elements), ..self }
+        Self(self.0.placed(placement))
     }
 }

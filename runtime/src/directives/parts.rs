@@ -1,20 +1,27 @@
 //! The values of a reduction: one of each work-item, and what becomes of them.
 
 use std::marker::PhantomData;
+use std::ptr::NonNull;
 
-use crate::algorithms;
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
 use crate::data::pending;
-use crate::data::view::ViewMut;
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{Prepare, Source, ready_at_once};
+use crate::data::source::whole::whole;
+use crate::directives::outcome::LaunchOutcome;
 use crate::directives::reduction::Reduce;
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
+use crate::kernel::grid::GridPoint;
+use crate::kernel::group::local::Placement;
+
+/// How many values the host combines of those that are on a GPU.
+const FEW: usize = 2048;
 
 /// What the work-items of a loop make of a variable by the operator `O`.
 #[derive(Debug)]
 pub struct Parts<O, T: Element> {
-    queue: Queue,
     values: Values<T>,
     operator: PhantomData<fn() -> O>,
 }
@@ -22,64 +29,142 @@ pub struct Parts<O, T: Element> {
 #[derive(Debug)]
 enum Values<T: Element> {
     Host(Vec<T>),
-    /// In the device's own memory: all of them are more to copy than one.
-    Device(Buffer<T>),
+    /// On a GPU, which has many: its launches are in order.
+    Device(Box<(Buffer<T>, Queue)>),
 }
 
 impl<O, T: Reduce<O>> Parts<O, T> {
     /// Room for the values of so many work-items, of the type of a variable.
-    ///
-    /// # Errors
-    /// The device has no memory for it.
-    pub fn new(queue: &Queue, _: &T, items: usize) -> Result<Self, LaunchError> {
-        let values = if queue.backend().has_own_memory() && items > 1 {
+    #[must_use]
+    pub fn new(queue: &Queue, _: &T, items: usize) -> Self {
+        let mut values = None;
+        if !queue.device().backend().traits().runs_on_host && items > FEW {
             // SAFETY: zeros are a value of every type with reductions. The loop's launch uses it next, on
-            // this queue, and is waited for, or it waits itself as it is dropped.
-            Values::Device(unsafe { Buffer::zeroed_in_order(queue, items)? })
-        } else {
-            Values::Host(vec![T::IDENTITY; items])
-        };
-        Ok(Self { queue: queue.deferring(None), values, operator: PhantomData })
-    }
-
-    /// What each work-item begins with.
-    pub const fn identity(&self) -> T {
-        T::IDENTITY
-    }
-
-    /// A value for each work-item, which writes it.
-    pub fn view_mut(&mut self) -> ViewMut<'_, T> {
-        match &mut self.values {
-            Values::Host(values) => ViewMut::of_slice(values),
-            Values::Device(buffer) => buffer.view_mut(),
+            // this queue, and is waited for; if there is none, the drop waits.
+            let zeros = unsafe { Buffer::zeroed_in_order(queue, items) };
+            // Without memory there is none for the launch either, which says so.
+            values =
+                zeros.ok().map(|zeros| Values::Device(Box::new((zeros, queue.deferring(None)))));
         }
+        let values = values.unwrap_or_else(|| Values::Host(vec![T::IDENTITY; items]));
+        Self { values, operator: PhantomData }
+    }
+
+    /// A value for each work-item.
+    pub fn source(&mut self) -> PartsMut<'_, O, T> {
+        let (values, len) = match &mut self.values {
+            Values::Host(values) => (NonNull::from(&mut **values).cast(), values.len()),
+            Values::Device(device) => (device.0.view_mut().elements(), device.0.len()),
+        };
+        PartsMut { values, len, parts: PhantomData }
     }
 
     /// The variable's value before the loop, combined with what the work-items have made: in an order
-    /// that depends on the device and the number of iterations alone.
-    ///
-    /// # Errors
-    /// That of the loop's launch, or the device cannot combine them.
-    pub fn combined(self, before: T) -> Result<T, LaunchError> {
+    /// that depends on the device and the number of iterations alone. If a GPU fails to, the outcome of
+    /// the loop says so.
+    #[must_use]
+    pub fn combined(self, before: T, outcome: &mut LaunchOutcome) -> T {
+        let combine = |all: T, own: &T| all.combine(*own);
         match &self.values {
-            Values::Host(values) => Ok(values.iter().fold(before, |all, own| all.combine(*own))),
-            Values::Device(buffer) => {
+            Values::Host(values) => values.iter().fold(before, combine),
+            Values::Device(device) => {
+                let (buffer, queue) = &**device;
                 // The device keeps the order of both launches.
-                let reduced = algorithms::reduce(&self.queue, buffer, before, |a, b| {
-                    Reduce::<O>::combine(a, b)
-                });
-                pending::settle::<()>(None)?;
-                reduced
+                let few = Self::few(buffer, queue);
+                match pending::settle::<()>(None).and(few) {
+                    Ok(values) => values.iter().fold(before, combine),
+                    Err(error) => {
+                        outcome.fail(error);
+                        before
+                    }
+                }
             }
         }
+    }
+
+    /// Has the device combine most of the values.
+    fn few(parts: &Buffer<T>, queue: &Queue) -> Result<Vec<T>, LaunchError> {
+        let mut few = Buffer::<T>::for_results(queue, FEW)?;
+        queue.for_each((0.., &mut few, whole(parts)), |(first, to, parts)| {
+            let mut next: usize = first;
+            let mut all = T::IDENTITY;
+            while next < parts.len() {
+                all = all.combine(parts[next]);
+                next += FEW;
+            }
+            to.write(all);
+        })?;
+        // SAFETY: each work-item has written its value.
+        Ok(unsafe { few.assume_init() }.try_to_vec()?)
     }
 }
 
 impl<O, T: Element> Drop for Parts<O, T> {
     fn drop(&mut self) {
-        if let Values::Device(_) = &self.values {
+        if let Values::Device(device) = &self.values {
             pending::wait(false);
-            self.queue.backend().wait_for_zeros();
+            device.1.backend().wait_for_zeros();
         }
+    }
+}
+
+/// A source that takes a value from each work-item, and copies none to a device.
+#[derive(Debug)]
+pub struct PartsMut<'a, O, T: Element> {
+    values: NonNull<T>,
+    len: usize,
+    parts: PhantomData<&'a mut Parts<O, T>>,
+}
+
+// SAFETY: it stands for a `&mut [T]` of elements, which are `Send`.
+unsafe impl<O, T: Reduce<O>> Send for PartsMut<'_, O, T> {}
+// SAFETY: work-items share it, but each takes another value.
+unsafe impl<O, T: Reduce<O>> Sync for PartsMut<'_, O, T> {}
+
+// SAFETY: points that differ have other indices.
+unsafe impl<O, T: Reduce<O>> Source for PartsMut<'_, O, T> {
+    type Item<'item> = Part<'item, O, T>;
+
+    #[inline(always)]
+    unsafe fn get<'item>(&self, at: GridPoint) -> Part<'item, O, T> {
+        // SAFETY: the index is below the length, and no other work-item has it.
+        Part { value: unsafe { self.values.add(at.index).as_mut() }, operator: PhantomData }
+    }
+}
+
+impl<O, T: Reduce<O>, M> Prepare<M> for PartsMut<'_, O, T> {
+    type Source = Self;
+    ready_at_once!();
+
+    fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        // SAFETY: they are borrowed exclusively, and have values.
+        unsafe { lengths.writes(self.values, self.len) };
+        lengths.add(self.len)
+    }
+
+    fn prepare(self, placement: &mut Placement) -> Self {
+        Self { values: placement.exclusive(self.values), ..self }
+    }
+}
+
+/// The value of a work-item.
+#[derive(Debug)]
+pub struct Part<'item, O, T> {
+    value: &'item mut T,
+    operator: PhantomData<fn() -> O>,
+}
+
+impl<O, T: Reduce<O>> Part<'_, O, T> {
+    /// What changes nothing that it is combined with.
+    #[inline(always)]
+    #[must_use]
+    pub fn identity(&self) -> T {
+        T::IDENTITY
+    }
+
+    /// Takes what the work-item has made.
+    #[inline(always)]
+    pub fn set(self, value: T) {
+        *self.value = value;
     }
 }

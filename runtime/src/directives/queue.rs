@@ -8,8 +8,9 @@ use crate::api::device::Device;
 use crate::api::queue::Queue;
 use crate::data::pending::{self, Deferral};
 use crate::data::present;
+use crate::directives::outcome::or_panic;
 use crate::directives::races;
-use crate::error::{DeviceError, Error, LaunchError};
+use crate::error::DeviceError;
 
 thread_local! {
     static QUEUES: RefCell<Vec<Queue>> = const { RefCell::new(Vec::new()) };
@@ -141,38 +142,4 @@ pub fn reducing(queue: &Queue) -> Queue {
 #[must_use]
 pub fn is_kept_elsewhere() -> bool {
     present::has_exclusive()
-}
-
-/// The value of what a directive does.
-#[track_caller]
-pub(super) fn or_panic<T>(outcome: Result<T, impl Into<Error>>) -> T {
-    match outcome {
-        Ok(value) => value,
-        Err(error) => panic!("{}", error.into()),
-    }
-}
-
-/// Ends the choice of a device.
-#[track_caller]
-pub fn chosen(outcome: Result<(), DeviceError>) {
-    or_panic(outcome);
-}
-
-/// Ends a launch, and those that were submitted before.
-#[track_caller]
-pub fn done(outcome: Result<(), LaunchError>) {
-    or_panic(outcome);
-    settle();
-}
-
-/// Ends what submits a launch.
-#[track_caller]
-pub fn submitted(outcome: Result<(), LaunchError>) {
-    or_panic(outcome);
-}
-
-/// Waits for the launches that were submitted, and panics with the first error.
-#[track_caller]
-pub(super) fn settle() {
-    or_panic(pending::settle::<()>(None));
 }

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::directives::outcome::LaunchOutcome;
 use crate::error::{LaunchError, Race, RacingAccess};
 use crate::kernel::abi::is_device;
 use crate::util::variables::CHECK_RACES;
@@ -149,14 +150,12 @@ impl<const D: usize> Races<D> {
     }
 
     /// What becomes of the launch. `counted` tells what the loops count at positions.
-    ///
-    /// # Errors
-    /// The launch's own, or [`LaunchError::Race`].
+    /// An error is the launch's own, or [`LaunchError::Race`].
     pub fn end<const N: usize>(
         self,
-        outcome: Result<(), LaunchError>,
+        outcome: LaunchOutcome,
         counted: impl Fn([usize; D]) -> [(&'static str, String); N],
-    ) -> Result<(), LaunchError> {
+    ) -> LaunchOutcome {
         let check = if self.is_on { CHECK.take() } else { None };
         let Some(check) = check else { return outcome };
         let Some((index, first, second)) = check.race else { return outcome };
@@ -172,7 +171,8 @@ impl<const D: usize> Races<D> {
         };
         let array = check.accesses[second.access].0.to_owned();
         let (first, second) = (told(first), told(second));
-        Err(LaunchError::Race(Box::new(Race { array, index, first, second })))
+        let race = Race { array, index, first, second };
+        LaunchOutcome::new(Err(LaunchError::Race(Box::new(race))))
     }
 }
 

@@ -3,19 +3,19 @@
 //! A region is a guard. What a directive expands to keeps it in a variable that no other code can name,
 //! so it is dropped where the block ends, whichever way that is, and is never forgotten.
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::thread;
+use std::{slice, thread};
 
 use crate::api::queue::Queue;
 use crate::api::resident::Shared;
 use crate::data::buffer::Buffer;
-use crate::data::host_range::HostRange;
-use crate::data::operand::Read;
+use crate::data::host_range::{HostAccess, HostRange};
 use crate::data::pending;
 use crate::data::present::{self, ExclusiveCopy, Lifetime};
 use crate::data::view::{View, ViewMut, bounds};
 use crate::directives::elements::{Elements, ElementsMut};
-use crate::directives::queue::or_panic;
+use crate::directives::outcome::or_panic;
 use crate::error::{BufferError, Error, LaunchError};
 use crate::kernel::element::Element;
 use crate::launch::report::Reports;
@@ -101,6 +101,12 @@ fn end_or_panic(launched: Result<(), LaunchError>, copied: Result<(), BufferErro
     }
 }
 
+/// Ends a region whose elements were read, as it is dropped.
+fn end_shared(kept: &mut Option<Shared<'_, MaybeUninit<u8>>>) {
+    *kept = None;
+    end_or_panic(pending::settle::<()>(None), Ok(()));
+}
+
 /// What a clause asks for.
 #[derive(Clone, Debug)]
 pub struct Wish {
@@ -126,6 +132,39 @@ impl Wish {
     }
 }
 
+/// Keeps a part of elements.
+///
+/// # Safety
+/// As for [`Kept::new`].
+#[track_caller]
+unsafe fn exclusive_region(
+    queue: &Queue,
+    all: Option<&HostRange>,
+    (len, size): (usize, usize),
+    wish: &Wish,
+) -> (Range<usize>, Kept) {
+    let part = wish.part(len);
+    let range = all.filter(|_| wish.is_kept).and_then(|all| {
+        // The part is in the range.
+        let begin = all.begin.wrapping_add(part.start.wrapping_mul(size));
+        HostRange::of_bytes(begin, part.len().wrapping_mul(size), all.align, HostAccess::Changes)
+    });
+    // SAFETY: the caller's promise.
+    let kept = or_panic(unsafe { Kept::new(queue, range, wish.lifetime()) });
+    (part, kept)
+}
+
+/// Keeps elements to be read.
+#[track_caller]
+fn shared_region<'a>(
+    queue: &Queue,
+    bytes: &'a [MaybeUninit<u8>],
+    is_kept: bool,
+) -> Option<Shared<'a, MaybeUninit<u8>>> {
+    let is_host = HostRange::read(bytes.as_ptr(), bytes.len()).is_some();
+    (is_host && is_kept).then(|| or_panic(Shared::of(queue, bytes)))
+}
+
 /// An array that stays on a device as long as this lives, to be read and changed there. Then what was
 /// changed is copied back.
 #[derive(Debug)]
@@ -146,11 +185,10 @@ impl<'a, A: ElementsMut + ?Sized> Region<'a, A> {
     #[track_caller]
     pub fn new(queue: &Queue, array: &'a mut A, wish: Wish) -> Self {
         let view = array.__elements_mut();
-        let part = wish.part(view.len());
-        let view = or_panic(view.slice(part.clone()));
-        let range = HostRange::changed(view.as_mut_ptr(), view.len()).filter(|_| wish.is_kept);
+        let all = HostRange::changed(view.as_mut_ptr(), view.len());
+        let size = (view.len(), size_of::<A::Element>());
         // SAFETY: the region has the array's borrow until its drop, which ends the copy.
-        let kept = or_panic(unsafe { Kept::new(queue, range, wish.lifetime()) });
+        let (part, kept) = unsafe { exclusive_region(queue, all.as_ref(), size, &wish) };
         Self { array, part, kept }
     }
 }
@@ -190,17 +228,16 @@ impl<T: Element> Region<'_, ViewMut<'_, T>> {
 #[derive(Debug)]
 pub struct SharedRegion<'a, A: Elements + ?Sized> {
     array: &'a A,
-    kept: Option<Shared<'a, A::Element>>,
+    kept: Option<Shared<'a, MaybeUninit<u8>>>,
 }
 
 impl<A: Elements + ?Sized> Drop for SharedRegion<'_, A> {
     fn drop(&mut self) {
-        self.kept = None;
-        end_or_panic(pending::settle::<()>(None), Ok(()));
+        end_shared(&mut self.kept);
     }
 }
 
-impl<'a, A: Elements + Read<Element = <A as Elements>::Element> + ?Sized> SharedRegion<'a, A> {
+impl<'a, A: Elements + ?Sized> SharedRegion<'a, A> {
     /// Copies an array to the device of a queue, unless it is there.
     ///
     /// The result must not be forgotten. It is safe to call all the same, so that programs without unsafe
@@ -211,11 +248,11 @@ impl<'a, A: Elements + Read<Element = <A as Elements>::Element> + ?Sized> Shared
     #[track_caller]
     pub fn new(queue: &Queue, array: &'a A, wish: Wish) -> Self {
         or_panic(queue.refuse_inside_kernels());
-        let elements: &'a [<A as Elements>::Element] = array.__elements().raw();
+        let elements: &'a [A::Element] = array.__elements().raw();
         let part = &elements[wish.part(elements.len())];
-        let is_host = HostRange::read(part.as_ptr(), part.len()).is_some();
-        let kept = (is_host && wish.is_kept).then(|| or_panic(Shared::of(queue, part)));
-        Self { array, kept }
+        // SAFETY: these are the bytes of the part.
+        let bytes = unsafe { slice::from_raw_parts(part.as_ptr().cast(), size_of_val(part)) };
+        Self { array, kept: shared_region(queue, bytes, wish.is_kept) }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::algorithms::chunks::Chunks;
 use crate::api::queue::Queue;
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Prepare, Source};
+use crate::directives::nests::product;
 use crate::error::LaunchError;
 use crate::kernel::grid::GridPoint;
 use crate::kernel::group::local::Placement;
@@ -28,7 +29,13 @@ const LEAST: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub struct Division<const D: usize> {
     counts: [usize; D],
-    /// The product of these.
+    rows: Rows,
+}
+
+/// The same without the loops.
+#[derive(Clone, Copy, Debug)]
+struct Rows {
+    /// The product of the loops' counts.
     iterations: usize,
     /// Rows, and work-items of a row. Neighbours in a row begin with iterations that are neighbours.
     range: [usize; 2],
@@ -40,45 +47,51 @@ pub struct Division<const D: usize> {
     reach: usize,
 }
 
-impl<const D: usize> Division<D> {
-    /// As few work-items as keep the queue's device busy, for loops of so many iterations.
-    #[must_use]
-    pub fn new(queue: &Queue, counts: [usize; D]) -> Self {
-        // One that is no `usize` is more than any launch has, but not more than turns can be.
-        let iterations = counts.into_iter().fold(1, usize::saturating_mul);
+impl Rows {
+    /// As few work-items as keep the queue's device busy, for so many iterations of so many loops.
+    fn new(queue: &Queue, iterations: usize, loops: usize) -> Self {
         let device = queue.device().backend();
         if !device.traits().runs_on_host {
             let rows = iterations.div_ceil(LEAST).min(device.concurrency()).div_ceil(WARP);
             let (range, step) = ([rows, WARP], rows * WARP);
-            return Self { counts, iterations, range, row_step: WARP, step, reach: usize::MAX };
+            return Self { iterations, range, row_step: WARP, step, reach: usize::MAX };
         }
         let chunks = Chunks::new(queue, iterations);
         // Places of several loops are computed one by one.
-        let lanes = if D == 1 && chunks.size >= LANES { LANES } else { 1 };
+        let lanes = if loops == 1 && chunks.size >= LANES { LANES } else { 1 };
         let size = if lanes == 1 { chunks.size } else { chunks.size.min(MOST) };
         let range = [iterations.div_ceil(size), lanes];
-        Self { counts, iterations, range, row_step: size, step: lanes, reach: size }
+        Self { iterations, range, row_step: size, step: lanes, reach: size }
+    }
+}
+
+impl<const D: usize> Division<D> {
+    /// As few work-items as keep the queue's device busy, for loops of so many iterations.
+    #[must_use]
+    pub fn new(queue: &Queue, counts: [usize; D]) -> Self {
+        // A product that is no `usize` is more than any launch has, but not more than turns can be.
+        Self { counts, rows: Rows::new(queue, product(&counts), D) }
     }
 
     /// Rows of work-items, and the work-items of a row.
     #[must_use]
     pub const fn range(&self) -> [usize; 2] {
-        self.range
+        self.rows.range
     }
 
     /// How many work-items there are.
     #[must_use]
     pub const fn items(&self) -> usize {
-        self.range[0].saturating_mul(self.range[1])
+        self.rows.range[0].saturating_mul(self.rows.range[1])
     }
 
     /// The iterations of a work-item: the first, where to stop, and the step.
     #[inline(always)]
     fn of(&self, [lane, row, _]: [usize; 3]) -> (usize, usize, usize) {
         // A row begins below the number of iterations, and a lane is less than another row.
-        let first = row.wrapping_mul(self.row_step);
-        let end = first.saturating_add(self.reach).min(self.iterations);
-        (first.wrapping_add(lane), end, self.step)
+        let first = row.wrapping_mul(self.rows.row_step);
+        let end = first.saturating_add(self.rows.reach).min(self.rows.iterations);
+        (first.wrapping_add(lane), end, self.rows.step)
     }
 }
 
@@ -128,17 +141,12 @@ impl<M, S: Prepare<M>, const D: usize> Prepare<M> for Turns<S, D> {
     type Ready = (Division<D>, S::Ready);
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        let range = id_of(self.division.counts, |outer| {
-            outer.iter().copied().fold(1, usize::saturating_mul)
-        });
-        let range = range.map(|count| count.unwrap_or(1));
-        let iterations = self.division.iterations;
+        let counts = &self.division.counts;
+        let range = id_of(*counts, product(&counts[..D - 1]), 1);
+        let iterations = self.division.rows.iterations;
         lengths.of_another_range(range, iterations, |lengths| self.sources.check(lengths))?;
-        let [rows, lanes] = self.division.range;
-        if !lengths.are_over([lanes, rows, 1]) {
-            lengths.refuse(Err("its work-items are not those of the launch".to_owned()))?;
-        }
-        lengths.add(self.division.items())
+        let [rows, lanes] = self.division.range();
+        lengths.add_all_of([lanes, rows, 1], self.division.items(), "work-items")
     }
 
     fn prepare(self, placement: &mut Placement) -> Self::Ready {
@@ -151,19 +159,16 @@ impl<M, S: Prepare<M>, const D: usize> Prepare<M> for Turns<S, D> {
     }
 }
 
-/// A number of each of `D` loops as numbers of a launch's dimensions, in the order x, y, z. More than
-/// three loops have two dimensions: the innermost one, and `all` of the others.
+/// A number of each of `D` loops as numbers of a launch's dimensions, in the order x, y, z, and `none` for
+/// those that are missing. More than three loops have two dimensions: the innermost one, and `all` of the
+/// others.
 #[inline(always)]
-fn id_of<const D: usize>(
-    loops: [usize; D],
-    all: impl FnOnce(&[usize]) -> usize,
-) -> [Option<usize>; 3] {
-    let (last, outer) = (loops[D - 1], &loops[..D - 1]);
+const fn id_of<const D: usize>(loops: [usize; D], all: usize, none: usize) -> [usize; 3] {
     match D {
-        1 => [Some(last), None, None],
-        2 => [Some(last), Some(outer[0]), None],
-        3 => [Some(last), Some(outer[1]), Some(outer[0])],
-        _ => [Some(last), Some(all(outer)), None],
+        1 => [loops[0], none, none],
+        2 => [loops[1], loops[0], none],
+        3 => [loops[2], loops[1], loops[0]],
+        _ => [loops[D - 1], all, none],
     }
 }
 
@@ -214,7 +219,7 @@ impl<'item, S: Source, const D: usize> Iterator for TurnsOf<'item, S, D> {
                 position[0] = rest;
             }
         }
-        let id = id_of(position, |_| row).map(|number| number.unwrap_or(0));
+        let id = id_of(position, row, 0);
         let at = GridPoint { index, row, column, columns: self.columns, id };
         // SAFETY: the sources live as long as the launch. No other work-item runs this iteration, and
         // this one runs it once; it is one of those that the sources have agreed to.

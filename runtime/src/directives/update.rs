@@ -9,7 +9,8 @@ use crate::data::host_range::{HostAccess, HostRange};
 use crate::data::present::{self, Location};
 use crate::data::view::{View, ViewMut};
 use crate::directives::elements::{Elements, ElementsMut};
-use crate::directives::queue::{or_panic, queue, settle};
+use crate::directives::outcome::{or_panic, settle};
+use crate::directives::queue::queue;
 use crate::error::{BufferError, Error};
 use crate::kernel::element::Element;
 

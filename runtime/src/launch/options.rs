@@ -77,14 +77,18 @@ impl Options {
 
 /// The bytes of a value; padding has unspecified bytes.
 pub(crate) fn bytes_of<T: Copy>(value: T) -> Box<[u8]> {
-    let mut bytes = vec![0_u8; size_of::<T>()];
+    let mut bytes = zeros(size_of::<T>());
     let to = bytes.as_mut_ptr();
     // SAFETY: there is room for a `T`, whatever its alignment.
     unsafe { to.cast::<T>().write_unaligned(value) };
     // SAFETY: a comment does nothing, but the compiler must assume that it has written all of the
     // bytes, including the padding of `T`: from here on they are initialised.
     unsafe { asm!("/* {0} */", in(reg) to, options(nostack, preserves_flags)) };
-    bytes.into_boxed_slice()
+    bytes
+}
+
+fn zeros(len: usize) -> Box<[u8]> {
+    vec![0; len].into_boxed_slice()
 }
 
 thread_local! {

@@ -19,7 +19,7 @@ impl<const D: usize> Range<D> {
     /// # Errors
     /// [`LaunchError::RangeOverflow`].
     pub fn size(&self) -> Result<usize, LaunchError> {
-        Extent::new(self.0).map(|extent| extent.items)
+        Extent::new(&self.0).map(|extent| extent.items)
     }
 }
 
@@ -193,20 +193,22 @@ pub struct Extent {
 const MOST_ITEMS: usize = isize::MAX as usize;
 
 impl Extent {
+    #[inline]
     pub(crate) fn of<const D: usize>(range: impl IntoRange<D>) -> Result<Self, LaunchError> {
         let begin = range.begin();
-        Ok(Self::new(range.into_range().0)?.begun_at(begin))
+        Ok(Self::new(&range.into_range().0)?.begun_at(&begin))
     }
 
     /// The same range with another offset.
-    pub(crate) fn begun_at<const D: usize>(mut self, begin: [usize; D]) -> Self {
+    pub(crate) fn begun_at(mut self, begin: &[usize]) -> Self {
         for (to, from) in self.offset.iter_mut().zip(begin.iter().rev()) {
             *to = *from;
         }
         self
     }
 
-    pub(crate) fn new<const D: usize>(range: [usize; D]) -> Result<Self, LaunchError> {
+    /// One of 1 to 3 dimensions.
+    pub(crate) fn new(range: &[usize]) -> Result<Self, LaunchError> {
         let mut xyz = [1; 3];
         for (to, from) in xyz.iter_mut().zip(range.iter().rev()) {
             *to = *from;
@@ -219,7 +221,7 @@ impl Extent {
                 .filter(|items| *items <= MOST_ITEMS)
                 .ok_or_else(|| LaunchError::RangeOverflow { range: range.to_vec() })?
         };
-        Ok(Self { xyz, offset: [0; 3], items, dimensions: D as u32 })
+        Ok(Self { xyz, offset: [0; 3], items, dimensions: range.len() as u32 })
     }
 
     /// The range as users write it.

@@ -9,6 +9,15 @@ use crate::error::LaunchError;
 use crate::launch::erased::RawKernel;
 use crate::launch::shape::LaunchShape;
 
+/// What the sources of a launch are in.
+#[derive(Clone, Copy)]
+pub(super) struct Uses<'a> {
+    /// Copies of the host's memory.
+    pub(super) copies: Option<&'a HostCopies>,
+    /// Whether any is a buffer of a device.
+    pub(super) buffers: bool,
+}
+
 impl Queue {
     /// A handle to this queue whose [`for_each_in`](Self::for_each_in) waits as late as it may;
     /// `None` for one that waits always.
@@ -17,41 +26,37 @@ impl Queue {
         Self { deferral, ..self.clone() }
     }
 
-    /// Runs a launch over such copies of the host's memory, or submits it, if the queue defers its waiting.
+    /// Runs a launch, or submits it, if the queue waits for it later.
     ///
     /// # Safety
     /// As for [`run`](Self::run).
-    pub(super) unsafe fn run_over(
+    pub(super) unsafe fn run_or_submit(
         &self,
-        raw: RawKernel,
+        raw: &RawKernel,
         shape: &LaunchShape,
         bytes: usize,
-        (copies, uses_buffers): (Option<HostCopies>, bool),
+        uses: Uses<'_>,
     ) -> Result<(), LaunchError> {
-        if let Some(kept) = self.deferred(copies.as_ref(), uses_buffers)? {
+        if let Some(kept) = self.kept_until_later(uses)? {
             self.refuse_inside_kernels()?;
             // SAFETY: the caller's promises. What the launch uses is kept until it has ended.
-            let launch = unsafe { self.submit(&raw, shape, bytes)? };
+            let launch = unsafe { self.submit(raw, shape, bytes)? };
             pending::add(&self.queue, launch, kept);
             return Ok(());
         }
         // SAFETY: the caller's promises.
-        self.finish(copies.as_ref(), unsafe { self.run(raw, shape, bytes) })
+        self.finish(uses.copies, unsafe { self.run(*raw, shape, bytes) })
     }
 
-    /// What is kept for a launch that need not be waited for; `None` for all others.
+    /// What is kept for a launch that is waited for later; `None` for all others.
     #[inline]
-    fn deferred(
-        &self,
-        copies: Option<&HostCopies>,
-        uses_buffers: bool,
-    ) -> Result<Option<Vec<CopyOwner>>, LaunchError> {
+    fn kept_until_later(&self, uses: Uses<'_>) -> Result<Option<Vec<CopyOwner>>, LaunchError> {
         let Some(deferral) = self.deferral.filter(|_| self.queue.has_own_memory()) else {
             return Ok(None);
         };
-        if self.queue.tasks()?.is_some() || uses_buffers && deferral == Deferral::Copies {
+        if self.queue.tasks()?.is_some() || uses.buffers && deferral == Deferral::Copies {
             return Ok(None);
         }
-        Ok(copies.map_or_else(|| uses_buffers.then(Vec::new), HostCopies::present))
+        Ok(uses.copies.map_or_else(|| uses.buffers.then(Vec::new), HostCopies::present))
     }
 }

@@ -1,5 +1,6 @@
 //! The lengths of a launch's sources.
 
+use std::any::TypeId;
 use std::ptr::NonNull;
 
 use crate::data::host_range::HostRange;
@@ -53,11 +54,6 @@ impl Lengths {
     pub(crate) const fn over(mut self, range: [usize; 3]) -> Self {
         self.range = Some(range);
         self
-    }
-
-    /// Whether the launch is over a range of these numbers of work-items, in the order x, y, z.
-    pub(crate) fn are_over(&self, range: [usize; 3]) -> bool {
-        self.range == Some(range)
     }
 
     /// With a list of the sources in the host's memory, if the device does not reach that.
@@ -122,10 +118,16 @@ impl Lengths {
     #[inline]
     pub(crate) fn reads<T: 'static>(&mut self, elements: *const T, len: usize) {
         self.elements_at(elements);
-        if let Some(ranges) = &mut self.host_ranges {
-            let range = HostRange::read(elements, len);
-            self.host_atomics |= range.is_some() && is_atomic::<T>();
-            ranges.extend(range);
+        if self.host_ranges.is_some() {
+            self.list(HostRange::read(elements, len), is_atomic(TypeId::of::<T>()));
+        }
+    }
+
+    /// Adds a range to the list, if there is one.
+    fn list(&mut self, range: Option<HostRange>, is_atomic: bool) {
+        if let (Some(ranges), Some(range)) = (&mut self.host_ranges, range) {
+            self.host_atomics |= is_atomic;
+            ranges.push(range);
         }
     }
 
@@ -133,8 +135,8 @@ impl Lengths {
     #[inline]
     pub(crate) fn reads_lent<T>(&mut self, elements: *const T, len: usize) {
         self.elements_at(elements);
-        if let Some(ranges) = &mut self.host_ranges {
-            ranges.extend(HostRange::read_lent(elements, len));
+        if self.host_ranges.is_some() {
+            self.list(HostRange::read_lent(elements, len), false);
         }
     }
 
@@ -147,8 +149,8 @@ impl Lengths {
     #[inline]
     pub(crate) fn changes<T>(&mut self, elements: *mut T, len: usize) {
         self.elements_at(elements);
-        if let Some(ranges) = &mut self.host_ranges {
-            ranges.extend(HostRange::changed(elements, len));
+        if self.host_ranges.is_some() {
+            self.list(HostRange::changed(elements, len), false);
         }
     }
 
@@ -159,9 +161,9 @@ impl Lengths {
     #[inline]
     pub(crate) unsafe fn writes<T: Element>(&mut self, elements: NonNull<T>, len: usize) {
         self.elements_at(elements.as_ptr());
-        if let Some(ranges) = &mut self.host_ranges {
+        if self.host_ranges.is_some() {
             // SAFETY: the caller's promise.
-            ranges.extend(unsafe { HostRange::written(elements, len) });
+            self.list(unsafe { HostRange::written(elements, len) }, false);
         }
     }
 
@@ -175,7 +177,6 @@ impl Lengths {
         self.sources += 1;
     }
 
-    #[inline]
     pub(crate) fn add(&mut self, found: usize) -> Result<(), LaunchError> {
         let expected = *self.common.get_or_insert(found);
         if found != expected {
@@ -183,6 +184,20 @@ impl Lengths {
         }
         self.sources += 1;
         Ok(())
+    }
+
+    /// A source with an element for each of `items`, which are those of a launch over this range alone, in
+    /// the order x, y, z; the error calls them `what`.
+    pub(crate) fn add_all_of(
+        &mut self,
+        range: [usize; 3],
+        items: usize,
+        what: &str,
+    ) -> Result<(), LaunchError> {
+        if self.range != Some(range) {
+            self.refuse(Err(format!("its {what} are not those of the launch")))?;
+        }
+        self.add(items)
     }
 
     /// A source of chunks of `size` elements each.

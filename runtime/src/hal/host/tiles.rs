@@ -104,12 +104,12 @@ mod tests {
 
     #[test]
     fn every_interval_is_covered_in_order() {
-        check_all_intervals(Extent::new([13]).expect("small"), 1);
-        check_all_intervals(Extent::new([4, 5]).expect("small"), 3);
-        check_all_intervals(Extent::new([1, 7]).expect("small"), 3);
-        check_all_intervals(Extent::new([7, 1]).expect("small"), 3);
-        check_all_intervals(Extent::new([3, 4, 5]).expect("small"), 5);
-        check_all_intervals(Extent::new([4, 1, 3]).expect("small"), 5);
-        check_all_intervals(Extent::new([1, 3, 1]).expect("small"), 5);
+        check_all_intervals(Extent::new(&[13]).expect("small"), 1);
+        check_all_intervals(Extent::new(&[4, 5]).expect("small"), 3);
+        check_all_intervals(Extent::new(&[1, 7]).expect("small"), 3);
+        check_all_intervals(Extent::new(&[7, 1]).expect("small"), 3);
+        check_all_intervals(Extent::new(&[3, 4, 5]).expect("small"), 5);
+        check_all_intervals(Extent::new(&[4, 1, 3]).expect("small"), 5);
+        check_all_intervals(Extent::new(&[1, 3, 1]).expect("small"), 5);
     }
 }

@@ -35,8 +35,8 @@ macro_rules! atomic_elements {
         }
     )*
         /// Whether a type is the atomic of some element.
-        pub(crate) fn is_atomic<T: 'static>() -> bool {
-            [$(TypeId::of::<$atomic>()),*].contains(&TypeId::of::<T>())
+        pub(crate) fn is_atomic(id: TypeId) -> bool {
+            [$(TypeId::of::<$atomic>()),*].contains(&id)
         }
     };
 }

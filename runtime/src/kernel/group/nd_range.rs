@@ -78,26 +78,7 @@ impl<const D: usize, O: Origin> NdRange<D, O> {
     ) -> Result<Self, LaunchError> {
         let begin = global.begin();
         let (global, local) = (global.into_range().0, local.into_range().0);
-        if local.contains(&0) {
-            return Err(LaunchError::EmptyGroup { local: local.to_vec() });
-        }
-        Extent::new(global)?;
-        Extent::new(local)?;
-        if global.iter().zip(&local).any(|(global, local)| global % local != 0) {
-            // An empty range may have any size in its other dimensions.
-            let rounded = global
-                .iter()
-                .zip(&local)
-                .map(|(global, local)| global.checked_next_multiple_of(*local));
-            return Err(match rounded.collect() {
-                Some(rounded) => LaunchError::UnevenGroups {
-                    global: global.to_vec(),
-                    local: local.to_vec(),
-                    rounded,
-                },
-                None => LaunchError::RangeOverflow { range: global.to_vec() },
-            });
-        }
+        check(&global, &local)?;
         Ok(Self { global, local, begin, origin: PhantomData })
     }
 
@@ -127,9 +108,9 @@ impl<const D: usize, O: Origin> NdRange<D, O> {
 
     pub(crate) fn extent(&self) -> Result<NdExtent, LaunchError> {
         Ok(NdExtent {
-            global: Extent::new(self.global)?.begun_at(self.begin),
-            local: Extent::new(self.local)?,
-            groups: Extent::new(self.groups())?,
+            global: Extent::new(&self.global)?.begun_at(&self.begin),
+            local: Extent::new(&self.local)?,
+            groups: Extent::new(&self.groups())?,
         })
     }
 }
@@ -153,18 +134,44 @@ impl<const D: usize> NdRange<D> {
         local: impl IntoRange<D, Origin = NoOffset>,
     ) -> Result<Self, LaunchError> {
         let (groups, local) = (groups.into_range().0, local.into_range().0);
-        if local.contains(&0) {
-            return Err(LaunchError::EmptyGroup { local: local.to_vec() });
-        }
         let mut global = groups;
-        for (global, local) in global.iter_mut().zip(&local) {
-            *global = global
-                .checked_mul(*local)
-                .ok_or_else(|| LaunchError::RangeOverflow { range: groups.to_vec() })?;
-        }
-        Extent::new(global)?;
+        multiply(&mut global, &groups, &local)?;
         Ok(Self { global, local, begin: [0; D], origin: PhantomData })
     }
+}
+
+/// Whether groups of a size can fill a range.
+fn check(global: &[usize], local: &[usize]) -> Result<(), LaunchError> {
+    if local.contains(&0) {
+        return Err(LaunchError::EmptyGroup { local: local.to_vec() });
+    }
+    Extent::new(global)?;
+    Extent::new(local)?;
+    if global.iter().zip(local).all(|(global, local)| global % local == 0) {
+        return Ok(());
+    }
+    // An empty range may have any size in its other dimensions.
+    let rounded =
+        global.iter().zip(local).map(|(global, local)| global.checked_next_multiple_of(*local));
+    Err(match rounded.collect() {
+        Some(rounded) => {
+            LaunchError::UnevenGroups { global: global.to_vec(), local: local.to_vec(), rounded }
+        }
+        None => LaunchError::RangeOverflow { range: global.to_vec() },
+    })
+}
+
+/// Makes `global`, which is as many as the groups, as many as their work-items.
+fn multiply(global: &mut [usize], groups: &[usize], local: &[usize]) -> Result<(), LaunchError> {
+    if local.contains(&0) {
+        return Err(LaunchError::EmptyGroup { local: local.to_vec() });
+    }
+    for (global, local) in global.iter_mut().zip(local) {
+        *global = global
+            .checked_mul(*local)
+            .ok_or_else(|| LaunchError::RangeOverflow { range: groups.to_vec() })?;
+    }
+    Extent::new(global).map(|_| ())
 }
 
 /// The same in the order x, y, z, with 1 for missing dimensions.
