@@ -32,20 +32,28 @@ fn shares_are_disjoint_and_whole() {
                 queue
                     .for_each_in(range, sources, |item, mut share| {
                         let (own, of_part) = (share.len(), share.part_len());
-                        let mut count = 0;
+                        let mut visited = 0;
                         for (i, [visits, owner, place]) in share.iter_mut() {
                             *visits += 1;
                             *owner = item.global_linear_id();
                             *place = i;
-                            count += 1;
+                            visited += 1;
                         }
-                        assert!(count == own && own <= of_part && share.is_empty() == (own == 0));
-                        if let Some((i, [visits, _, place])) = share.get_mut(own / 2) {
-                            assert!(*place == i);
-                            *visits += 1;
-                            share[own / 2][0] -= 1;
+                        assert!(visited == own && own <= of_part && share.is_empty() == (own == 0));
+                        // Each index is one of the part, and one work-item has it.
+                        let (first, count) = (item.local_x(), item.group_size());
+                        for i in 0..of_part {
+                            let is_own = i % count == first;
+                            assert!(share.get(i).is_some() == is_own);
+                            if is_own {
+                                assert!(share[i][2] == i);
+                                share[i][0] += 1;
+                            }
+                            if let Some([visits, ..]) = share.get_mut(i) {
+                                *visits -= 1;
+                            }
                         }
-                        assert!(share.get(own).is_none() && share.get(usize::MAX).is_none());
+                        assert!(share.get(of_part).is_none() && share.get(usize::MAX).is_none());
                     })
                     .expect("a launch");
                 for (i, [visits, owner, place]) in owners.to_vec().into_iter().enumerate() {

@@ -12,10 +12,10 @@ use crate::kernel::group::member::Member;
 /// change them at any time, in any order, without synchronization.
 ///
 /// Kernels get it from [`per_group`](fn@crate::per_group) and
-/// [`per_sub_group`](fn@crate::per_sub_group) around [`chunks_mut`](crate::Buffer::chunks_mut). It
-/// works like its own slice elements: [`len`](Self::len) of them, with indices from 0;
-/// iterators yield each one with its index in the part. Neighbouring work-items own neighbouring
-/// elements, so a GPU can coalesce their accesses.
+/// [`per_sub_group`](fn@crate::per_sub_group) around [`chunks_mut`](crate::Buffer::chunks_mut).
+/// Iterators yield each of its [`len`](Self::len) elements with its index in the part; indexing takes
+/// the same indices, and checks that the work-item owns the element. Neighbouring work-items own
+/// neighbouring elements, so a GPU can coalesce their accesses.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -90,39 +90,38 @@ impl<'g, T> Share<'g, T> {
         self.len
     }
 
-    /// The index in the part of the work-item's element `own`.
+    /// Whether the work-item owns the element with this index in the part.
     #[inline(always)]
-    const fn place(&self, own: usize) -> Option<usize> {
-        match own.checked_mul(self.member.count) {
-            Some(begin) => match begin.checked_add(self.member.index) {
-                Some(index) if index < self.len => Some(index),
-                _ => None,
-            },
-            None => None,
-        }
+    const fn owns(&self, index: usize) -> bool {
+        // By a form that cannot panic; a group has at least one work-item.
+        index < self.len
+            && match index.checked_rem(self.member.count) {
+                Some(owner) => owner == self.member.index,
+                None => false,
+            }
     }
 
-    /// The work-item's element number `own`, and its index in the part; `None` if it owns fewer.
+    /// The element with this index in the part; `None` if there is none, or another work-item owns it.
     #[inline(always)]
     #[must_use]
-    pub const fn get(&self, own: usize) -> Option<(usize, &T)> {
-        match self.place(own) {
-            // SAFETY: the element is in the part, and the work-item's own.
-            Some(index) => Some((index, unsafe { self.elements.add(index).as_ref() })),
-            None => None,
+    pub const fn get(&self, index: usize) -> Option<&T> {
+        if !self.owns(index) {
+            return None;
         }
+        // SAFETY: the element is in the part, and the work-item's own.
+        Some(unsafe { self.elements.add(index).as_ref() })
     }
 
-    /// The work-item's element number `own`, to be changed, and its index in the part; `None` if it
-    /// owns fewer.
+    /// The element with this index in the part, to be changed; `None` if there is none, or another
+    /// work-item owns it.
     #[inline(always)]
     #[must_use]
-    pub const fn get_mut(&mut self, own: usize) -> Option<(usize, &mut T)> {
-        match self.place(own) {
-            // SAFETY: as above.
-            Some(index) => Some((index, unsafe { self.elements.add(index).as_mut() })),
-            None => None,
+    pub const fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+        if !self.owns(index) {
+            return None;
         }
+        // SAFETY: as above.
+        Some(unsafe { self.elements.add(index).as_mut() })
     }
 
     /// The work-item's elements, each with its index in the part.
@@ -146,13 +145,16 @@ impl<T: Copy> Share<'_, T> {
 impl<T> Index<usize> for Share<'_, T> {
     type Output = T;
 
-    /// The work-item's element number `own`.
+    /// The element with this index in the part.
+    ///
+    /// # Panics
+    /// If there is none, or another work-item owns it.
     #[inline(always)]
     #[track_caller]
-    fn index(&self, own: usize) -> &T {
-        match self.get(own) {
-            Some((_, element)) => element,
-            None => panic!("the work-item owns {} elements; there is no element {own}", self.len()),
+    fn index(&self, index: usize) -> &T {
+        match self.get(index) {
+            Some(element) => element,
+            None => not_own(index, self.len, self.member),
         }
     }
 }
@@ -160,13 +162,23 @@ impl<T> Index<usize> for Share<'_, T> {
 impl<T> IndexMut<usize> for Share<'_, T> {
     #[inline(always)]
     #[track_caller]
-    fn index_mut(&mut self, own: usize) -> &mut T {
-        let len = self.len();
-        match self.get_mut(own) {
-            Some((_, element)) => element,
-            None => panic!("the work-item owns {len} elements; there is no element {own}"),
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        let (len, member) = (self.len, self.member);
+        match self.get_mut(index) {
+            Some(element) => element,
+            None => not_own(index, len, member),
         }
     }
+}
+
+#[track_caller]
+fn not_own(index: usize, len: usize, Member { index: own, count, .. }: Member) -> ! {
+    if index < len {
+        panic!(
+            "element {index} is another work-item's: number {own} of {count} owns {own}, and each {count}th after it"
+        );
+    }
+    panic!("the part has {len} elements; there is no element {index}");
 }
 
 impl<'g, T> IntoIterator for Share<'g, T> {
