@@ -79,6 +79,15 @@ impl<'m> Value<'m> {
         self.ordering() != AtomicOrdering::NotAtomic
     }
 
+    /// Whether an access to memory is neither volatile nor atomic.
+    ///
+    /// # Panics
+    /// If this is none.
+    #[track_caller]
+    pub fn is_simple(self) -> bool {
+        !self.is_volatile() && !self.is_atomic()
+    }
+
     /// Who an atomic access or a fence orders, as LLVM numbers it.
     ///
     /// # Panics

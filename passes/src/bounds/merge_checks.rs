@@ -190,8 +190,7 @@ fn stays_apart<'m>(cfg: &Cfg<'m>, blocks: &[Link<'m>]) -> bool {
 
 /// Whether a call may never come back.
 fn may_stay_away(instruction: Value<'_>) -> bool {
-    instruction.opcode() == Some(Opcode::Call)
-        && !instruction.callee().is_some_and(|callee| callee.name().starts_with("llvm."))
+    instruction.opcode() == Some(Opcode::Call) && !instruction.calls_intrinsic(&[""])
 }
 
 /// Whether a value can be had before the blocks `inside`: it comes from elsewhere, or arithmetic

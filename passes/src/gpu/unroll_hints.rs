@@ -184,7 +184,7 @@ fn weight(instruction: Value<'_>) -> usize {
 
 /// Whether a call takes a square root.
 fn is_root(call: Value<'_>) -> bool {
-    call.callee().is_some_and(|function| function.name().starts_with("llvm.sqrt."))
+    call.calls_intrinsic(&["sqrt."])
 }
 
 /// Whether what a load reads stands beside what it reads in the next iteration: its address is a

@@ -14,6 +14,17 @@ pub(crate) fn base_and_offset(address: Value<'_>) -> (Value<'_>, i64) {
     (base, offset)
 }
 
+/// The local variable in which an address lies, if it certainly lies in one.
+pub(crate) fn local_variable(mut address: Value<'_>) -> Option<Value<'_>> {
+    while matches!(
+        address.opcode()?,
+        Opcode::GetElementPtr | Opcode::BitCast | Opcode::AddrSpaceCast
+    ) {
+        address = address.operand(0);
+    }
+    (address.opcode() == Some(Opcode::Alloca)).then_some(address)
+}
+
 /// What an address is computed from.
 pub(crate) fn base(mut address: Value<'_>) -> Value<'_> {
     while address.opcode() == Some(Opcode::GetElementPtr) {

@@ -88,8 +88,7 @@ fn is_short(load: Value<'_>) -> bool {
     load.is_load_from(NVPTX.global)
         && ty.kind() == TypeKind::Integer
         && SHORT.contains(&ty.int_width())
-        && !load.is_volatile()
-        && !load.is_atomic()
+        && load.is_simple()
 }
 
 /// Whether a value, or what it is extended to, is used in a loop that its block is not in.

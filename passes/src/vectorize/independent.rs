@@ -231,7 +231,7 @@ fn front<'m>(cfg: &Cfg<'m>, of: &Loop, values: &mut Values<'_, 'm>) -> Vec<Value
                 let (base, offset) = field(one.operand(0));
                 let end = offset + plan::bytes(&layout, one.ty());
                 let is_known = known.get(&base).is_some_and(|known| end <= *known);
-                let is_plain = !one.is_volatile() && !one.is_atomic();
+                let is_plain = one.is_simple();
                 let may = is_plain && is_there(one.operand(0));
                 if may && first.contains(&block) {
                     let known = known.entry(base).or_default();
@@ -312,7 +312,7 @@ fn accesses<'m>(
             | Opcode::VAArg => return None,
             _ => continue,
         };
-        if one.is_volatile() || one.is_atomic() || address.ty().address_space() != 0 {
+        if !one.is_simple() || address.ty().address_space() != 0 {
             return None;
         }
         let is_store = one.opcode() == Some(Opcode::Store);

@@ -250,7 +250,7 @@ impl<'m> Plan<'m> {
         let refuse = |what| Err(Refusal::Construct(what));
         match one.opcode() {
             Some(Load) => {
-                if one.is_volatile() || one.is_atomic() {
+                if !one.is_simple() {
                     return refuse("an atomic or volatile load");
                 }
                 let known = is_element(one.ty()) || is_packed(one.ty());
@@ -260,7 +260,7 @@ impl<'m> Plan<'m> {
                 Ok(false)
             }
             Some(Store) => {
-                if one.is_volatile() || one.is_atomic() {
+                if !one.is_simple() {
                     return refuse("an atomic or volatile store");
                 }
                 let (value, address) = (one.operand(0), one.operand(1));

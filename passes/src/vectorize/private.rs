@@ -287,12 +287,9 @@ struct Uses {
 impl Uses {
     fn look_at<'m>(&mut self, layout: &DataLayout<'m>, user: Value<'m>, pointer: Value<'m>) {
         let ty = match user.opcode() {
-            Some(Opcode::Load) if !user.is_volatile() && !user.is_atomic() => user.ty(),
+            Some(Opcode::Load) if user.is_simple() => user.ty(),
             Some(Opcode::Store)
-                if user.operand(1) == pointer
-                    && user.operand(0) != pointer
-                    && !user.is_volatile()
-                    && !user.is_atomic() =>
+                if user.operand(1) == pointer && user.operand(0) != pointer && user.is_simple() =>
             {
                 user.operand(0).ty()
             }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use schism_llvm::{AtomicOrdering, Opcode, TypeKind, Value};
+use schism_llvm::{Opcode, TypeKind, Value};
 
 use crate::analysis::cold_paths::panics;
 use crate::analysis::effects::only_computes;
@@ -182,7 +182,7 @@ fn load<'m>(
     instruction: Value<'m>,
     early: bool,
 ) -> Option<Load<'m>> {
-    if instruction.is_volatile() || instruction.ordering() != AtomicOrdering::NotAtomic {
+    if !instruction.is_simple() {
         return None;
     }
     let ty = instruction.ty();

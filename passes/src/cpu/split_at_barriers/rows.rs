@@ -64,7 +64,7 @@ fn may_run_so<'m>(analyses: &Analyses<'_, 'm>, blocks: &[usize]) -> bool {
             let is_shared_local =
                 |operand: Value<'m>| operand.is_alloca() && !analyses.locals.contains(&operand);
             let has_no_order = match one.opcode() {
-                Some(Opcode::Load | Opcode::Store) => !one.is_volatile() && !one.is_atomic(),
+                Some(Opcode::Load | Opcode::Store) => one.is_simple(),
                 Some(Opcode::Phi | Opcode::Freeze) => true,
                 _ => one.is_terminator() || is_pure(one) || is_skipped(body, block, one),
             };

@@ -135,7 +135,7 @@ fn chooses(body: &Body<'_>, phi: Value<'_>, branch: usize, influenced: &HashSet<
 fn is_constant_memory(load: Value<'_>) -> bool {
     let address = base(load.operand(0));
     let has = |name| address.is_argument() && address.parameter_attribute(name).is_some();
-    !load.is_volatile() && !load.is_atomic() && has("noalias") && has("readonly")
+    load.is_simple() && has("noalias") && has("readonly")
 }
 
 /// Whether an instruction only computes its result, of its operands alone. A division may trap.
@@ -158,12 +158,6 @@ pub(super) fn is_cheap(instruction: Value<'_>) -> bool {
 /// Whether an instruction does nothing where a group runs a block once: the barrier itself, and what
 /// only tells LLVM something.
 pub(super) fn is_skipped<'m>(body: &Body<'m>, block: usize, instruction: Value<'m>) -> bool {
-    const MARKS: [&str; 4] =
-        ["llvm.lifetime.", "llvm.assume", "llvm.dbg.", "llvm.experimental.noalias.scope"];
-    let callee = instruction.direct_callee().filter(|callee| callee.is_intrinsic());
-    let is_mark = callee.is_some_and(|callee| {
-        let name = callee.name();
-        MARKS.into_iter().any(|mark| name.starts_with(mark))
-    });
-    is_mark || body.barrier[block] == Some(instruction)
+    instruction.calls_intrinsic(&["lifetime.", "assume", "dbg.", "experimental.noalias.scope"])
+        || body.barrier[block] == Some(instruction)
 }
