@@ -1,6 +1,6 @@
 //! Clones blocks. The clones use each other's results.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use schism_llvm::{Block, Builder, Opcode, TypeKind, Value};
 
@@ -71,11 +71,8 @@ pub(crate) fn is_duplicable(instruction: Value<'_>) -> bool {
 pub(crate) fn clone_loop<'m>(cfg: &Cfg<'m>, of: &Loop) -> ClonedBlocks<'m> {
     let blocks: Vec<Block<'m>> = of.blocks.iter().map(|&number| cfg.blocks[number]).collect();
     let cloned = clone_blocks(&blocks);
-    let mut out: Vec<usize> =
-        of.blocks.iter().flat_map(|&inside| cfg.successors[inside].clone()).collect();
-    out.retain(|next| !of.blocks.contains(next));
-    out.sort_unstable();
-    out.dedup();
+    let next = of.blocks.iter().flat_map(|&inside| cfg.successors[inside].iter().copied());
+    let out: BTreeSet<usize> = next.filter(|next| !of.blocks.contains(next)).collect();
     for phi in out.into_iter().flat_map(|next| cfg.blocks[next].phis()) {
         for index in 0..phi.num_incoming() {
             let from = phi.incoming_block(index);

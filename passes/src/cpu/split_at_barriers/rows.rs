@@ -88,7 +88,7 @@ fn pays<'m>(analyses: &Analyses<'_, 'm>, blocks: &[usize]) -> bool {
         let address = load.operand(0);
         // What is the same for all work-items is loaded once for all lanes.
         if analyses.varying.has(address) && !depends(analyses, blocks, &mut known, address, id) {
-            common += if is_in_loop(analyses, blocks, block) { COMMON } else { 1 };
+            common += if analyses.body.comes_back(block) { COMMON } else { 1 };
         }
     }
     common >= COMMON
@@ -127,19 +127,4 @@ fn depends<'m>(
     };
     known.insert(value, does);
     does
-}
-
-/// Whether a block of a region comes back to itself.
-fn is_in_loop(analyses: &Analyses<'_, '_>, blocks: &[usize], block: usize) -> bool {
-    let mut seen = vec![false; analyses.body.blocks.len()];
-    let mut open: Vec<usize> = analyses.body.inner_successors(block).to_vec();
-    while let Some(next) = open.pop() {
-        if next == block {
-            return true;
-        }
-        if blocks.contains(&next) && !std::mem::replace(&mut seen[next], true) {
-            open.extend(analyses.body.inner_successors(next));
-        }
-    }
-    false
 }
