@@ -1,6 +1,6 @@
 //! What the elements of a private array are: rustc's locals are so many bytes.
 
-use schism_llvm::{DataLayout, Opcode, Type, TypeKind, Value};
+use schism_llvm::{DataLayout, Opcode, Type, Value};
 
 /// What a local is accessed as; nothing if it is only copied.
 #[derive(Clone, Copy)]
@@ -23,12 +23,9 @@ pub(crate) fn elements_of<'m>(local: Value<'m>, layout: &DataLayout<'m>) -> Opti
                 Some(Opcode::Call) if is_copy(user) || has_no_elements(user) => continue,
                 _ => return None,
             };
-            let plain = match ty.kind() {
-                TypeKind::Integer => matches!(ty.int_width(), 8 | 16 | 32 | 64),
-                TypeKind::Float | TypeKind::Double => true,
-                _ => false,
-            };
-            if !plain || found.is_some_and(|found| layout.abi_size(found) != layout.abi_size(ty)) {
+            if !ty.is_plain_number()
+                || found.is_some_and(|found| layout.abi_size(found) != layout.abi_size(ty))
+            {
                 return None;
             }
             found.get_or_insert(ty);

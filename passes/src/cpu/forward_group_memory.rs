@@ -41,8 +41,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use schism_llvm::{
-    AtomicOrdering, Block, Builder, DataLayout, FUNCTION_INDEX, IntPredicate, Opcode, Type,
-    TypeKind, Value,
+    AtomicOrdering, Block, Builder, DataLayout, FUNCTION_INDEX, IntPredicate, Opcode, Type, Value,
 };
 
 use super::split_at_barriers::{CUT, GROUP_MEMORY, GROUP_SIZE, LOCAL_MEMORY};
@@ -264,11 +263,7 @@ fn pass_block<'m>(block: Block<'m>, addresses: &Addresses<'m>, contents: &mut Co
 /// Whether the bytes of a type in memory are those of its elements, one behind the other.
 fn is_plain(ty: Type<'_>) -> bool {
     let element = if ty.is_vector() { ty.element_type() } else { ty };
-    match element.kind() {
-        TypeKind::Integer => matches!(element.int_width(), 8 | 16 | 32 | 64),
-        TypeKind::Half | TypeKind::Float | TypeKind::Double => true,
-        _ => false,
-    }
+    element.is_plain_number()
 }
 
 /// The bytes of a value in memory.

@@ -95,6 +95,14 @@ impl<'m> Cfg<'m> {
         }
     }
 
+    /// The instructions of some blocks.
+    pub fn instructions<'a>(
+        &'a self,
+        blocks: impl IntoIterator<Item = &'a usize>,
+    ) -> impl Iterator<Item = Value<'m>> {
+        blocks.into_iter().flat_map(|&block| self.blocks[block].instructions())
+    }
+
     /// The block that an instruction stands in.
     pub fn block_of(&self, instruction: Value<'m>) -> usize {
         self.index[&instruction.block()]

@@ -181,8 +181,7 @@ fn uses_of_locals<'m>(function: Value<'m>) -> HashSet<Value<'m>> {
 
 /// Looks at a loop.
 fn find<'m>(cfg: &Cfg<'m>, of: &Loop, locals: &HashSet<Value<'m>>) -> Option<Found<'m>> {
-    let instructions: Vec<Value<'m>> =
-        of.blocks.iter().flat_map(|&block| cfg.blocks[block].instructions()).collect();
+    let instructions: Vec<Value<'m>> = cfg.instructions(&of.blocks).collect();
     let fits = instructions.len() <= LOOP
         && instructions.iter().all(|&one| {
             clone::is_cloneable(one) && is_closed(cfg, of, one) && !locals.contains(&one)
@@ -300,18 +299,19 @@ fn accesses<'m>(
     let mut accesses = Accesses::default();
     let mut loaded = Vec::new();
     for &one in instructions {
-        let (address, ty) = match one.opcode()? {
-            Opcode::Load => (one.operand(0), one.ty()),
-            Opcode::Store => (one.operand(1), one.operand(0).ty()),
-            Opcode::Call if is_harmless(one) => continue,
-            Opcode::Call
-            | Opcode::AtomicRMW
-            | Opcode::AtomicCmpXchg
-            | Opcode::Fence
-            | Opcode::Invoke
-            | Opcode::VAArg => return None,
-            _ => continue,
+        let Some((address, value)) = one.loaded_or_stored() else {
+            match one.opcode()? {
+                Opcode::Call if is_harmless(one) => continue,
+                Opcode::Call
+                | Opcode::AtomicRMW
+                | Opcode::AtomicCmpXchg
+                | Opcode::Fence
+                | Opcode::Invoke
+                | Opcode::VAArg => return None,
+                _ => continue,
+            }
         };
+        let ty = value.ty();
         if !one.is_simple() || address.ty().address_space() != 0 {
             return None;
         }

@@ -301,11 +301,7 @@ impl Uses {
                 return;
             }
         };
-        let plain = match ty.kind() {
-            TypeKind::Integer => matches!(ty.int_width(), 8 | 16 | 32 | 64),
-            TypeKind::Float | TypeKind::Double | TypeKind::Pointer => true,
-            _ => false,
-        };
+        let plain = ty.is_plain_number() || ty.kind() == TypeKind::Pointer;
         let size = layout.abi_size(ty);
         self.uniform_size &= plain && *self.size.get_or_insert(size) == size;
     }
