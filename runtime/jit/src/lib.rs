@@ -50,8 +50,8 @@ type CompileForGpu = fn(Request, GpuOptions) -> Result<GpuCode, JitError>;
 
 /// The kinds of GPUs, by their numbers in a request.
 const GPU_TARGETS: [(u32, CompileForGpu); 4] = [
-    (TARGET_PTX, compile_ptx),
-    (TARGET_SPIRV, compile_spirv),
-    (TARGET_CODE_OBJECT, |request, options| compile_amdgcn(request, options, false)),
-    (TARGET_AMD_ASSEMBLY, |request, options| compile_amdgcn(request, options, true)),
+    (TARGET_PTX, crate::ptx::compile_ptx),
+    (TARGET_SPIRV, crate::spirv::compile_spirv),
+    (TARGET_CODE_OBJECT, |request, options| crate::amdgcn::compile_amdgcn(request, options, false)),
+    (TARGET_AMD_ASSEMBLY, |request, options| crate::amdgcn::compile_amdgcn(request, options, true)),
 ];
