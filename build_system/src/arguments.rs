@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use crate::emit_kind::OF_FILE;
 use crate::error::{Error, Result};
 
 /// What to do.
@@ -52,10 +53,6 @@ const CARGO_VERBS: &[(&str, &str, bool)] = &[
     ("clippy", "", false),
     ("doc", "d", false),
 ];
-
-/// The verbs that lower the kernels of a file, and the kind of `emit` that each is.
-pub(crate) const OF_FILE: &[(&str, &str)] =
-    &[("llvm-to-amdgcn", "code-object"), ("llvm-to-ptx", "ptx"), ("llvm-to-spirv", "spirv")];
 
 /// schism's own verbs, besides these.
 const OWN_VERBS: &[&str] = &[

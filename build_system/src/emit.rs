@@ -18,6 +18,7 @@ use tempfile::TempDir;
 use crate::arguments;
 use crate::cargo;
 use crate::command;
+use crate::emit_kind::{KINDS, OF_FILE, What};
 use crate::error::{Error, FileContext, Result};
 use crate::group_size::GroupSize;
 use crate::hcf;
@@ -33,68 +34,6 @@ const PROCESSOR: &str = "sm_80";
 
 /// The same for AMD's GPUs; code for one of these runs on no other.
 const AMD_PROCESSOR: &str = "gfx90a";
-
-/// What is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
-    /// LLVM IR of the image, reduced to the kernel.
-    DeviceIr,
-    Ptx,
-    /// NVIDIA's machine code.
-    Sass,
-    /// The CPU's assembly.
-    Asm,
-    /// A binary module for OpenCL's drivers.
-    Spirv,
-    /// The assembly of AMD's GPUs.
-    Amdgcn,
-    /// A binary module for the driver of AMD's GPUs.
-    CodeObject,
-    /// What passes say of the kernel on the CPU.
-    Remarks,
-}
-
-const KINDS: [(&str, What); 8] = [
-    ("device-ir", What::DeviceIr),
-    ("ptx", What::Ptx),
-    ("sass", What::Sass),
-    ("asm", What::Asm),
-    ("spirv", What::Spirv),
-    ("amdgcn", What::Amdgcn),
-    ("code-object", What::CodeObject),
-    ("remarks", What::Remarks),
-];
-
-impl What {
-    /// Its name on the command line.
-    fn name(self) -> &'static str {
-        KINDS.iter().find(|(_, what)| *what == self).map_or("", |(name, _)| name)
-    }
-
-    /// How files with it end.
-    const fn extension(self) -> &'static str {
-        match self {
-            Self::DeviceIr => "ll",
-            Self::Ptx => "ptx",
-            Self::Sass => "sass",
-            Self::Asm | Self::Amdgcn => "s",
-            Self::CodeObject => "hsaco",
-            Self::Spirv => "spv",
-            Self::Remarks => "txt",
-        }
-    }
-
-    /// How a comment in it begins; binary modules have none.
-    const fn comment(self) -> Option<&'static str> {
-        match self {
-            Self::DeviceIr | Self::Amdgcn => Some(";"),
-            Self::Asm => Some("#"),
-            Self::Ptx | Self::Sass => Some("//"),
-            Self::Spirv | Self::CodeObject => None,
-            Self::Remarks => Some("kernel"),
-        }
-    }
-}
 
 /// What is asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -318,7 +257,7 @@ pub fn explain(arguments: &[OsString]) -> Result<ExitCode> {
 /// `cargo schism llvm-to-ptx` and the like: the same for a file, as one of stage 2's targets by
 /// itself. The file may have containers, or be a container.
 pub fn of_file(verb: &str, arguments: &[OsString]) -> Result<ExitCode> {
-    let kind = arguments::OF_FILE.iter().find(|(known, _)| *known == verb);
+    let kind = OF_FILE.iter().find(|(known, _)| *known == verb);
     let (_, kind) = kind.expect("it is one of these verbs");
     let mut all = vec![OsString::from(kind)];
     all.extend(arguments.iter().cloned());
@@ -404,7 +343,7 @@ fn check_processor(what: What, processor: &str) -> Result<()> {
                 "`emit {kind}` is the same for all processors: leave out `--arch`"
             )));
         }
-        What::Amdgcn | What::CodeObject => {
+        What::AmdAssembly | What::CodeObject => {
             (processor.parse::<AmdProcessor>().is_ok(), AMD_PROCESSORS.to_vec())
         }
         What::Ptx | What::Sass => (processor.parse::<Processor>().is_ok(), PROCESSORS.to_vec()),
@@ -512,8 +451,8 @@ impl Job<'_> {
                 let made = self.stage2.compile_spirv(self.wanted(0)?);
                 return Ok(made.map_err(|refused| self.problem(refused.reason))?.code);
             }
-            (What::Amdgcn | What::CodeObject, _) => {
-                return self.amdgcn(request.what, processor.unwrap_or(AMD_PROCESSOR), group);
+            (What::AmdAssembly | What::CodeObject, _) => {
+                return self.amd(request.what, processor.unwrap_or(AMD_PROCESSOR), group);
             }
             (What::DeviceIr, Some(dumps)) => self.step(dumps, ".1-image.ll", "", None),
             (What::Asm, Some(dumps)) => {
@@ -566,7 +505,7 @@ impl Job<'_> {
         Ok(String::from_utf8_lossy(&made.code).into_owned())
     }
 
-    fn amdgcn(&self, what: What, processor: &str, group: Option<&GroupSize>) -> Result<Vec<u8>> {
+    fn amd(&self, what: What, processor: &str, group: Option<&GroupSize>) -> Result<Vec<u8>> {
         let assumptions = group.map_or_else(Default::default, |group| assumed(self.kernel, group));
         let wanted = self.wanted(0)?;
         let made = match what {
@@ -650,10 +589,10 @@ fn about_launch(what: What, kernel: &KernelRef<'_>, group: &GroupSize) -> String
             "the kernel takes no groups: a processor's code does not depend on their size"
                 .to_owned()
         }
-        (What::Ptx | What::Sass | What::Amdgcn | What::CodeObject, Some(_)) => format!(
+        (What::Ptx | What::Sass | What::AmdAssembly | What::CodeObject, Some(_)) => format!(
             "launched in groups of {group}: index=32 divisible block={block}; captures may be anything"
         ),
-        (What::Ptx | What::Sass | What::Amdgcn | What::CodeObject, None) => format!(
+        (What::Ptx | What::Sass | What::AmdAssembly | What::CodeObject, None) => format!(
             "the kernel takes no groups: launched in blocks of {group} that need not divide the range: \
              index=32 block={block}; captures may be anything"
         ),

@@ -17,6 +17,7 @@ pub mod command;
 pub mod doctor;
 mod elf;
 mod emit;
+mod emit_kind;
 pub mod environment;
 pub mod error;
 mod gpus;

@@ -30,6 +30,25 @@ impl<'m> Value<'m> {
         (called.is_function() && self.called_type() == called.value_type()).then_some(called)
     }
 
+    /// Whether this calls an intrinsic of LLVM's directly whose name, without `llvm.`, begins with one of these.
+    pub fn calls_intrinsic(self, names: &[&str]) -> bool {
+        self.callee().is_some_and(|callee| {
+            let name = callee.name();
+            let name = name.strip_prefix("llvm.");
+            name.is_some_and(|name| names.iter().any(|start| name.starts_with(start)))
+        })
+    }
+
+    /// Whether a call has an attribute, or the function that it calls.
+    ///
+    /// # Panics
+    /// If this is no call.
+    #[track_caller]
+    pub fn has_attribute_of_call(self, name: &str) -> bool {
+        self.has_call_attribute(name)
+            || self.callee().is_some_and(|callee| callee.has_function_attribute(name))
+    }
+
     /// Whether this is a call of that function, with whatever type.
     pub fn calls(self, function: Value<'m>) -> bool {
         self.is_call() && self.called_value() == function

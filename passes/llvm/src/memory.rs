@@ -79,6 +79,24 @@ impl<'m> Value<'m> {
         self.ordering() != AtomicOrdering::NotAtomic
     }
 
+    /// The address that a load or a store is at, and the value that it loads or stores.
+    pub fn loaded_or_stored(self) -> Option<(Value<'m>, Value<'m>)> {
+        match self.opcode()? {
+            Opcode::Load => Some((self.operand(0), self)),
+            Opcode::Store => Some((self.operand(1), self.operand(0))),
+            _ => None,
+        }
+    }
+
+    /// Whether an access to memory is neither volatile nor atomic.
+    ///
+    /// # Panics
+    /// If this is none.
+    #[track_caller]
+    pub fn is_simple(self) -> bool {
+        !self.is_volatile() && !self.is_atomic()
+    }
+
     /// Who an atomic access or a fence orders, as LLVM numbers it.
     ///
     /// # Panics

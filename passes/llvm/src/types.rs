@@ -164,6 +164,16 @@ impl<'m> Type<'m> {
         }
     }
 
+    /// Whether this is a number whose vectors lie in memory as arrays do: of integers, those of 8, 16, 32 and
+    /// 64 bits.
+    pub fn is_plain_number(self) -> bool {
+        match self.kind() {
+            TypeKind::Integer => matches!(self.int_width(), 8 | 16 | 32 | 64),
+            TypeKind::Half | TypeKind::Float | TypeKind::Double => true,
+            _ => false,
+        }
+    }
+
     /// Whether a function takes more arguments than its parameters.
     ///
     /// # Panics

@@ -7,7 +7,7 @@ use inkwell::values::AsValueRef;
 use llvm_sys::core::*;
 
 use crate::ffi::{bytes, lossy, take_message};
-use crate::handles::{Block, ContextRef, Type, Value};
+use crate::handles::{ContextRef, Type, Value};
 use crate::{TypeKind, ValueKind};
 
 /// Panics with a text that says which precondition a caller has broken.
@@ -308,16 +308,5 @@ impl<'m> Value<'m> {
             // SAFETY: both are live, of one type.
             unsafe { LLVMReplaceAllUsesWith(self.raw(), LLVMGetPoison(self.ty().raw())) };
         }
-    }
-
-    /// The block that this value is.
-    ///
-    /// # Panics
-    /// If it is none.
-    #[track_caller]
-    pub fn as_block(self) -> Block<'m> {
-        self.check(self.is_block(), "block");
-        // SAFETY: the value is a block.
-        unsafe { Block::known(LLVMValueAsBasicBlock(self.raw())) }
     }
 }

@@ -114,9 +114,8 @@ impl<'m> Search<'m> {
         if call.called_value().is_inline_assembly() && call.num_args() == 0 {
             return Some(());
         }
-        let callee = call.direct_callee().filter(|callee| callee.is_intrinsic())?;
-        let name = callee.name();
-        if name.starts_with("llvm.memcpy.") || name.starts_with("llvm.memmove.") {
+        call.direct_callee().filter(|callee| callee.is_intrinsic())?;
+        if call.calls_intrinsic(&["memcpy.", "memmove."]) {
             self.follow(call.operand(0), Access::Write)?;
             return self.follow(call.operand(1), Access::Read);
         }

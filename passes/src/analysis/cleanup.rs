@@ -14,6 +14,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use schism_llvm::{Block, Opcode, Value};
 
+use crate::ir::address::roots;
+use crate::ir::graph;
 use crate::spec::builtins;
 
 /// Memory as a function knows it.
@@ -135,25 +137,8 @@ fn at_call(call: Value<'_>, of_callee: &Places) -> Places {
 
 /// Where an address may point, besides local variables.
 fn places(address: Value<'_>) -> Places {
-    let (mut all, mut seen, mut stack) = (Places::new(), HashSet::new(), vec![address]);
-    while let Some(value) = stack.pop() {
-        if !seen.insert(value) {
-            continue;
-        }
-        match value.opcode() {
-            Some(Opcode::Alloca) => {}
-            Some(Opcode::GetElementPtr | Opcode::BitCast | Opcode::AddrSpaceCast) => {
-                stack.push(value.operand(0));
-            }
-            Some(Opcode::Phi) => stack.extend(value.operands()),
-            Some(Opcode::Select) => stack.extend(value.operands().skip(1)),
-            _ => {
-                let place = value.param_index().map_or(Place::Elsewhere, Place::Parameter);
-                all.insert(place);
-            }
-        }
-    }
-    all
+    let roots = roots(address).into_iter().filter(|root| root.opcode() != Some(Opcode::Alloca));
+    roots.map(|root| root.param_index().map_or(Place::Elsewhere, Place::Parameter)).collect()
 }
 
 /// The instructions of a function that are executed while it unwinds.
@@ -186,18 +171,9 @@ fn pads(function: Value<'_>) -> Vec<Block<'_>> {
 }
 
 /// The blocks that control reaches from some, by all edges or by those on which nothing unwinds.
-fn reached(mut stack: Vec<Block<'_>>, only_normal: bool) -> HashSet<Block<'_>> {
-    let mut seen = HashSet::new();
-    while let Some(block) = stack.pop() {
-        if !seen.insert(block) {
-            continue;
-        }
-        let end = block.end();
-        if only_normal && end.opcode() == Some(Opcode::Invoke) {
-            stack.push(end.normal_dest());
-        } else {
-            stack.extend(block.successors());
-        }
-    }
-    seen
+fn reached(from: Vec<Block<'_>>, only_normal: bool) -> HashSet<Block<'_>> {
+    graph::reached(from, |block| match block.end() {
+        end if only_normal && end.opcode() == Some(Opcode::Invoke) => vec![end.normal_dest()],
+        _ => block.successors(),
+    })
 }

@@ -19,11 +19,7 @@ pub fn has_panics(function: Value<'_>) -> bool {
 pub(crate) fn is_cold(block: Block<'_>) -> bool {
     block.instructions().into_iter().any(|instruction| match instruction.opcode() {
         Some(Opcode::Unreachable) => true,
-        Some(Opcode::Call | Opcode::Invoke) => {
-            let callee = instruction.callee();
-            instruction.has_call_attribute("cold")
-                || callee.is_some_and(|callee| callee.has_function_attribute("cold"))
-        }
+        Some(Opcode::Call | Opcode::Invoke) => instruction.has_attribute_of_call("cold"),
         _ => false,
     })
 }

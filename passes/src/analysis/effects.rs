@@ -9,7 +9,7 @@ use crate::spec::target::GROUP_BARRIER;
 /// that for each work-item by itself. What it
 /// returns may still be more than its arguments say, such as a work-item's number.
 pub(crate) fn touches_no_memory(call: Value<'_>, callee: Value<'_>) -> bool {
-    let has = |name: &str| call.has_call_attribute(name) || callee.has_function_attribute(name);
+    let has = |name: &str| call.has_attribute_of_call(name);
     let no_memory = [callee.attributes(FUNCTION_INDEX), call.call_attributes(FUNCTION_INDEX)]
         .into_iter()
         .flatten()
@@ -91,6 +91,18 @@ pub(crate) fn is_of_one_architecture(name: &str) -> bool {
 /// The first part of an intrinsic's name.
 pub(crate) fn family(name: &str) -> &str {
     name.strip_prefix("llvm.").unwrap_or(name).split('.').next().unwrap_or_default()
+}
+
+/// Whether a call is of an intrinsic that may write at the addresses that it is given, and keeps none of them.
+pub(crate) fn keeps_no_address(call: Value<'_>) -> bool {
+    call.calls_intrinsic(&[
+        "lifetime.",
+        "assume",
+        "dbg.",
+        "memset.",
+        "experimental.noalias",
+        "invariant.",
+    ])
 }
 
 /// Whether all work-items of a group wait for each other at an instruction, on a GPU.

@@ -1,6 +1,6 @@
 //! What the elements of a private array are: rustc's locals are so many bytes.
 
-use schism_llvm::{DataLayout, Opcode, Type, TypeKind, Value, intrinsic_id};
+use schism_llvm::{DataLayout, Opcode, Type, Value};
 
 /// What a local is accessed as; nothing if it is only copied.
 #[derive(Clone, Copy)]
@@ -16,21 +16,16 @@ pub(crate) fn elements_of<'m>(local: Value<'m>, layout: &DataLayout<'m>) -> Opti
                     open.push(user);
                     continue;
                 }
-                Some(Opcode::Load) if !user.is_volatile() && !user.is_atomic() => user.ty(),
-                Some(Opcode::Store)
-                    if user.operand(0) != pointer && !user.is_volatile() && !user.is_atomic() =>
-                {
+                Some(Opcode::Load) if user.is_simple() => user.ty(),
+                Some(Opcode::Store) if user.operand(0) != pointer && user.is_simple() => {
                     user.operand(0).ty()
                 }
                 Some(Opcode::Call) if is_copy(user) || has_no_elements(user) => continue,
                 _ => return None,
             };
-            let plain = match ty.kind() {
-                TypeKind::Integer => matches!(ty.int_width(), 8 | 16 | 32 | 64),
-                TypeKind::Float | TypeKind::Double => true,
-                _ => false,
-            };
-            if !plain || found.is_some_and(|found| layout.abi_size(found) != layout.abi_size(ty)) {
+            if !ty.is_plain_number()
+                || found.is_some_and(|found| layout.abi_size(found) != layout.abi_size(ty))
+            {
                 return None;
             }
             found.get_or_insert(ty);
@@ -39,22 +34,14 @@ pub(crate) fn elements_of<'m>(local: Value<'m>, layout: &DataLayout<'m>) -> Opti
     Some(Elements(found))
 }
 
-/// Whether a call is of one of these intrinsics.
-fn calls(call: Value<'_>, names: &[&str]) -> bool {
-    call.callee().is_some_and(|callee| {
-        callee.is_intrinsic()
-            && names.iter().any(|name| callee.intrinsic_id() == intrinsic_id(name))
-    })
-}
-
 /// Whether a call copies a constant number of bytes.
 pub(crate) fn is_copy(call: Value<'_>) -> bool {
-    calls(call, &["llvm.memcpy", "llvm.memmove"])
+    call.calls_intrinsic(&["memcpy.p", "memmove.p"])
         && call.operand(2).is_constant_int()
         && call.operand(3).is_zero()
 }
 
 /// Whether a call says nothing of elements: it fills them, or marks a lifetime.
 fn has_no_elements(call: Value<'_>) -> bool {
-    calls(call, &["llvm.memset", "llvm.lifetime.start", "llvm.lifetime.end"])
+    call.calls_intrinsic(&["memset.p", "lifetime."])
 }

@@ -100,8 +100,7 @@ struct Check<'m> {
 
 /// Looks at a loop.
 fn plan<'m>(cfg: &Cfg<'m>, of: &Loop) -> Option<Plan<'m>> {
-    let instructions: Vec<Value<'m>> =
-        of.blocks.iter().flat_map(|&block| cfg.blocks[block].instructions()).collect();
+    let instructions: Vec<Value<'m>> = cfg.instructions(&of.blocks).collect();
     let fits = instructions.len() <= LOOP
         && instructions.iter().all(|&one| clone::is_cloneable(one) && is_closed(cfg, of, one));
     if !fits {

@@ -54,6 +54,7 @@ use crate::analysis::cold_paths::{is_cold, panics};
 use crate::analysis::effects::is_index_arithmetic;
 use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::clone;
+use crate::ir::graph::reached;
 
 /// How many checks are decided together.
 const CHECKS: usize = 32;
@@ -172,13 +173,7 @@ fn group<'m>(cfg: &Cfg<'m>, loops: &[Loop], first: usize) -> Option<Group<'m>> {
 fn stays_apart<'m>(cfg: &Cfg<'m>, blocks: &[Link<'m>]) -> bool {
     let inside: HashSet<usize> = blocks[1..].iter().map(|one| one.block).collect();
     let panics: BTreeSet<usize> = blocks.iter().map(|one| one.panic).collect();
-    let mut failed: HashSet<usize> = HashSet::new();
-    let mut open: Vec<usize> = panics.iter().copied().collect();
-    while let Some(block) = open.pop() {
-        if failed.insert(block) {
-            open.extend(&cfg.successors[block]);
-        }
-    }
+    let failed = reached(panics.iter().copied(), |block| cfg.successors[block].iter().copied());
     let instructions = inside.iter().flat_map(|&block| cfg.blocks[block].instructions());
     instructions.flat_map(Value::use_blocks).all(|at| {
         let at = cfg.index[&at];
@@ -190,8 +185,7 @@ fn stays_apart<'m>(cfg: &Cfg<'m>, blocks: &[Link<'m>]) -> bool {
 
 /// Whether a call may never come back.
 fn may_stay_away(instruction: Value<'_>) -> bool {
-    instruction.opcode() == Some(Opcode::Call)
-        && !instruction.callee().is_some_and(|callee| callee.name().starts_with("llvm."))
+    instruction.opcode() == Some(Opcode::Call) && !instruction.calls_intrinsic(&[""])
 }
 
 /// Whether a value can be had before the blocks `inside`: it comes from elsewhere, or arithmetic

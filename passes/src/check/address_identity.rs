@@ -18,8 +18,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use schism_llvm::{Opcode, Type, TypeKind, Value};
+use schism_llvm::{Opcode, TypeKind, Value};
 
+use super::host_memory::{is_address, may_hold};
+use crate::analysis::effects;
+use crate::ir::address::local_variable;
 use crate::spec::builtins::{COPY_OF, PANIC, PANIC_FORMAT};
 
 /// Whether `functions`, all that a kernel reaches, could tell where something is that one of their
@@ -91,7 +94,7 @@ impl<'m> Walk<'m> {
     fn follow_to(&mut self, value: Value<'m>, root: Option<Value<'m>>, user: Value<'m>) -> bool {
         match user.opcode() {
             Some(Opcode::Load) => {
-                if may_hold_addresses(user.ty()) {
+                if may_hold(user.ty(), &is_address) {
                     self.add(user, Some(user));
                 }
                 true
@@ -99,7 +102,7 @@ impl<'m> Walk<'m> {
             // Into a copy, or out of the kernel.
             Some(Opcode::Store) => {
                 user.operand(0) != value
-                    || variable(user.operand(1))
+                    || local_variable(user.operand(1))
                         .is_none_or(|variable| self.copies.contains(&variable))
             }
             Some(Opcode::ICmp | Opcode::Sub) => {
@@ -135,34 +138,24 @@ impl<'m> Walk<'m> {
 
     /// An address is an argument of a call.
     fn follow_into(&mut self, value: Value<'m>, call: Value<'m>) -> bool {
-        /// What reads or writes behind an address, or nothing at all.
-        const HARMLESS: [&str; 6] = [
-            "llvm.lifetime.",
-            "llvm.assume",
-            "llvm.dbg.",
-            "llvm.memset.",
-            "llvm.experimental.noalias",
-            "llvm.invariant.",
-        ];
         let called = call.called_value();
         if !called.is_function() {
             return false;
         }
         let name = called.name();
-        if ["llvm.memcpy.", "llvm.memmove."].iter().any(|prefix| name.starts_with(prefix)) {
+        if call.calls_intrinsic(&["memcpy.", "memmove."]) {
             // A variable that has what is behind the address has the addresses that are there.
             if call.operand(1) == value
-                && let Some(variable) = variable(call.operand(0))
+                && let Some(variable) = local_variable(call.operand(0))
                 && !self.copies.contains(&variable)
             {
                 self.add(variable, Some(variable));
             }
             return true;
         }
-        HARMLESS.iter().any(|prefix| name.starts_with(prefix))
+        effects::keeps_no_address(call)
             || [PANIC, PANIC_FORMAT].contains(&name.as_str())
-            || called.has_function_attribute("noreturn")
-            || call.has_call_attribute("noreturn")
+            || call.has_attribute_of_call("noreturn")
             // The original of another copy.
             || name == COPY_OF
     }
@@ -195,31 +188,6 @@ impl<'m> Walk<'m> {
             (Some(_), None) => is_number(1),
             (None, Some(_)) => is_number(0) && comparison.opcode() == Some(Opcode::ICmp),
             _ => false,
-        }
-    }
-}
-
-fn may_hold_addresses(ty: Type<'_>) -> bool {
-    match ty.kind() {
-        TypeKind::Pointer => true,
-        TypeKind::Struct => {
-            (0..ty.num_fields()).any(|index| may_hold_addresses(ty.field_type(index)))
-        }
-        TypeKind::Array | TypeKind::Vector => may_hold_addresses(ty.element_type()),
-        _ => false,
-    }
-}
-
-/// The local variable in which an address lies, if it certainly lies in one.
-fn variable(address: Value<'_>) -> Option<Value<'_>> {
-    let mut value = address;
-    loop {
-        match value.opcode()? {
-            Opcode::Alloca => return Some(value),
-            Opcode::GetElementPtr | Opcode::BitCast | Opcode::AddrSpaceCast => {
-                value = value.operand(0);
-            }
-            _ => return None,
         }
     }
 }

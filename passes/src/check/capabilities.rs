@@ -14,10 +14,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use inkwell::module::Module;
-use schism_llvm::{AsModule, AtomicOrdering, DataLayout, IntoValue, Opcode, Type, TypeKind, Value};
+use schism_llvm::{AsModule, DataLayout, IntoValue, Opcode, Type, TypeKind, Value};
 
 use crate::analysis::cleanup::outside_cleanup;
-use crate::check::host_memory;
+use crate::check::{host_memory, recursion};
 use crate::frontend::kernel_reachability;
 use crate::spec::builtins;
 use crate::spec::device::DeviceSpec;
@@ -37,7 +37,7 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
             }
         }
     }
-    let mut functions = Functions::of(module);
+    let (layout, mut known) = (module.handle().data_layout(), HashMap::new());
     for kernel in kernels {
         let names = [Some(&kernel.name), kernel.offset_variant.as_ref()];
         let roots: Vec<Value<'_>> = names
@@ -60,7 +60,8 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
         kernel.imports = imports;
         kernel.capabilities.extend(kernel.groups.is_some().then_some(Capability::Groups));
         for &function in &reached {
-            kernel.capabilities.extend(&functions.get(function).capabilities);
+            let own = known.entry(function).or_insert_with(|| capabilities(function, layout));
+            kernel.capabilities.extend(own.iter());
         }
         if spec.host_memory.contains(&kernel.name) {
             if host_memory::updates_atomics(&reached) {
@@ -75,7 +76,7 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
         if reached.iter().any(|function| builtins::HOST_HEAP.contains(&function.name().as_str())) {
             kernel.capabilities.insert(Capability::HostHeap);
         }
-        if functions.has_cycle(&reached) {
+        if recursion::has_circle(&reached) {
             kernel.capabilities.insert(Capability::Recursion);
         }
     }
@@ -114,93 +115,30 @@ pub(crate) fn reached_while<'m>(
     functions
 }
 
-/// Whether direct calls among some functions, all that are reached from some kernel, come back to
-/// where they began.
-pub(crate) fn has_cycle<'m>(module: &'m Module<'_>, functions: &[Value<'m>]) -> bool {
-    Functions::of(module).has_cycle(functions)
-}
-
-/// What is known of functions.
-struct Functions<'m> {
-    layout: DataLayout<'m>,
-    known: HashMap<Value<'m>, Facts<'m>>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Facts<'m> {
-    capabilities: BTreeSet<Capability>,
-    /// The functions that it calls.
-    callees: Vec<Value<'m>>,
-}
-
-impl<'m> Functions<'m> {
-    fn of(module: &'m Module<'_>) -> Self {
-        Self { layout: module.handle().data_layout(), known: HashMap::new() }
-    }
-
-    fn get(&mut self, function: Value<'m>) -> &Facts<'m> {
-        let layout = self.layout;
-        self.known.entry(function).or_insert_with(|| facts(function, layout))
-    }
-
-    /// As the function of the same name.
-    fn has_cycle(&mut self, functions: &[Value<'m>]) -> bool {
-        // Depth first; a function is open while calls that it makes are followed.
-        let (mut open, mut done) = (HashSet::new(), HashSet::new());
-        for &root in functions {
-            let mut stack = vec![(root, 0)];
-            while let Some((function, next)) = stack.pop() {
-                if next == 0 {
-                    if done.contains(&function) {
-                        continue;
-                    }
-                    open.insert(function);
-                }
-                match self.get(function).callees.get(next) {
-                    Some(&callee) if open.contains(&callee) => return true,
-                    Some(&callee) => stack.extend([(function, next + 1), (callee, 0)]),
-                    None => {
-                        open.remove(&function);
-                        done.insert(function);
-                    }
-                }
-            }
-        }
-        false
-    }
-}
-
-fn facts<'m>(function: Value<'m>, layout: DataLayout<'m>) -> Facts<'m> {
-    let mut facts = Facts::default();
+/// What a function asks for, its callees aside.
+fn capabilities<'m>(function: Value<'m>, layout: DataLayout<'m>) -> BTreeSet<Capability> {
+    let mut all = BTreeSet::new();
     for instruction in outside_cleanup(function) {
-        types(instruction.ty(), &mut facts.capabilities);
-        for index in 0..instruction.num_operands() {
-            types(instruction.operand(index).ty(), &mut facts.capabilities);
-        }
+        types(instruction.ty(), &mut all);
+        instruction.operands().for_each(|operand| types(operand.ty(), &mut all));
         let atomic = match instruction.opcode() {
-            Some(Opcode::Load) if is_atomic(instruction) => Some(instruction.ty()),
-            Some(Opcode::Store) if is_atomic(instruction) => Some(instruction.operand(0).ty()),
+            Some(Opcode::Load) if instruction.is_atomic() => Some(instruction.ty()),
+            Some(Opcode::Store) if instruction.is_atomic() => Some(instruction.operand(0).ty()),
             Some(Opcode::AtomicRMW | Opcode::AtomicCmpXchg) => Some(instruction.operand(1).ty()),
             Some(Opcode::Call | Opcode::Invoke) => {
                 let called = instruction.called_value();
-                if called.is_function() {
-                    facts.callees.push(called);
-                } else if !called.is_inline_assembly() {
-                    facts.capabilities.insert(Capability::IndirectCalls);
+                if !called.is_function() && !called.is_inline_assembly() {
+                    all.insert(Capability::IndirectCalls);
                 }
                 None
             }
             _ => None,
         };
         if atomic.is_some_and(|ty| layout.abi_size(ty) >= 8) {
-            facts.capabilities.insert(Capability::Atomic64);
+            all.insert(Capability::Atomic64);
         }
     }
-    facts
-}
-
-fn is_atomic(instruction: Value<'_>) -> bool {
-    instruction.ordering() != AtomicOrdering::NotAtomic
+    all
 }
 
 /// The capabilities of a type: what is computed with it must exist.

@@ -22,6 +22,8 @@ use std::collections::{HashMap, HashSet};
 
 use schism_llvm::{Opcode, Type, TypeKind, UnnamedAddress, Value};
 
+use crate::analysis::effects;
+use crate::ir::address::local_variable;
 use crate::spec::builtins::{PANIC, PANIC_FORMAT};
 
 /// Whether one of these functions updates an atomic.
@@ -229,30 +231,16 @@ impl<'m> Walk<'m> {
             return false;
         }
         let name = called.name();
-        if [PANIC, PANIC_FORMAT].contains(&name.as_str())
-            || called.has_function_attribute("noreturn")
-            || call.has_call_attribute("noreturn")
+        if [PANIC, PANIC_FORMAT].contains(&name.as_str()) || call.has_attribute_of_call("noreturn")
         {
             // It ends the kernel with a message, in which there are no addresses.
             return true;
         }
-        let is_copy =
-            ["llvm.memcpy.", "llvm.memmove."].iter().any(|prefix| name.starts_with(prefix));
-        if is_copy {
+        if call.calls_intrinsic(&["memcpy.", "memmove."]) {
             let is_source = call.operand(1) == value;
             return !is_source || behind == Behind::Data || self.stored(call.operand(0));
         }
-        if [
-            "llvm.lifetime.",
-            "llvm.assume",
-            "llvm.dbg.",
-            "llvm.memset.",
-            "llvm.experimental.noalias",
-            "llvm.invariant.",
-        ]
-        .iter()
-        .any(|prefix| name.starts_with(prefix))
-        {
+        if effects::keeps_no_address(call) {
             return true;
         }
         if !self.functions.contains(&called) || called.num_blocks() == 0 {
@@ -289,7 +277,7 @@ fn behind(constant: Value<'_>) -> Option<Behind> {
     found
 }
 
-fn is_address(ty: Type<'_>) -> bool {
+pub(super) fn is_address(ty: Type<'_>) -> bool {
     ty.kind() == TypeKind::Pointer
 }
 
@@ -298,24 +286,10 @@ fn is_word(ty: Type<'_>) -> bool {
 }
 
 /// Whether a type, or one of its parts, is such a type.
-fn may_hold<'m>(ty: Type<'m>, what: &dyn Fn(Type<'m>) -> bool) -> bool {
+pub(super) fn may_hold<'m>(ty: Type<'m>, what: &dyn Fn(Type<'m>) -> bool) -> bool {
     match ty.kind() {
         TypeKind::Struct => (0..ty.num_fields()).any(|index| may_hold(ty.field_type(index), what)),
         TypeKind::Array | TypeKind::Vector => may_hold(ty.element_type(), what),
         _ => what(ty),
-    }
-}
-
-/// The local variable in which an address lies, if it certainly lies in one.
-fn local_variable(address: Value<'_>) -> Option<Value<'_>> {
-    let mut value = address;
-    loop {
-        match value.opcode()? {
-            Opcode::Alloca => return Some(value),
-            Opcode::GetElementPtr | Opcode::BitCast | Opcode::AddrSpaceCast => {
-                value = value.operand(0);
-            }
-            _ => return None,
-        }
     }
 }

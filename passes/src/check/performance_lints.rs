@@ -205,11 +205,8 @@ fn leads_to_an_address(value: Value<'_>) -> bool {
 fn into_call<'m>(call: Value<'m>, value: Value<'m>) -> Vec<Value<'m>> {
     let Some(callee) = call.callee() else { return Vec::new() };
     if callee.is_declaration() {
-        let name = callee.name();
-        let arithmetic = ["llvm.uadd.", "llvm.usub.", "llvm.umul.", "llvm.umin.", "llvm.umax."]
-            .iter()
-            .any(|start| name.starts_with(start));
-        return if arithmetic { vec![call] } else { Vec::new() };
+        let is_arithmetic = call.calls_intrinsic(&["uadd.", "usub.", "umul.", "umin.", "umax."]);
+        return if is_arithmetic { vec![call] } else { Vec::new() };
     }
     (0..call.num_args().min(callee.num_params()))
         .filter(|&index| call.operand(index) == value)

@@ -11,8 +11,9 @@
 use std::collections::{HashSet, VecDeque};
 
 use inkwell::module::Module;
-use schism_llvm::{Attribute, FUNCTION_INDEX, IntoValue, Value};
+use schism_llvm::{AsModule, Attribute, FUNCTION_INDEX, Value};
 
+use crate::analysis::cleanup::outside_cleanup;
 use crate::analysis::uses::use_at;
 use crate::spec::report::{Violation, ViolationKind};
 
@@ -25,7 +26,7 @@ const FORMATS: [&str; 2] = ["core::fmt::", " as core::fmt::"];
 
 /// Runs the check: a violation for each circle of direct calls.
 pub fn run(module: &Module<'_>) -> Vec<Violation> {
-    let circles = circles(module.get_functions().map(IntoValue::value)).into_iter();
+    let circles = circles(module.handle().functions(), Value::instructions).into_iter();
     circles
         .map(|circle| Violation {
             what: ViolationKind::Recursion(circle.functions.into_iter().map(Value::name).collect()),
@@ -36,7 +37,7 @@ pub fn run(module: &Module<'_>) -> Vec<Violation> {
 
 /// What a kernel of these functions uses, as an error says it, if they have a circle.
 pub fn feature<'m>(functions: impl IntoIterator<Item = Value<'m>>) -> Option<String> {
-    let circle = circles(functions).into_iter().next()?;
+    let circle = circles(functions, Value::instructions).into_iter().next()?;
     let (mut names, mut chosen) = (Vec::new(), Vec::new());
     for function in circle.functions {
         let all = function.string_attribute(FUNCTION_INDEX, CHOOSES);
@@ -72,7 +73,17 @@ struct Circle<'m> {
     call: Value<'m>,
 }
 
-fn circles<'m>(functions: impl IntoIterator<Item = Value<'m>>) -> Vec<Circle<'m>> {
+/// Whether direct calls among some functions, all that are reached from some kernel, come back to
+/// where they began, those aside that are executed while a panic unwinds.
+pub(crate) fn has_circle(functions: &[Value<'_>]) -> bool {
+    !circles(functions.iter().copied(), outside_cleanup).is_empty()
+}
+
+fn circles<'m>(
+    functions: impl IntoIterator<Item = Value<'m>>,
+    instructions_of: fn(Value<'m>) -> Vec<Value<'m>>,
+) -> Vec<Circle<'m>> {
+    let calls = |function| calls(instructions_of(function));
     let mut circles = Vec::new();
     let mut done = HashSet::new();
     for start in functions {
@@ -97,11 +108,10 @@ fn circles<'m>(functions: impl IntoIterator<Item = Value<'m>>) -> Vec<Circle<'m>
     circles
 }
 
-/// The first direct call of each function with a body that a function calls.
-fn calls(function: Value<'_>) -> VecDeque<(Value<'_>, Value<'_>)> {
+/// The first direct call of each function with a body among some instructions.
+fn calls(instructions: Vec<Value<'_>>) -> VecDeque<(Value<'_>, Value<'_>)> {
     let mut seen = HashSet::new();
-    function
-        .instructions()
+    instructions
         .into_iter()
         .filter_map(|call| Some((call, call.callee()?)))
         .filter(|&(_, callee)| (!callee.is_declaration()) && seen.insert(callee))

@@ -41,8 +41,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use schism_llvm::{
-    AtomicOrdering, Block, Builder, DataLayout, FUNCTION_INDEX, IntPredicate, Opcode, Type,
-    TypeKind, Value,
+    AtomicOrdering, Block, Builder, DataLayout, FUNCTION_INDEX, IntPredicate, Opcode, Type, Value,
 };
 
 use super::split_at_barriers::{CUT, GROUP_MEMORY, GROUP_SIZE, LOCAL_MEMORY};
@@ -144,20 +143,15 @@ impl<'m> Addresses<'m> {
 
 /// Whether a call uses addresses only to read or write there: LLVM's own for vectors and memory.
 fn is_known_call(call: Value<'_>) -> bool {
-    const NAMES: [&str; 7] = [
-        "llvm.masked.load.",
-        "llvm.masked.store.",
-        "llvm.masked.gather.",
-        "llvm.masked.scatter.",
-        "llvm.memset.",
-        "llvm.memcpy.",
-        "llvm.memmove.",
-    ];
-    let callee = call.direct_callee().filter(|callee| callee.is_intrinsic());
-    callee.is_some_and(|callee| {
-        let name = callee.name();
-        NAMES.iter().any(|known| name.starts_with(known))
-    })
+    call.calls_intrinsic(&[
+        "masked.load.",
+        "masked.store.",
+        "masked.gather.",
+        "masked.scatter.",
+        "memset.",
+        "memcpy.",
+        "memmove.",
+    ])
 }
 
 /// Some bytes of a value.
@@ -231,7 +225,7 @@ fn pass_block<'m>(block: Block<'m>, addresses: &Addresses<'m>, contents: &mut Co
     for one in block.instructions() {
         match one.opcode() {
             Some(Opcode::Load) if addresses.offsets.contains_key(&one.operand(0)) => {
-                let plain = !one.is_volatile() && !one.is_atomic() && is_plain(one.ty());
+                let plain = one.is_simple() && is_plain(one.ty());
                 let bytes = addresses.bytes(one.operand(0), one.ty());
                 let Some((begin, end)) = bytes.filter(|_| plain) else { continue };
                 let pieces = contents.of(begin, end);
@@ -269,11 +263,7 @@ fn pass_block<'m>(block: Block<'m>, addresses: &Addresses<'m>, contents: &mut Co
 /// Whether the bytes of a type in memory are those of its elements, one behind the other.
 fn is_plain(ty: Type<'_>) -> bool {
     let element = if ty.is_vector() { ty.element_type() } else { ty };
-    match element.kind() {
-        TypeKind::Integer => matches!(element.int_width(), 8 | 16 | 32 | 64),
-        TypeKind::Half | TypeKind::Float | TypeKind::Double => true,
-        _ => false,
-    }
+    element.is_plain_number()
 }
 
 /// The bytes of a value in memory.
@@ -372,7 +362,7 @@ fn remove_dead_stores<'m>(addresses: &Addresses<'m>) {
                     Some(bytes) => read.push(bytes),
                     None => return,
                 },
-                Some(Opcode::Store) if user.is_volatile() || user.is_atomic() => {}
+                Some(Opcode::Store) if !user.is_simple() => {}
                 Some(Opcode::Store) if seen.insert(user) => {
                     stores.push((user, addresses.bytes(address, user.operand(0).ty())));
                 }

@@ -23,6 +23,7 @@ use std::collections::HashSet;
 use inkwell::module::{Linkage, Module};
 use schism_llvm::{AsModule, IntoValue, Value, Visibility};
 
+use crate::ir::graph::reached;
 use crate::llvm_passes;
 
 /// Runs the pass; `kernels` are the names of the kernel functions.
@@ -69,16 +70,8 @@ pub fn run(module: &Module<'_>, kernels: &HashSet<&str>) -> Result<(), String> {
 /// The functions from which a function can be reached, itself included, over uses: calls, and
 /// addresses that are taken.
 pub(crate) fn functions_reaching(function: Value<'_>) -> HashSet<Value<'_>> {
-    let mut seen = HashSet::new();
-    let mut stack = vec![function];
-    while let Some(value) = stack.pop() {
-        if !seen.insert(value) {
-            continue;
-        }
-        for user in value.users() {
-            let in_function = user.opcode().is_some();
-            stack.push(if in_function { user.parent_function() } else { user });
-        }
-    }
-    seen
+    reached([function], |value| {
+        let users = value.users().into_iter();
+        users.map(|user| if user.opcode().is_some() { user.parent_function() } else { user })
+    })
 }

@@ -31,7 +31,7 @@
 
 use std::collections::HashSet;
 
-use schism_llvm::{Attribute, Builder, ModuleRef, Opcode, Type, Value, enum_kind, intrinsic_id};
+use schism_llvm::{Attribute, Builder, ModuleRef, Opcode, Type, Value, enum_kind};
 
 use crate::ir::function::{self, NewParameter};
 use crate::llvm_passes;
@@ -115,14 +115,9 @@ fn loads_if_only_read(aggregate: Value<'_>) -> Option<Vec<Value<'_>>> {
             match user.opcode() {
                 Some(Opcode::Load) => loads.push(user),
                 Some(Opcode::GetElementPtr | Opcode::AddrSpaceCast) => addresses.push(user),
-                Some(Opcode::Call) => {
-                    let callee = user.callee()?.name();
-                    let is_source =
-                        callee.starts_with("llvm.memcpy.") && user.operand(0) != address;
-                    if !is_source && !callee.starts_with("llvm.lifetime.") {
-                        return None;
-                    }
-                }
+                Some(Opcode::Call) if user.calls_intrinsic(&["lifetime."]) => {}
+                Some(Opcode::Call)
+                    if user.calls_intrinsic(&["memcpy."]) && user.operand(0) != address => {}
                 _ => return None,
             }
         }
@@ -242,17 +237,10 @@ fn move_alloca(old: Value<'_>) {
     new.take_name(old);
     for user in old.users() {
         // These take the local itself, not a cast of it.
-        let Some(intrinsic) = user.callee().map(|callee| callee.intrinsic_id()) else {
+        let Some(callee) = user.callee().filter(|_| user.calls_intrinsic(&["lifetime."])) else {
             continue;
         };
-        if !["llvm.lifetime.start", "llvm.lifetime.end"]
-            .iter()
-            .any(|name| intrinsic_id(name) == intrinsic)
-        {
-            continue;
-        }
-        let module = user.parent_function().module();
-        let callee = module.intrinsic(intrinsic, &[new.ty()]);
+        let callee = callee.module().intrinsic(callee.intrinsic_id(), &[new.ty()]);
         builder.position_before(user);
         builder.call_function(callee, &[new]);
         user.erase();

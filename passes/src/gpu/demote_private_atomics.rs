@@ -25,9 +25,9 @@
 //! Other work-items do not see that memory, and GPUs have no atomic instructions for it. Only what is known to
 //! be a local is changed: an address that comes out of memory, or into a function, stays as it is.
 
-use std::collections::HashSet;
-
 use schism_llvm::{AtomicOrdering, AtomicRMWBinOp, Builder, IntPredicate, Opcode, Value};
+
+use crate::ir::address::roots;
 
 /// Runs the pass over a function.
 pub fn run(function: Value<'_>) {
@@ -52,28 +52,7 @@ pub fn run(function: Value<'_>) {
 
 /// Whether all that an address may be is in the work-item's own memory.
 fn is_local(address: Value<'_>) -> bool {
-    let mut seen = HashSet::new();
-    let mut open = vec![address];
-    while let Some(value) = open.pop() {
-        if !seen.insert(value) {
-            continue;
-        }
-        match value.opcode() {
-            Some(Opcode::Alloca) => {}
-            Some(Opcode::GetElementPtr | Opcode::BitCast | Opcode::AddrSpaceCast) => {
-                open.push(value.operand(0))
-            }
-            Some(Opcode::Select) => {
-                open.extend([value.operand(1), value.operand(2)]);
-            }
-            Some(Opcode::Phi) => {
-                let count = value.num_incoming();
-                open.extend((0..count).map(|index| value.incoming_value(index)));
-            }
-            _ => return false,
-        }
-    }
-    true
+    roots(address).into_iter().all(|root| root.opcode() == Some(Opcode::Alloca))
 }
 
 /// Takes the ordering from a load or a store.

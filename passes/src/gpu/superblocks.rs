@@ -300,7 +300,7 @@ impl<'m> Speculation<'_, 'm> {
 
     /// Adds the clone of an instruction whose predecessor on the fast path is `from`.
     fn add(&mut self, instruction: Value<'m>, from: Block<'m>) {
-        if instruction.is_terminator() || is_assumption(instruction) {
+        if instruction.is_terminator() || instruction.calls_intrinsic(&["assume"]) {
             return;
         }
         if instruction.opcode() == Some(Opcode::Phi) {
@@ -417,10 +417,6 @@ fn is_harmless(instruction: Value<'_>) -> bool {
             .is_some_and(|callee| callee.is_intrinsic() && SHORT.contains(&family(&callee.name()))),
         _ => only_computes(instruction),
     }
-}
-
-fn is_assumption(instruction: Value<'_>) -> bool {
-    instruction.callee().is_some_and(|callee| callee.name() == "llvm.assume")
 }
 
 /// Whether all predecessors of a block are among these blocks.

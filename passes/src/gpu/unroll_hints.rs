@@ -101,15 +101,13 @@ pub fn run(function: Value<'_>) {
 /// The unroll count of a loop, if more than one.
 fn unroll_count(cfg: &Cfg<'_>, of: &Loop) -> Option<usize> {
     let (mut size, mut loads) = (0, Vec::new());
-    for &block in &of.blocks {
-        for instruction in cfg.blocks[block].instructions() {
-            match instruction.opcode() {
-                Some(Opcode::Call) if !is_operation(instruction) => return None,
-                Some(Opcode::Load) => loads.push(instruction),
-                _ => {}
-            }
-            size += weight(instruction);
+    for instruction in cfg.instructions(&of.blocks) {
+        match instruction.opcode() {
+            Some(Opcode::Call) if !is_operation(instruction) => return None,
+            Some(Opcode::Load) => loads.push(instruction),
+            _ => {}
         }
+        size += weight(instruction);
     }
     let (mut counted, mut ends) = (false, 0);
     for &block in &of.blocks {
@@ -142,9 +140,7 @@ fn unroll_count(cfg: &Cfg<'_>, of: &Loop) -> Option<usize> {
 
 /// Whether a loop has something that becomes many instructions.
 fn is_heavy(cfg: &Cfg<'_>, of: &Loop) -> bool {
-    of.blocks.iter().any(|&block| {
-        cfg.blocks[block].instructions().into_iter().any(|instruction| weight(instruction) >= HEAVY)
-    })
+    cfg.instructions(&of.blocks).any(|instruction| weight(instruction) >= HEAVY)
 }
 
 /// How many instructions of a GPU an instruction becomes, about.
@@ -184,7 +180,7 @@ fn weight(instruction: Value<'_>) -> usize {
 
 /// Whether a call takes a square root.
 fn is_root(call: Value<'_>) -> bool {
-    call.callee().is_some_and(|function| function.name().starts_with("llvm.sqrt."))
+    call.calls_intrinsic(&["sqrt."])
 }
 
 /// Whether what a load reads stands beside what it reads in the next iteration: its address is a

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use schism_llvm::{Block, Value};
 
-use crate::ir::graph::{immediate_dominators, numbers, reverse_post_order};
+use crate::ir::graph::{Dominators, reached};
 
 /// The blocks of a function, by their number in the function's order. The first is the entry.
 pub(crate) struct Cfg<'m> {
@@ -19,13 +19,7 @@ pub(crate) struct Cfg<'m> {
     pub successors: Vec<Vec<usize>>,
     /// The predecessors of each block.
     pub predecessors: Vec<Vec<usize>>,
-    /// The rpo of each block in an order in which a block comes after all that dominate it; blocks
-    /// that are never come to have none.
-    rpo: Vec<Option<usize>>,
-    /// Of each block, when a walk down the dominator tree enters it and when it has left all that
-    /// is below it. So a function of very many loops in a row, whose tree is as deep as it is long,
-    /// is asked as quickly as any.
-    span: Vec<(usize, usize)>,
+    dominators: Dominators,
 }
 
 /// A natural loop with one entry and one back edge, as `loop-simplify` makes them.
@@ -71,10 +65,8 @@ impl<'m> Cfg<'m> {
                 predecessors[next].push(block);
             }
         }
-        let order = reverse_post_order(0, &successors);
-        let rpo = numbers(&order, blocks.len());
-        let span = spans(&order, &immediate_dominators(&order, &rpo, &predecessors));
-        Cfg { blocks, index, successors, predecessors, rpo, span }
+        let dominators = Dominators::of(0, &successors);
+        Cfg { blocks, index, successors, predecessors, dominators }
     }
 
     /// Looks again at where some blocks go on, after a change; blocks that are new get the numbers
@@ -87,8 +79,7 @@ impl<'m> Cfg<'m> {
                 self.blocks.push(block);
                 self.successors.push(Vec::new());
                 self.predecessors.push(Vec::new());
-                self.rpo.push(None);
-                self.span.push((0, 0));
+                self.dominators.add();
             }
         }
         for block in changed {
@@ -104,6 +95,14 @@ impl<'m> Cfg<'m> {
         }
     }
 
+    /// The instructions of some blocks.
+    pub fn instructions<'a>(
+        &'a self,
+        blocks: impl IntoIterator<Item = &'a usize>,
+    ) -> impl Iterator<Item = Value<'m>> {
+        blocks.into_iter().flat_map(|&block| self.blocks[block].instructions())
+    }
+
     /// The block that an instruction stands in.
     pub fn block_of(&self, instruction: Value<'m>) -> usize {
         self.index[&instruction.block()]
@@ -111,8 +110,7 @@ impl<'m> Cfg<'m> {
 
     /// Whether every path to `below` leads through `above`; a block dominates itself.
     pub fn dominates(&self, above: usize, below: usize) -> bool {
-        let [(from, to), (enters, leaves)] = [above, below].map(|block| self.span[block]);
-        self.rpo[above].is_some() && self.rpo[below].is_some() && from <= enters && leaves <= to
+        self.dominators.dominates(above, below)
     }
 
     /// All natural loops, in the order of their headers. Loops with the same header are one.
@@ -124,13 +122,12 @@ impl<'m> Cfg<'m> {
             if latches.is_empty() {
                 continue;
             }
-            let mut blocks = BTreeSet::from([header]);
-            let mut open = latches.clone();
-            while let Some(block) = open.pop() {
-                if self.rpo[block].is_some() && blocks.insert(block) {
-                    open.extend(&self.predecessors[block]);
-                }
-            }
+            let of = |block: usize| {
+                let from = self.predecessors[block].iter().copied();
+                from.filter(move |&from| block != header && self.dominators.is_reached(from))
+            };
+            let blocks = reached([header].into_iter().chain(latches.clone()), of);
+            let blocks = blocks.into_iter().collect();
             found.push(NaturalLoop { header, latches, blocks });
         }
         found
@@ -143,7 +140,7 @@ impl<'m> Cfg<'m> {
             let from = self.predecessors[header].iter().copied();
             let before: Vec<usize> = from.filter(|from| !latches.contains(from)).collect();
             let (&[latch], &[preheader]) = (&latches[..], &before[..]) else { continue };
-            if self.successors[preheader].len() != 1 || self.rpo[preheader].is_none() {
+            if self.successors[preheader].len() != 1 || !self.dominators.is_reached(preheader) {
                 continue;
             }
             found.push(Loop { header, preheader, latch, blocks, innermost: true });
@@ -180,31 +177,6 @@ impl<'m> Cfg<'m> {
         }
         gone < in_degree.len()
     }
-}
-
-/// For each block when a walk down the dominator tree enters it and when it has left all that is
-/// below it.
-fn spans(order: &[usize], dominator: &[usize]) -> Vec<(usize, usize)> {
-    let mut below = vec![Vec::new(); dominator.len()];
-    for &block in order.iter().skip(1) {
-        below[dominator[block]].push(block);
-    }
-    let mut span = vec![(0, 0); dominator.len()];
-    let mut time = 0;
-    // Each entry: a block, and how many of those below it have been entered.
-    let mut path = vec![(0, 0)];
-    while let Some(&mut (block, ref mut entered)) = path.last_mut() {
-        if let Some(&next) = below[block].get(*entered) {
-            *entered += 1;
-            time += 1;
-            span[next].0 = time;
-            path.push((next, 0));
-        } else {
-            span[block].1 = time;
-            path.pop();
-        }
-    }
-    span
 }
 
 #[cfg(test)]

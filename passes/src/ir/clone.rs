@@ -1,6 +1,6 @@
 //! Clones blocks. The clones use each other's results.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use schism_llvm::{Block, Builder, Opcode, TypeKind, Value};
 
@@ -30,10 +30,9 @@ pub(crate) fn is_cloneable(instruction: Value<'_>) -> bool {
     if instruction.opcode() != Some(Opcode::Call) {
         return is_duplicable(instruction);
     }
-    let assumes = instruction.callee().is_some_and(|callee| callee.name() == "llvm.assume");
     is_duplicable(instruction)
-        && (assumes || instruction.bundle_tags().is_empty())
-        && !has_attribute(instruction, "nomerge")
+        && (instruction.calls_intrinsic(&["assume"]) || instruction.bundle_tags().is_empty())
+        && !instruction.has_attribute_of_call("nomerge")
 }
 
 /// Whether there may be several copies of an instruction, of which a work-item runs what it ran
@@ -48,7 +47,7 @@ pub(crate) fn is_duplicable(instruction: Value<'_>) -> bool {
             !instruction.called_value().is_inline_assembly()
                 && !["convergent", "noduplicate", "returns_twice"]
                     .into_iter()
-                    .any(|name| has_attribute(instruction, name))
+                    .any(|name| instruction.has_attribute_of_call(name))
         }
         Some(
             Opcode::Alloca
@@ -68,21 +67,12 @@ pub(crate) fn is_duplicable(instruction: Value<'_>) -> bool {
     }
 }
 
-/// Whether a call has an attribute, or the function that it calls.
-fn has_attribute(call: Value<'_>, name: &str) -> bool {
-    call.has_call_attribute(name)
-        || call.callee().is_some_and(|callee| callee.has_function_attribute(name))
-}
-
 /// Clones a loop. What its exits lead to gets the clones' values from the clones.
 pub(crate) fn clone_loop<'m>(cfg: &Cfg<'m>, of: &Loop) -> ClonedBlocks<'m> {
     let blocks: Vec<Block<'m>> = of.blocks.iter().map(|&number| cfg.blocks[number]).collect();
     let cloned = clone_blocks(&blocks);
-    let mut out: Vec<usize> =
-        of.blocks.iter().flat_map(|&inside| cfg.successors[inside].clone()).collect();
-    out.retain(|next| !of.blocks.contains(next));
-    out.sort_unstable();
-    out.dedup();
+    let next = of.blocks.iter().flat_map(|&inside| cfg.successors[inside].iter().copied());
+    let out: BTreeSet<usize> = next.filter(|next| !of.blocks.contains(next)).collect();
     for phi in out.into_iter().flat_map(|next| cfg.blocks[next].phis()) {
         for index in 0..phi.num_incoming() {
             let from = phi.incoming_block(index);

@@ -1,14 +1,19 @@
 //! Directed graphs over numbered nodes: their reverse post-order, and dominators. A node's successors
 //! and predecessors are lists of numbers.
 
+use std::collections::HashSet;
+use std::hash::Hash;
+
 /// What stands for the immediate dominator of a node that the root does not reach.
 const NONE: usize = usize::MAX;
 
-/// The immediate dominators of a graph's nodes.
+/// The dominator tree of a graph's nodes.
 pub(crate) struct Dominators {
     /// The root's is itself; [`NONE`] for nodes that the root does not reach.
     immediate: Vec<usize>,
-    rpo: Vec<Option<usize>>,
+    /// Of each node, when a walk down the tree enters it and when it has left all that is below it. So a
+    /// function of very many loops in a row, whose tree is as deep as it is long, is asked as quickly as any.
+    span: Vec<(usize, usize)>,
 }
 
 impl Dominators {
@@ -23,7 +28,19 @@ impl Dominators {
             }
         }
         let immediate = immediate_dominators(&order, &rpo, &predecessors);
-        Self { immediate, rpo }
+        let span = spans(&order, &immediate);
+        Self { immediate, span }
+    }
+
+    /// Whether the root reaches a node.
+    pub fn is_reached(&self, node: usize) -> bool {
+        self.immediate[node] != NONE
+    }
+
+    /// Adds a node that is taken for one that the root does not reach.
+    pub fn add(&mut self) {
+        self.immediate.push(NONE);
+        self.span.push((0, 0));
     }
 
     /// The immediate dominator of a node other than the root that the root reaches.
@@ -31,18 +48,26 @@ impl Dominators {
         Some(self.immediate[node]).filter(|&above| above != node && above != NONE)
     }
 
-    /// Whether every path from the root to `below` leads through `above`.
+    /// Whether every path from the root to `below` leads through `above`; a node dominates itself.
     pub fn dominates(&self, above: usize, below: usize) -> bool {
-        let (Some(number), Some(mut at)) = (self.rpo[above], self.rpo[below]) else { return false };
-        let mut node = below;
-        while at > number {
-            let Some(next) = self.immediate(node) else { return false };
-            node = next;
-            let Some(number) = self.rpo[node] else { return false };
-            at = number;
-        }
-        node == above
+        let [(from, to), (enters, leaves)] = [above, below].map(|node| self.span[node]);
+        self.is_reached(above) && self.is_reached(below) && from <= enters && leaves <= to
     }
+}
+
+/// What some things lead to, directly or not, with these themselves.
+pub(crate) fn reached<T: Copy + Eq + Hash, Next: IntoIterator<Item = T>>(
+    from: impl IntoIterator<Item = T>,
+    mut next: impl FnMut(T) -> Next,
+) -> HashSet<T> {
+    let mut open: Vec<T> = from.into_iter().collect();
+    let mut seen = HashSet::new();
+    while let Some(one) = open.pop() {
+        if seen.insert(one) {
+            open.extend(next(one));
+        }
+    }
+    seen
 }
 
 /// The nodes that a root reaches, each behind all that dominate it.
@@ -80,7 +105,7 @@ pub(crate) fn numbers(order: &[usize], count: usize) -> Vec<Option<usize>> {
 /// The immediate dominator of each node in a reverse post-order, whose first node is the root, and
 /// of the root itself; for other nodes the largest number. The algorithm of Cooper, Harvey and
 /// Kennedy: the common dominator of all predecessors, until nothing changes.
-pub(crate) fn immediate_dominators(
+fn immediate_dominators(
     order: &[usize],
     rpo: &[Option<usize>],
     predecessors: &[Vec<usize>],
@@ -116,6 +141,31 @@ pub(crate) fn immediate_dominators(
         }
     }
     dominator
+}
+
+/// For each node when a walk down the dominator tree enters it and when it has left all that is
+/// below it.
+fn spans(order: &[usize], dominator: &[usize]) -> Vec<(usize, usize)> {
+    let mut below = vec![Vec::new(); dominator.len()];
+    for &node in order.iter().skip(1) {
+        below[dominator[node]].push(node);
+    }
+    let mut span = vec![(0, 0); dominator.len()];
+    let mut time = 0;
+    // Each entry: a node, and how many of those below it have been entered.
+    let mut path = vec![(order[0], 0)];
+    while let Some(&mut (node, ref mut entered)) = path.last_mut() {
+        if let Some(&next) = below[node].get(*entered) {
+            *entered += 1;
+            time += 1;
+            span[next].0 = time;
+            path.push((next, 0));
+        } else {
+            span[node].1 = time;
+            path.pop();
+        }
+    }
+    span
 }
 
 #[cfg(test)]

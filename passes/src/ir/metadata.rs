@@ -39,50 +39,45 @@ pub(crate) fn mark(end: Value<'_>, property: &str, number: Option<usize>) {
 /// Tells a property about unrolling a loop whose latches end in `ends`, in the place of all others
 /// about that. What else is told of the loop stays.
 pub(crate) fn set_unroll(ends: &[Value<'_>], property: &str, number: Option<u32>) {
-    let known = ends.iter().find_map(|end| end.named_kind_metadata(LOOP));
-    let kept = known.into_iter().flat_map(properties).filter(|&one| !is_about(one, UNROLL));
-    let kept: Vec<Metadata<'_>> = kept.map(Value::as_metadata).collect();
-    tell(ends, &kept, property, number.map(u64::from));
+    tell(ends, &others(ends, Some(UNROLL)), property, number.map(u64::from));
 }
 
 /// Forgets what is told of a loop about unrolling.
 pub(crate) fn forget_unroll(end: Value<'_>) {
-    let Some(known) = end.named_kind_metadata(LOOP) else { return };
-    let kept: Vec<Metadata<'_>> =
-        properties(known).filter(|&one| !is_about(one, UNROLL)).map(Value::as_metadata).collect();
-    set(&[end], &kept);
+    forget(end, UNROLL);
 }
 
 /// Tells one more property of a loop.
 pub(crate) fn add(ends: &[Value<'_>], property: &str) {
-    let known = ends.iter().find_map(|end| end.named_kind_metadata(LOOP));
-    let kept: Vec<Metadata<'_>> =
-        known.into_iter().flat_map(properties).map(Value::as_metadata).collect();
-    tell(ends, &kept, property, None);
+    tell(ends, &others(ends, None), property, None);
 }
 
 /// Tells the end of a loop's new latch what the old one's was told.
 pub(crate) fn hand_on(old: Value<'_>, new: Value<'_>) {
-    let Some(known) = old.named_kind_metadata(LOOP) else { return };
-    let all: Vec<Metadata<'_>> = properties(known).map(Value::as_metadata).collect();
-    set(&[new], &all);
+    if old.named_kind_metadata(LOOP).is_some() {
+        set(&[new], &others(&[old], None));
+    }
 }
 
-/// Forgets a property of a loop.
+/// Forgets a property of a loop, or all whose names begin so.
 pub(crate) fn forget(end: Value<'_>, property: &str) {
-    let Some(known) = end.named_kind_metadata(LOOP) else { return };
-    let kept: Vec<Metadata<'_>> =
-        properties(known).filter(|&one| !is_about(one, property)).map(Value::as_metadata).collect();
-    set(&[end], &kept);
+    if end.named_kind_metadata(LOOP).is_some() {
+        set(&[end], &others(&[end], Some(property)));
+    }
 }
 
 /// Tells a property with a number in the place of another one, whose name is given. What else is
 /// told of the loop stays.
 pub(crate) fn replace(end: Value<'_>, old: &str, property: &str, number: u64) {
-    let known = end.named_kind_metadata(LOOP);
-    let kept = known.into_iter().flat_map(properties).filter(|&one| !is_about(one, old));
-    let kept: Vec<Metadata<'_>> = kept.map(Value::as_metadata).collect();
-    tell(&[end], &kept, property, Some(number));
+    tell(&[end], &others(&[end], Some(old)), property, Some(number));
+}
+
+/// What is told of a loop, but for what is told by names that begin so.
+fn others<'m>(ends: &[Value<'m>], name: Option<&str>) -> Vec<Metadata<'m>> {
+    let known = ends.iter().find_map(|end| end.named_kind_metadata(LOOP));
+    let all = known.into_iter().flat_map(properties);
+    let others = all.filter(|&one| name.is_none_or(|name| !is_about(one, name)));
+    others.map(Value::as_metadata).collect()
 }
 
 /// Whether something is told about unrolling a loop whose latch ends in `end`.

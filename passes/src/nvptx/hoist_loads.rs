@@ -25,7 +25,7 @@
 
 use std::collections::HashSet;
 
-use schism_llvm::{AtomicOrdering, Builder, Opcode, TypeKind, Value};
+use schism_llvm::{Builder, Opcode, TypeKind, Value};
 
 use crate::analysis::effects::{only_computes, touches_no_memory};
 use crate::spec::target::NVPTX;
@@ -84,9 +84,7 @@ fn hoist(load: Value<'_>) -> bool {
 }
 
 fn is_plain_load(instruction: Value<'_>) -> bool {
-    instruction.is_load_from(NVPTX.global)
-        && !instruction.is_volatile()
-        && instruction.ordering() == AtomicOrdering::NotAtomic
+    instruction.is_load_from(NVPTX.global) && instruction.is_simple()
 }
 
 /// Whether an instruction becomes a sequence with a branch in it.
@@ -99,9 +97,7 @@ fn is_slow(instruction: Value<'_>) -> bool {
                 && ty.int_width() > SHORT
                 && !instruction.operand(1).is_a_constant()
         }
-        Some(Opcode::Call) => {
-            instruction.callee().is_some_and(|callee| callee.name().starts_with("llvm.sqrt."))
-        }
+        Some(Opcode::Call) => instruction.calls_intrinsic(&["sqrt."]),
         _ => false,
     }
 }
@@ -118,9 +114,7 @@ fn is_cheap(instruction: Value<'_>) -> bool {
 /// Whether a load may be made before an instruction instead of behind it.
 fn is_passed(instruction: Value<'_>) -> bool {
     match instruction.opcode() {
-        Some(Opcode::Load) => {
-            !instruction.is_volatile() && instruction.ordering() == AtomicOrdering::NotAtomic
-        }
+        Some(Opcode::Load) => instruction.is_simple(),
         Some(Opcode::ExtractElement | Opcode::InsertElement | Opcode::ShuffleVector) => true,
         Some(Opcode::Call) => instruction.callee().is_some_and(|callee| {
             callee.is_intrinsic()

@@ -84,15 +84,13 @@ fn loads_much(function: Value<'_>) -> bool {
 /// The registers for what a loop keeps from iteration to iteration: its phis, and what it uses from before.
 fn kept(cfg: &Cfg<'_>, of: &Loop) -> u64 {
     let mut values: HashSet<Value<'_>> = cfg.blocks[of.header].phis().into_iter().collect();
-    for &block in &of.blocks {
-        for instruction in cfg.blocks[block].instructions() {
-            let before = |value: &Value<'_>| {
-                value.opcode().is_some()
-                    && value.is_placed()
-                    && !of.blocks.contains(&cfg.block_of(*value))
-            };
-            values.extend(instruction.operands().filter(before));
-        }
+    for instruction in cfg.instructions(&of.blocks) {
+        let before = |value: &Value<'_>| {
+            value.opcode().is_some()
+                && value.is_placed()
+                && !of.blocks.contains(&cfg.block_of(*value))
+        };
+        values.extend(instruction.operands().filter(before));
     }
     let Some(value) = values.iter().next() else { return 0 };
     let layout = value.parent_function().module().data_layout();

@@ -27,7 +27,7 @@ use std::collections::HashMap;
 
 use schism_llvm::{AsmDialect, Builder, Opcode, TypeKind, Value};
 
-use crate::ir::address::base_and_offset;
+use crate::ir::address::{base_and_offset, is_constant_memory};
 use crate::ir::cfg::{Cfg, NaturalLoop};
 use crate::spec::target::NVPTX;
 
@@ -88,8 +88,7 @@ fn is_short(load: Value<'_>) -> bool {
     load.is_load_from(NVPTX.global)
         && ty.kind() == TypeKind::Integer
         && SHORT.contains(&ty.int_width())
-        && !load.is_volatile()
-        && !load.is_atomic()
+        && load.is_simple()
 }
 
 /// Whether a value, or what it is extended to, is used in a loop that its block is not in.
@@ -106,13 +105,4 @@ fn is_used_in_another_loop(
         let extends = matches!(user.opcode(), Some(Opcode::ZExt | Opcode::SExt));
         is_inside || extends && is_used_in_another_loop(user, block, cfg, loops)
     })
-}
-
-/// Whether an address is in memory that is not written while the kernel runs.
-fn is_constant_memory(address: Value<'_>) -> bool {
-    let mut at = address;
-    while at.opcode() == Some(Opcode::GetElementPtr) {
-        at = at.operand(0);
-    }
-    ["noalias", "readonly"].into_iter().all(|name| at.parameter_attribute(name).is_some())
 }

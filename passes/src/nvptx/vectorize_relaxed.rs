@@ -79,11 +79,8 @@ struct Access<'m> {
 
 impl<'m> Access<'m> {
     fn of(instruction: Value<'m>) -> Option<Self> {
-        let (is_store, value, address) = match instruction.opcode()? {
-            Opcode::Load => (false, instruction, instruction.operand(0)),
-            Opcode::Store => (true, instruction.operand(0), instruction.operand(1)),
-            _ => return None,
-        };
+        let (address, value) = instruction.loaded_or_stored()?;
+        let is_store = instruction.opcode() == Some(Opcode::Store);
         let is_relaxed = instruction.ordering() == AtomicOrdering::Monotonic
             && !instruction.is_volatile()
             && address.ty().address_space() == NVPTX.local;

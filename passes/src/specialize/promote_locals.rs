@@ -40,12 +40,8 @@ const PARTS: usize = 64;
 /// # Errors
 /// LLVM's message, if its passes fail.
 pub fn run(function: Value<'_>) -> Result<(), String> {
-    let id = intrinsic_id("llvm.lifetime.start");
-    let starts = function.instructions().into_iter().filter(|one| {
-        one.opcode() == Some(Opcode::Call)
-            && one.callee().is_some_and(|callee| callee.intrinsic_id() == id)
-    });
-    starts.for_each(undefine);
+    let all = function.instructions().into_iter();
+    all.filter(|one| one.calls_intrinsic(&["lifetime.start"])).for_each(undefine);
     function.run_passes(llvm_passes::PROMOTE_LOCALS)?;
     function.instructions().into_iter().filter(|&one| is_undefined(one)).for_each(Value::erase);
     Ok(())
@@ -53,10 +49,9 @@ pub fn run(function: Value<'_>) -> Result<(), String> {
 
 /// Whether an instruction stores `undef`, or fills with it.
 fn is_undefined(one: Value<'_>) -> bool {
-    let is_memset = |callee: Value<'_>| callee.intrinsic_id() == intrinsic_id("llvm.memset");
     match one.opcode() {
         Some(Opcode::Store) => one.operand(0).is_undef(),
-        Some(Opcode::Call) => one.callee().is_some_and(is_memset) && one.operand(1).is_undef(),
+        Some(Opcode::Call) => one.calls_intrinsic(&["memset.p"]) && one.operand(1).is_undef(),
         _ => false,
     }
 }
@@ -121,7 +116,7 @@ fn parts(local: Value<'_>) -> Option<Parts<'_>> {
                 _ => return None,
             };
             let end = offset.checked_add(layout.abi_size(ty))?;
-            if !is_plain(ty) || user.is_volatile() || user.is_atomic() || end > size {
+            if !is_plain(ty) || !user.is_simple() || end > size {
                 return None;
             }
             parts.values.insert((offset, ty));
@@ -137,13 +132,10 @@ fn parts(local: Value<'_>) -> Option<Parts<'_>> {
 
 /// How many bytes a call copies or fills, if it does that; `None` if it does something else that counts.
 fn copied(call: Value<'_>) -> Option<Option<u64>> {
-    let callee = call.callee()?;
-    let is = |name: &str| callee.intrinsic_id() == intrinsic_id(name);
-    if ["llvm.lifetime.start", "llvm.lifetime.end"].into_iter().any(is) {
+    if call.calls_intrinsic(&["lifetime."]) {
         return Some(None);
     }
-    let copies = ["llvm.memcpy", "llvm.memmove", "llvm.memset"].into_iter().any(is);
-    if !copies || !call.operand(3).is_zero() {
+    if !call.calls_intrinsic(&["memcpy.p", "memmove.p", "memset.p"]) || !call.operand(3).is_zero() {
         return None;
     }
     call.operand(2).as_unsigned().map(Some)

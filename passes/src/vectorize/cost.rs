@@ -130,8 +130,9 @@ fn is_left_to_llvm(plan: &Plan<'_>) -> bool {
         return false;
     }
     plan.region.cfg.blocks[block].instructions().into_iter().all(|one| match one.opcode() {
-        Some(Opcode::Load) => is_simple(plan, one.operand(0), one),
-        Some(Opcode::Store) => is_simple(plan, one.operand(1), one.operand(0)),
+        Some(Opcode::Load | Opcode::Store) => plan
+            .access(one)
+            .is_some_and(|(.., access)| matches!(access, Access::Same | Access::Consecutive)),
         Some(Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem) => {
             plan.shapes.get(one) == Shape::Uniform || one.operand(1).is_constant()
         }
@@ -142,12 +143,6 @@ fn is_left_to_llvm(plan: &Plan<'_>) -> bool {
         Some(Opcode::AtomicRMW) => false,
         _ => true,
     })
-}
-
-fn is_simple<'m>(plan: &Plan<'m>, address: Value<'m>, value: Value<'m>) -> bool {
-    let layout = plan.region.function.module().data_layout();
-    let access = access(&layout, plan.shapes.get(address), value.ty());
-    matches!(access, Access::Same | Access::Consecutive)
 }
 
 /// How many registers each vector has. Two keep the processor busy where each iteration of a loop
@@ -177,8 +172,7 @@ fn interleaved(plan: &Plan<'_>, single: u32, register_bits: u32) -> u32 {
     let pays = |of: &InnerLoop| {
         let phis = region.cfg.blocks[of.header].phis().into_iter().filter(|&phi| is_varying(phi));
         let carried: u32 = phis.map(|phi| (bits(phi) as u32).div_ceil(32)).sum();
-        let all: Vec<_> =
-            of.blocks.iter().flat_map(|&block| region.cfg.blocks[block].instructions()).collect();
+        let all: Vec<_> = region.cfg.instructions(&of.blocks).collect();
         (1..=CARRIED).contains(&carried) && all.len() <= MOST && all.iter().all(stays_in_registers)
     };
     let is_innermost =
@@ -197,15 +191,14 @@ fn interleaved(plan: &Plan<'_>, single: u32, register_bits: u32) -> u32 {
 /// there are accesses of whole vectors in it only if the processor has them for some lanes alone.
 /// What is done better if all lanes are on is outside of that loop, or there is no such vector. Work-items
 /// mostly fill their vectors, since the runtime divides ranges at multiples.
-pub(super) fn least(plan: &Plan<'_>, lanes: &Lanes) -> Option<u32> {
+pub(super) fn least<'m>(plan: &Plan<'m>, lanes: &Lanes) -> Option<u32> {
     let region = &plan.region;
     let is_filled = plan.items().is_some_and(|items| items % u64::from(plan.lanes) == 0);
     if region.loops.len() == 1 || !region.is_inside || is_filled {
         return None;
     }
-    let layout = region.function.module().data_layout();
-    let masks = |address: Value<'_>, value: Value<'_>, is_inside: bool| {
-        let access = access(&layout, plan.shapes.get(address), value.ty());
+    let masks = |one: Value<'m>, is_inside: bool| {
+        let Some((address, value, access)) = plan.access(one) else { return true };
         let is_masked = lanes.register_bits >= WIDE || bits(value) >= 32.0;
         match access {
             _ if plan.privates.of(address).is_some() => true,
@@ -216,43 +209,33 @@ pub(super) fn least(plan: &Plan<'_>, lanes: &Lanes) -> Option<u32> {
         }
     };
     let fits = region.loop_of.iter().all(|(&block, &index)| {
-        region.cfg.blocks[block].instructions().into_iter().all(|one| match one.opcode() {
-            Some(Opcode::Load) => masks(one.operand(0), one, index != 0),
-            Some(Opcode::Store) => masks(one.operand(1), one.operand(0), index != 0),
-            _ => true,
-        })
+        region.cfg.instructions([&block]).all(|one| masks(one, index != 0))
     });
     fits.then_some((plan.lanes / 4).max(2))
 }
 
 /// Whether code without loops computes much, and accesses memory in whole vectors.
-fn is_long_and_straight(plan: &Plan<'_>) -> bool {
+fn is_long_and_straight<'m>(plan: &Plan<'m>) -> bool {
     /// Costs of an item. Shorter code overlaps by itself.
     const SHORT: f64 = 40.0;
-    let layout = plan.region.function.module().data_layout();
-    let is_whole = |address: Value<'_>, value: Value<'_>| {
-        plan.privates.of(address).is_none()
-            && matches!(
-                access(&layout, plan.shapes.get(address), value.ty()),
-                Access::Same | Access::Consecutive | Access::Packed(_)
-            )
+    let is_whole = |one: Value<'m>| {
+        plan.access(one).is_none_or(|(address, _, access)| {
+            plan.privates.of(address).is_none()
+                && matches!(access, Access::Same | Access::Consecutive | Access::Packed(_))
+        })
     };
     let mut work = 0.0;
-    for &block in plan.region.loop_of.keys() {
-        for one in plan.region.cfg.blocks[block].instructions() {
-            let fits = match one.opcode() {
-                Some(Opcode::Load) => is_whole(one.operand(0), one),
-                Some(Opcode::Store) => is_whole(one.operand(1), one.operand(0)),
-                Some(Opcode::AtomicRMW) => false,
-                Some(Opcode::Call) => one.callee().is_some_and(|it| intrinsics::form(it).is_some()),
-                _ => true,
-            };
-            if !fits {
-                return false;
-            }
-            if plan.shapes.get(one) == Shape::Varying {
-                work += scalar_cost(one);
-            }
+    for one in plan.region.cfg.instructions(plan.region.loop_of.keys()) {
+        let fits = match one.opcode() {
+            Some(Opcode::AtomicRMW) => false,
+            Some(Opcode::Call) => one.callee().is_some_and(|it| intrinsics::form(it).is_some()),
+            _ => is_whole(one),
+        };
+        if !fits {
+            return false;
+        }
+        if plan.shapes.get(one) == Shape::Varying {
+            work += scalar_cost(one);
         }
     }
     work >= SHORT
@@ -542,13 +525,13 @@ fn vector_cost<'m>(plan: &Plan<'m>, one: Value<'m>, lanes: u32, register: f64, s
     use Opcode::*;
     let count = f64::from(lanes);
     let registers = |value: Value<'m>| (count * bits(value) / register).ceil().max(1.0);
-    let memory = |address: Value<'m>, value: Value<'m>, each: f64| {
+    let memory = |each: f64| {
+        let (address, value, access) = plan.access(one).expect("a load or a store");
         if plan.privates.of(address).is_some() {
             let same = plan.shapes.get(address) == Shape::Uniform;
             return if same { registers(value) } else { count * PRIVATE };
         }
-        let layout = plan.region.function.module().data_layout();
-        match access(&layout, plan.shapes.get(address), value.ty()) {
+        match access {
             Access::Same => 1.0,
             Access::Consecutive => registers(value),
             Access::Packed(_) => registers(value) * 3.0,
@@ -562,8 +545,8 @@ fn vector_cost<'m>(plan: &Plan<'m>, one: Value<'m>, lanes: u32, register: f64, s
         }
     };
     match one.opcode() {
-        Some(Store) => memory(one.operand(1), one.operand(0), SCATTERED),
-        Some(Load) => memory(one.operand(0), one, GATHERED),
+        Some(Store) => memory(SCATTERED),
+        Some(Load) => memory(GATHERED),
         _ if plan.shapes.get(one) != Shape::Varying => scalar,
         Some(Call) if one.callee().and_then(intrinsics::form).is_none() => count * (CALL + 3.0),
         Some(AtomicRMW) => count * 12.0,

@@ -10,7 +10,7 @@ use schism_llvm::{FUNCTION_INDEX, Opcode, Value};
 
 use super::cost::Width;
 use super::intrinsics;
-use super::plan::{Access, Plan, access, is_dead_end};
+use super::plan::{Access, Plan, is_dead_end};
 use super::private::Layout;
 use super::region::Part;
 use super::shape::Shape;
@@ -68,19 +68,15 @@ fn counted(all: &BTreeMap<(usize, String), usize>) -> String {
 
 /// Loads and stores by how the lanes' elements lie.
 fn memory(plan: &Plan<'_>) -> Option<String> {
-    let layout = plan.region.function.module().data_layout();
     let mut all: [BTreeMap<(usize, String), usize>; 2] = Default::default();
     for one in instructions(plan) {
-        let (kind, address, value) = match one.opcode() {
-            Some(Opcode::Load) => (0, one.operand(0), one),
-            Some(Opcode::Store) => (1, one.operand(1), one.operand(0)),
-            _ => continue,
-        };
+        let Some((address, _, access)) = plan.access(one) else { continue };
         if plan.privates.of(address).is_some() {
             continue;
         }
+        let kind = usize::from(one.opcode() == Some(Opcode::Store));
         let single = ["gathered", "scattered"][kind];
-        let form = match access(&layout, plan.shapes.get(address), value.ty()) {
+        let form = match access {
             Access::Same => (1, "of one element for all lanes".to_owned()),
             Access::Consecutive | Access::Packed(_) => (0, "of whole vectors".to_owned()),
             Access::Apart(step) if kind == 0 => (2, format!("of every {step}th element")),
@@ -158,6 +154,5 @@ fn calls(plan: &Plan<'_>) -> Option<String> {
 }
 
 fn instructions<'m>(plan: &Plan<'m>) -> impl Iterator<Item = Value<'m>> {
-    let blocks = &plan.region.cfg.blocks;
-    plan.region.loop_of.keys().flat_map(|&block| blocks[block].instructions())
+    plan.region.cfg.instructions(plan.region.loop_of.keys())
 }

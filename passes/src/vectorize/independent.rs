@@ -181,8 +181,7 @@ fn uses_of_locals<'m>(function: Value<'m>) -> HashSet<Value<'m>> {
 
 /// Looks at a loop.
 fn find<'m>(cfg: &Cfg<'m>, of: &Loop, locals: &HashSet<Value<'m>>) -> Option<Found<'m>> {
-    let instructions: Vec<Value<'m>> =
-        of.blocks.iter().flat_map(|&block| cfg.blocks[block].instructions()).collect();
+    let instructions: Vec<Value<'m>> = cfg.instructions(&of.blocks).collect();
     let fits = instructions.len() <= LOOP
         && instructions.iter().all(|&one| {
             clone::is_cloneable(one) && is_closed(cfg, of, one) && !locals.contains(&one)
@@ -231,7 +230,7 @@ fn front<'m>(cfg: &Cfg<'m>, of: &Loop, values: &mut Values<'_, 'm>) -> Vec<Value
                 let (base, offset) = field(one.operand(0));
                 let end = offset + plan::bytes(&layout, one.ty());
                 let is_known = known.get(&base).is_some_and(|known| end <= *known);
-                let is_plain = !one.is_volatile() && !one.is_atomic();
+                let is_plain = one.is_simple();
                 let may = is_plain && is_there(one.operand(0));
                 if may && first.contains(&block) {
                     let known = known.entry(base).or_default();
@@ -300,19 +299,20 @@ fn accesses<'m>(
     let mut accesses = Accesses::default();
     let mut loaded = Vec::new();
     for &one in instructions {
-        let (address, ty) = match one.opcode()? {
-            Opcode::Load => (one.operand(0), one.ty()),
-            Opcode::Store => (one.operand(1), one.operand(0).ty()),
-            Opcode::Call if is_harmless(one) => continue,
-            Opcode::Call
-            | Opcode::AtomicRMW
-            | Opcode::AtomicCmpXchg
-            | Opcode::Fence
-            | Opcode::Invoke
-            | Opcode::VAArg => return None,
-            _ => continue,
+        let Some((address, value)) = one.loaded_or_stored() else {
+            match one.opcode()? {
+                Opcode::Call if is_harmless(one) => continue,
+                Opcode::Call
+                | Opcode::AtomicRMW
+                | Opcode::AtomicCmpXchg
+                | Opcode::Fence
+                | Opcode::Invoke
+                | Opcode::VAArg => return None,
+                _ => continue,
+            }
         };
-        if one.is_volatile() || one.is_atomic() || address.ty().address_space() != 0 {
+        let ty = value.ty();
+        if !one.is_simple() || address.ty().address_space() != 0 {
             return None;
         }
         let is_store = one.opcode() == Some(Opcode::Store);

@@ -136,8 +136,9 @@ pub(super) fn is_pure(call: Value<'_>, callee: Value<'_>) -> bool {
     if is_function(math) && !MEMORY.contains(&math) && takes_numbers {
         return true;
     }
-    let nounwind = call.has_call_attribute("nounwind") || callee.has_function_attribute("nounwind");
-    nounwind && touches_no_memory(call, callee) && call.bundle_tags().is_empty()
+    call.has_attribute_of_call("nounwind")
+        && touches_no_memory(call, callee)
+        && call.bundle_tags().is_empty()
 }
 
 /// Whether a call returns, and does nothing but read and write where its arguments point to.
@@ -150,7 +151,7 @@ pub(super) fn is_confined(call: Value<'_>, callee: Value<'_>) -> bool {
     let mut attributes = [callee.attributes(FUNCTION_INDEX), call.call_attributes(FUNCTION_INDEX)]
         .into_iter()
         .flatten();
-    let has = |name: &str| call.has_call_attribute(name) || callee.has_function_attribute(name);
+    let has = |name: &str| call.has_attribute_of_call(name);
     attributes.any(confined)
         && has("nounwind")
         && has("willreturn")

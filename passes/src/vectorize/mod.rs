@@ -320,7 +320,7 @@ fn keep_copies(function: Value<'_>) {
     for one in cfg.natural_loops() {
         let ends = one.latches.iter().map(|&latch| cfg.blocks[latch].end());
         let copies: Vec<_> = ends.filter(|&end| metadata::has(end, metadata::CHECKED)).collect();
-        let mut all = one.blocks.iter().flat_map(|&block| cfg.blocks[block].instructions());
+        let mut all = cfg.instructions(&one.blocks);
         if !copies.is_empty() && all.any(|it| it.opcode() == Some(Opcode::Store)) {
             metadata::set_unroll(&copies, metadata::UNROLL_DISABLE, None);
         }

@@ -78,12 +78,7 @@ fn is_packed(ty: Type<'_>) -> bool {
 
 /// Whether vectors of a type lie in memory as arrays do.
 fn is_element(ty: Type<'_>) -> bool {
-    match ty.kind() {
-        TypeKind::Integer => matches!(ty.int_width(), 8 | 16 | 32 | 64),
-        TypeKind::Half | TypeKind::Float | TypeKind::Double => true,
-        TypeKind::Pointer => ty.address_space() == 0,
-        _ => false,
-    }
+    ty.is_plain_number() || ty.kind() == TypeKind::Pointer && ty.address_space() == 0
 }
 
 /// Whether control never reaches a block.
@@ -112,6 +107,13 @@ impl<'m> Plan<'m> {
             }
             plan => plan,
         }
+    }
+
+    /// The address and the value of a load or a store, and how the lanes' elements lie.
+    pub fn access(&self, one: Value<'m>) -> Option<(Value<'m>, Value<'m>, Access)> {
+        let (address, value) = one.loaded_or_stored()?;
+        let layout = self.region.function.module().data_layout();
+        Some((address, value, access(&layout, self.shapes.get(address), value.ty())))
     }
 
     fn of_region(region: Region<'m>) -> Result<Self, Refusal> {
@@ -250,7 +252,7 @@ impl<'m> Plan<'m> {
         let refuse = |what| Err(Refusal::Construct(what));
         match one.opcode() {
             Some(Load) => {
-                if one.is_volatile() || one.is_atomic() {
+                if !one.is_simple() {
                     return refuse("an atomic or volatile load");
                 }
                 let known = is_element(one.ty()) || is_packed(one.ty());
@@ -260,7 +262,7 @@ impl<'m> Plan<'m> {
                 Ok(false)
             }
             Some(Store) => {
-                if one.is_volatile() || one.is_atomic() {
+                if !one.is_simple() {
                     return refuse("an atomic or volatile store");
                 }
                 let (value, address) = (one.operand(0), one.operand(1));

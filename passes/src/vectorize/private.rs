@@ -287,12 +287,9 @@ struct Uses {
 impl Uses {
     fn look_at<'m>(&mut self, layout: &DataLayout<'m>, user: Value<'m>, pointer: Value<'m>) {
         let ty = match user.opcode() {
-            Some(Opcode::Load) if !user.is_volatile() && !user.is_atomic() => user.ty(),
+            Some(Opcode::Load) if user.is_simple() => user.ty(),
             Some(Opcode::Store)
-                if user.operand(1) == pointer
-                    && user.operand(0) != pointer
-                    && !user.is_volatile()
-                    && !user.is_atomic() =>
+                if user.operand(1) == pointer && user.operand(0) != pointer && user.is_simple() =>
             {
                 user.operand(0).ty()
             }
@@ -304,11 +301,7 @@ impl Uses {
                 return;
             }
         };
-        let plain = match ty.kind() {
-            TypeKind::Integer => matches!(ty.int_width(), 8 | 16 | 32 | 64),
-            TypeKind::Float | TypeKind::Double | TypeKind::Pointer => true,
-            _ => false,
-        };
+        let plain = ty.is_plain_number() || ty.kind() == TypeKind::Pointer;
         let size = layout.abi_size(ty);
         self.uniform_size &= plain && *self.size.get_or_insert(size) == size;
     }

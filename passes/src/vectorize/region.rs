@@ -232,14 +232,13 @@ impl<'m> Region<'m> {
     /// loop are none: [`side_exits`](Self::side_exits) are tested by themselves, and the vector
     /// loop counts for itself.
     pub fn successors(&self, block: usize) -> Vec<usize> {
-        let mut all: Vec<usize> = self.cfg.successors[block]
-            .iter()
-            .copied()
-            .filter(|&next| self.contains(next))
-            .collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        self.next(block, |next| self.contains(next))
+    }
+
+    /// Some of a block's successors, each once.
+    fn next(&self, block: usize, is_wanted: impl Fn(usize) -> bool) -> Vec<usize> {
+        let next = self.cfg.successors[block].iter().copied();
+        BTreeSet::from_iter(next.filter(|&next| is_wanted(next))).into_iter().collect()
     }
 
     /// What a phi gets by the edges of the region.
@@ -253,14 +252,7 @@ impl<'m> Region<'m> {
 
     /// Where a block leaves the work-item loop otherwise than at its end: panics.
     pub fn side_exits(&self, block: usize) -> Vec<usize> {
-        let mut all: Vec<usize> = self.cfg.successors[block]
-            .iter()
-            .copied()
-            .filter(|&next| !self.contains(next) && (block, next) != self.exit)
-            .collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        self.next(block, |next| !self.contains(next) && (block, next) != self.exit)
     }
 
     /// The edges that leave a loop inside of the region, for blocks of the region.

@@ -81,8 +81,8 @@ impl<'m> Table<'m> {
                 }
                 let called = |name| user.callee().is_some_and(|callee| is_called(callee, name));
                 match user.opcode() {
-                    Some(Opcode::Load) if !user.is_volatile() && !user.is_atomic() => {}
-                    Some(Opcode::Store) if !user.is_volatile() && !user.is_atomic() => {
+                    Some(Opcode::Load) if user.is_simple() => {}
+                    Some(Opcode::Store) if user.is_simple() => {
                         let value = user.operand(0);
                         if value == pointer || region.has(value) {
                             return None;

@@ -10,19 +10,15 @@ use std::sync::OnceLock;
 use schism_jit_abi::{
     ABI_VERSION, Bytes, CpuObject, CpuRequest, FLAG_BASE, FLAG_FINITE_MATH, FLAG_IN_PROCESS,
     FLAG_OFFSET, FLAG_OPEN_CONSTANTS, FLAG_PORTABLE_MATH, FLAG_RELAXED_MATH, GpuKernel, GpuRequest,
-    JitApi, KernelRequest, OK, TARGET_AMD_ASSEMBLY, TARGET_CODE_OBJECT, TARGET_PTX, TARGET_SPIRV,
-    Text,
+    JitApi, KernelRequest, OK, TARGET_AMD_ASSEMBLY, TARGET_CODE_OBJECT, TARGET_SPIRV, Text,
 };
 use schism_passes::spec::options::FastMath;
 
-use crate::amdgcn::compile_amdgcn;
 use crate::common::request::Known;
 use crate::cpu::{CpuCode, compile_cpu, cpu_name};
 use crate::gpu::compiled::GpuCode;
 use crate::gpu::options::{GpuOptions, Libdevice};
-use crate::ptx::compile_ptx;
-use crate::spirv::compile_spirv;
-use crate::{JitError, Request};
+use crate::{CompileForGpu, GPU_TARGETS, JitError, Request};
 use schism_llvm::fatal::panic_text;
 
 static API: JitApi = JitApi {
@@ -130,14 +126,8 @@ unsafe extern "C" fn compile_gpu_c(
         }
         // SAFETY: `request` is not null, so the caller promises a readable request, with everything
         // that it points to.
-        let (target, (request, options)) =
-            unsafe { ((*request).target, copy_gpu_request(&*request)?) };
-        let code = Box::new(match target {
-            TARGET_SPIRV => compile_spirv(request, options)?,
-            TARGET_CODE_OBJECT => compile_amdgcn(request, options, false)?,
-            TARGET_AMD_ASSEMBLY => compile_amdgcn(request, options, true)?,
-            _ => compile_ptx(request, options)?,
-        });
+        let (compile, request, options) = unsafe { copy_gpu_request(&*request)? };
+        let code = Box::new(compile(request, options)?);
         let kernel = GpuKernel {
             code: Bytes::new(code.bytes()),
             entry: Bytes::new(code.entry().to_bytes()),
@@ -160,12 +150,13 @@ unsafe extern "C" fn compile_gpu_c(
 ///
 /// # Safety
 /// The request's lists and texts can be read.
-unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, GpuOptions), JitError> {
+unsafe fn copy_gpu_request(
+    request: &GpuRequest,
+) -> Result<(CompileForGpu, Request, GpuOptions), JitError> {
     let invalid = |reason: &str| JitError::InvalidRequest(reason.to_owned());
-    const TARGETS: [u32; 4] = [TARGET_PTX, TARGET_SPIRV, TARGET_CODE_OBJECT, TARGET_AMD_ASSEMBLY];
-    if !TARGETS.contains(&request.target) {
-        return Err(JitError::InvalidRequest(format!("the unknown target {}", request.target)));
-    }
+    let target = GPU_TARGETS.iter().find(|(target, _)| *target == request.target);
+    let unknown = || JitError::InvalidRequest(format!("the unknown target {}", request.target));
+    let (_, compile) = *target.ok_or_else(unknown)?;
     // SAFETY: the caller promises that the text can be read.
     let has_arch = !unsafe { request.arch.as_slice() }.is_empty();
     if request.target == TARGET_SPIRV && (has_arch || request.isa != 0) {
@@ -196,7 +187,7 @@ unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, GpuOptions)
         libdevice: Libdevice(libdevice.to_vec()),
         global_ids: false,
     };
-    Ok((common, options))
+    Ok((compile, common, options))
 }
 
 unsafe extern "C" fn release_gpu(handle: *mut c_void) {

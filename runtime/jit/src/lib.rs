@@ -42,3 +42,16 @@ pub use gpu::compiled::GpuCode;
 pub use gpu::options::{GpuOptions, Libdevice};
 pub use ptx::compile_ptx;
 pub use spirv::compile_spirv;
+
+use schism_jit_abi::{TARGET_AMD_ASSEMBLY, TARGET_CODE_OBJECT, TARGET_PTX, TARGET_SPIRV};
+
+/// Compiles a kernel for a kind of GPU.
+type CompileForGpu = fn(Request, GpuOptions) -> Result<GpuCode, JitError>;
+
+/// The kinds of GPUs, by their numbers in a request.
+const GPU_TARGETS: [(u32, CompileForGpu); 4] = [
+    (TARGET_PTX, crate::ptx::compile_ptx),
+    (TARGET_SPIRV, crate::spirv::compile_spirv),
+    (TARGET_CODE_OBJECT, |request, options| crate::amdgcn::compile_amdgcn(request, options, false)),
+    (TARGET_AMD_ASSEMBLY, |request, options| crate::amdgcn::compile_amdgcn(request, options, true)),
+];

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use schism_llvm::{AtomicOrdering, Opcode, TypeKind, Value};
+use schism_llvm::{Opcode, TypeKind, Value};
 
 use crate::analysis::cold_paths::panics;
 use crate::analysis::effects::only_computes;
@@ -182,20 +182,16 @@ fn load<'m>(
     instruction: Value<'m>,
     early: bool,
 ) -> Option<Load<'m>> {
-    if instruction.is_volatile() || instruction.ordering() != AtomicOrdering::NotAtomic {
+    if !instruction.is_simple() {
         return None;
     }
     let ty = instruction.ty();
     let module = instruction.parent_function().module();
     let bits = module.data_layout().size_in_bits(ty);
-    let is_number = matches!(
-        ty.kind(),
-        TypeKind::Integer | TypeKind::Half | TypeKind::Float | TypeKind::Double
-    ) && matches!(bits, 8 | 16 | 32 | 64);
     let size = i64::try_from(bits / 8).ok()?;
     let address = instruction.operand(0);
     let stride = stride(cfg, of, counters, address).filter(|&stride| {
-        is_number && stride != 0 && stride.unsigned_abs() <= PAGE as u64 / SCALAR as u64
+        ty.is_plain_number() && stride != 0 && stride.unsigned_abs() <= PAGE as u64 / SCALAR as u64
     });
     let early = early && stride.is_some() && is_global(instruction);
     Some(Load { instruction, early, stride, size })

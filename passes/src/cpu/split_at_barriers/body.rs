@@ -9,7 +9,7 @@ use super::refusal::Refusal;
 use super::waits::{BARRIER, waits};
 use crate::ir::cfg::Cfg;
 use crate::ir::clone::is_duplicable;
-use crate::ir::graph::reverse_post_order;
+use crate::ir::graph::{reached, reverse_post_order};
 
 /// One dimension of the loop nest.
 #[derive(Clone, Copy)]
@@ -130,16 +130,9 @@ impl<'m> Body<'m> {
         for (block, next) in successors.iter().enumerate() {
             next.iter().for_each(|&next| predecessors[next].push(block));
         }
-        let mut lives: Vec<bool> = next.iter().map(|next| next.contains(&Next::End)).collect();
-        let mut open: Vec<usize> = (0..blocks.len()).filter(|&block| lives[block]).collect();
-        while let Some(block) = open.pop() {
-            for &from in &predecessors[block] {
-                if !lives[from] {
-                    lives[from] = true;
-                    open.push(from);
-                }
-            }
-        }
+        let ends = (0..blocks.len()).filter(|&block| next[block].contains(&Next::End));
+        let living = reached(ends, |block| predecessors[block].iter().copied());
+        let lives: Vec<bool> = (0..blocks.len()).map(|block| living.contains(&block)).collect();
         let barriers = blocks.iter().map(|block| {
             let last = block.end().previous();
             last.filter(|&last| waits(last))
@@ -222,6 +215,12 @@ impl<'m> Body<'m> {
             Next::End => true,
             Next::Outside => false,
         }
+    }
+
+    /// Whether a work-item may come to a block again without a barrier in between: its own loop.
+    pub(super) fn comes_back(&self, block: usize) -> bool {
+        let next = |block: usize| self.inner_successors(block).iter().copied();
+        reached(next(block), next).contains(&block)
     }
 
     /// Where a block with a barrier continues.

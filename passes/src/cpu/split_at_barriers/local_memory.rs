@@ -7,11 +7,10 @@
 //! `singlethread`, and [`forward_group_memory`](crate::cpu::forward_group_memory) makes them plain when
 //! nothing asks any more.
 
-use std::collections::HashSet;
-
 use schism_llvm::{AtomicOrdering, Opcode, Value};
 
 use super::body::Body;
+use crate::ir::address::roots;
 
 /// Makes what only concerns the group plain.
 pub(super) fn make_plain<'m>(body: &Body<'m>, group: Value<'m>) {
@@ -39,20 +38,9 @@ pub(super) fn make_plain<'m>(body: &Body<'m>, group: Value<'m>) {
 
 /// Whether all that an address may be is in the group's local memory.
 fn is_local<'m>(address: Value<'m>, group: Value<'m>) -> bool {
-    let (mut seen, mut open) = (HashSet::from([address]), vec![address]);
-    while let Some(address) = open.pop() {
-        let sources = match address.opcode() {
-            Some(Opcode::GetElementPtr) => vec![address.operand(0)],
-            Some(Opcode::Select) => vec![address.operand(1), address.operand(2)],
-            Some(Opcode::Phi) => {
-                address.incoming_edges().into_iter().map(|(value, _)| value).collect()
-            }
-            Some(Opcode::Load) if is_field(address.operand(0), group) => continue,
-            _ => return false,
-        };
-        open.extend(sources.into_iter().filter(|&source| seen.insert(source)));
-    }
-    true
+    let is_own =
+        |root: Value<'m>| root.opcode() == Some(Opcode::Load) && is_field(root.operand(0), group);
+    roots(address).into_iter().all(is_own)
 }
 
 /// Whether an address is that of a field of the group.

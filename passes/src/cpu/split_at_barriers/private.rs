@@ -25,8 +25,7 @@ pub(super) fn kept_across_barriers<'m>(body: &Body<'m>) -> Vec<Value<'m>> {
 pub(super) fn forget_lifetimes(function: Value<'_>) {
     for local in function.allocas() {
         for user in local.users() {
-            let callee = user.direct_callee().filter(|callee| callee.is_intrinsic());
-            if callee.is_some_and(|callee| callee.name().starts_with("llvm.lifetime.")) {
+            if user.calls_intrinsic(&["lifetime."]) {
                 user.erase();
             }
         }
@@ -54,17 +53,8 @@ fn is_kept<'m>(body: &Body<'m>, local: Value<'m>) -> bool {
                 Some(Opcode::Load) => Event::Access,
                 Some(Opcode::Store) if user.operand(0) != address => Event::Access,
                 Some(Opcode::ICmp) => continue,
-                Some(Opcode::Call) => {
-                    let callee = user.direct_callee().filter(|callee| callee.is_intrinsic());
-                    let name = callee.map(|callee| callee.name()).unwrap_or_default();
-                    if name.starts_with("llvm.lifetime.") {
-                        Event::Reset
-                    } else if name.starts_with("llvm.mem") {
-                        Event::Access
-                    } else {
-                        return true;
-                    }
-                }
+                Some(Opcode::Call) if user.calls_intrinsic(&["lifetime."]) => Event::Reset,
+                Some(Opcode::Call) if user.calls_intrinsic(&["mem"]) => Event::Access,
                 _ => return true,
             };
             events[block].push((user, event));

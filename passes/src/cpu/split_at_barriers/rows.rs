@@ -64,7 +64,7 @@ fn may_run_so<'m>(analyses: &Analyses<'_, 'm>, blocks: &[usize]) -> bool {
             let is_shared_local =
                 |operand: Value<'m>| operand.is_alloca() && !analyses.locals.contains(&operand);
             let has_no_order = match one.opcode() {
-                Some(Opcode::Load | Opcode::Store) => !one.is_volatile() && !one.is_atomic(),
+                Some(Opcode::Load | Opcode::Store) => one.is_simple(),
                 Some(Opcode::Phi | Opcode::Freeze) => true,
                 _ => one.is_terminator() || is_pure(one) || is_skipped(body, block, one),
             };
@@ -88,7 +88,7 @@ fn pays<'m>(analyses: &Analyses<'_, 'm>, blocks: &[usize]) -> bool {
         let address = load.operand(0);
         // What is the same for all work-items is loaded once for all lanes.
         if analyses.varying.has(address) && !depends(analyses, blocks, &mut known, address, id) {
-            common += if is_in_loop(analyses, blocks, block) { COMMON } else { 1 };
+            common += if analyses.body.comes_back(block) { COMMON } else { 1 };
         }
     }
     common >= COMMON
@@ -127,19 +127,4 @@ fn depends<'m>(
     };
     known.insert(value, does);
     does
-}
-
-/// Whether a block of a region comes back to itself.
-fn is_in_loop(analyses: &Analyses<'_, '_>, blocks: &[usize], block: usize) -> bool {
-    let mut seen = vec![false; analyses.body.blocks.len()];
-    let mut open: Vec<usize> = analyses.body.inner_successors(block).to_vec();
-    while let Some(next) = open.pop() {
-        if next == block {
-            return true;
-        }
-        if blocks.contains(&next) && !std::mem::replace(&mut seen[next], true) {
-            open.extend(analyses.body.inner_successors(next));
-        }
-    }
-    false
 }

@@ -342,7 +342,7 @@ fn step<'m>(after: Value<'m>, value: Value<'m>) -> Option<Value<'m>> {
 /// work-item may wait for what it loads.
 fn has_no_order(one: Value<'_>, is_innermost: bool) -> bool {
     match one.opcode() {
-        Some(Opcode::Load) if !is_innermost => !one.is_volatile() && !one.is_atomic(),
+        Some(Opcode::Load) if !is_innermost => one.is_simple(),
         Some(Opcode::Load | Opcode::Store) => {
             let order = one.ordering();
             !one.is_volatile()

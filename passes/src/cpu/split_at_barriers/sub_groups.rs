@@ -6,13 +6,13 @@
 //! first: not one of a later sub-group before an operation, where one of an earlier sub-group
 //! does behind it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::body::{Body, Next};
 use super::refusal::Refusal;
 use super::region::exits;
 use super::uniformity::Varying;
-use crate::ir::graph::reverse_post_order;
+use crate::ir::graph::{reached, reverse_post_order};
 
 /// A region, or a block that the group runs once.
 struct Part {
@@ -59,16 +59,8 @@ pub(super) fn check(
         parts.insert(entry, Part { panics: blocks.iter().any(panics), in_phase });
     }
     let panics_later = |part: &Part| {
-        let (mut seen, mut open) = (HashSet::new(), part.in_phase.clone());
-        while let Some(next) = open.pop() {
-            if parts[&next].panics {
-                return true;
-            }
-            if seen.insert(next) {
-                open.extend(&parts[&next].in_phase);
-            }
-        }
-        false
+        let of = |part: &Part| part.in_phase.clone();
+        reached(of(part), |next| of(&parts[&next])).iter().any(|next| parts[next].panics)
     };
     if parts.values().any(|part| part.panics && panics_later(part)) {
         return Err(Refusal::SubGroupsPanic);

@@ -19,12 +19,11 @@
 //! behind the region, and values such as `%distance.next` to the next work-item, so that it could not be
 //! computed beside others in the lanes of vectors.
 
-use std::collections::HashSet;
-
 use schism_llvm::{Builder, Value};
 
 use super::body::Body;
 use super::uniformity::Varying;
+use crate::ir::graph::reached;
 
 /// Inserts barriers, like `call`. Returns whether there are any.
 pub(super) fn cut<'m>(
@@ -46,7 +45,7 @@ pub(super) fn cut<'m>(
             && is_behind_own
             && body.barrier[block].is_none()
             && decides(body, shared, block)
-            && !comes_back(body, block)
+            && !body.comes_back(block)
             && body.blocks[block].phis().iter().all(|&phi| !varying.has(phi))
             && varying.come_together(body, block)
         {
@@ -62,29 +61,10 @@ pub(super) fn cut<'m>(
 
 /// Whether the group decides from a block on whether it reaches a barrier, without what each work-item does.
 fn decides(body: &Body<'_>, shared: &[bool], block: usize) -> bool {
-    let (mut seen, mut open) = (HashSet::from([block]), vec![block]);
-    let (mut branches, mut waits) = (false, false);
-    while let Some(block) = open.pop() {
-        if !shared[block] {
-            continue;
-        }
-        if body.barrier[block].is_some() {
-            waits = true;
-            continue;
-        }
-        branches |= body.next[block].len() > 1;
-        open.extend(body.successors[block].iter().copied().filter(|&next| seen.insert(next)));
-    }
-    branches && waits
-}
-
-/// Whether a work-item may come to a block again without a barrier in between: its own loop.
-fn comes_back(body: &Body<'_>, block: usize) -> bool {
-    let (mut seen, mut open) = (HashSet::new(), body.inner_successors(block).to_vec());
-    while let Some(next) = open.pop() {
-        if seen.insert(next) {
-            open.extend(body.inner_successors(next));
-        }
-    }
-    seen.contains(&block)
+    let goes_on = |block: usize| shared[block] && body.barrier[block].is_none();
+    let all = reached([block], |block| {
+        body.successors[block].iter().copied().filter(move |_| goes_on(block))
+    });
+    all.iter().any(|&block| goes_on(block) && body.next[block].len() > 1)
+        && all.iter().any(|&block| shared[block] && body.barrier[block].is_some())
 }

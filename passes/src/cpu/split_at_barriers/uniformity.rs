@@ -12,8 +12,8 @@ use schism_llvm::{Opcode, Value};
 
 use super::body::{Body, Next};
 use crate::analysis::effects;
-use crate::ir::address::base;
-use crate::ir::graph::Dominators;
+use crate::ir::address::is_constant_memory;
+use crate::ir::graph::{Dominators, reached};
 
 /// The values of a body that may differ between work-items.
 pub(super) struct Varying<'m>(HashSet<Value<'m>>);
@@ -72,7 +72,8 @@ impl<'m> Varying<'m> {
     fn varies_by_itself(&self, instruction: Value<'m>) -> bool {
         match instruction.opcode() {
             Some(Opcode::Load) => {
-                !is_constant_memory(instruction) || self.has(instruction.operand(0))
+                let address = instruction.operand(0);
+                !instruction.is_simple() || !is_constant_memory(address) || self.has(address)
             }
             Some(Opcode::Phi) => {
                 let mut values = instruction.incoming_edges().into_iter().map(|(value, _)| value);
@@ -110,14 +111,12 @@ fn meeting_points(body: &Body<'_>) -> Vec<Option<usize>> {
 
 /// The blocks between a branch and where all meet again, with that one.
 fn influenced(body: &Body<'_>, branch: usize, meet: Option<usize>) -> HashSet<usize> {
-    let mut found: HashSet<usize> = meet.into_iter().collect();
-    let mut open = body.successors[branch].clone();
-    while let Some(block) = open.pop() {
-        if body.lives[block] && found.insert(block) {
-            open.extend(&body.successors[block]);
-        }
-    }
-    found
+    let alive = |block: usize| {
+        let next = body.successors[block].iter().copied();
+        next.filter(|&next| body.lives[next])
+    };
+    let until = |block: usize| alive(block).filter(move |_| Some(block) != meet);
+    reached(alive(branch).chain(meet), until)
 }
 
 /// Whether a phi where all meet again depends on how a work-item came there from a branch.
@@ -129,13 +128,6 @@ fn chooses(body: &Body<'_>, phi: Value<'_>, branch: usize, influenced: &HashSet<
     let own = edges.filter(|(_, block)| body.index.get(block).is_some_and(comes_from));
     let values: HashSet<Value<'_>> = own.map(|(value, _)| value).collect();
     values.len() > 1
-}
-
-/// Whether a load reads what is not written while the kernel runs.
-fn is_constant_memory(load: Value<'_>) -> bool {
-    let address = base(load.operand(0));
-    let has = |name| address.is_argument() && address.parameter_attribute(name).is_some();
-    !load.is_volatile() && !load.is_atomic() && has("noalias") && has("readonly")
 }
 
 /// Whether an instruction only computes its result, of its operands alone. A division may trap.
@@ -158,12 +150,6 @@ pub(super) fn is_cheap(instruction: Value<'_>) -> bool {
 /// Whether an instruction does nothing where a group runs a block once: the barrier itself, and what
 /// only tells LLVM something.
 pub(super) fn is_skipped<'m>(body: &Body<'m>, block: usize, instruction: Value<'m>) -> bool {
-    const MARKS: [&str; 4] =
-        ["llvm.lifetime.", "llvm.assume", "llvm.dbg.", "llvm.experimental.noalias.scope"];
-    let callee = instruction.direct_callee().filter(|callee| callee.is_intrinsic());
-    let is_mark = callee.is_some_and(|callee| {
-        let name = callee.name();
-        MARKS.into_iter().any(|mark| name.starts_with(mark))
-    });
-    is_mark || body.barrier[block] == Some(instruction)
+    instruction.calls_intrinsic(&["lifetime.", "assume", "dbg.", "experimental.noalias.scope"])
+        || body.barrier[block] == Some(instruction)
 }

@@ -21,12 +21,10 @@ const NOT_NOW: &str = "schism.not_unrolled_now";
 /// LLVM's message, if its passes fail.
 pub(super) fn run(function: Value<'_>) -> Result<(), String> {
     let cfg = Cfg::of(function);
-    let waits_in =
-        |&block: &usize| cfg.blocks[block].instructions().into_iter().any(|call| waits(call));
     for of in cfg.natural_loops() {
         let ends: Vec<Value<'_>> =
             of.latches.iter().map(|&latch| cfg.blocks[latch].end()).collect();
-        if !of.blocks.iter().any(waits_in)
+        if !cfg.instructions(&of.blocks).any(waits)
             && !ends.iter().any(|&end| metadata::is_told_of_unrolling(end))
         {
             metadata::set_unroll(&ends, metadata::UNROLL_DISABLE, None);

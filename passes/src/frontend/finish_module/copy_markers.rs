@@ -26,7 +26,7 @@ use std::collections::{HashMap, HashSet};
 use inkwell::module::Module;
 use schism_llvm::{IntoValue, Opcode, Value};
 
-use crate::check::{address_identity, capabilities, host_memory};
+use crate::check::{address_identity, capabilities, host_memory, recursion};
 use crate::frontend::{kernel_reachability, simplify};
 use crate::spec::builtins::COPY_OF;
 use crate::spec::image::KernelImage;
@@ -91,7 +91,7 @@ fn inline_marked<'k>(
         let entries = entries(module, kernel);
         let functions = capabilities::reached_from(&entries);
         if !functions.iter().any(|function| marked.contains(function))
-            || capabilities::has_cycle(module, &functions)
+            || recursion::has_circle(&functions)
         {
             continue;
         }

@@ -9,6 +9,7 @@ use schism_llvm::{AsModule, IntoValue, Linkage, Value};
 
 use crate::analysis::effects::is_of_one_architecture;
 use crate::check::device_check;
+use crate::ir::graph::reached;
 use crate::spec::builtins;
 use crate::spec::std_bodies::bodies::StdBodies;
 use crate::spec::std_bodies::index::{Index, SpecialFunctions};
@@ -143,43 +144,33 @@ impl Graph {
         number
     }
 
+    /// Some objects, and those that reach one of them.
+    fn with_users(&self, objects: impl Iterator<Item = usize>) -> HashSet<usize> {
+        reached(objects, |number| self.objects[number].users.iter().copied())
+    }
+
     /// The named objects that reach one whose name is one of the `ends`, those included.
     fn reaching(mut self, ends: &dyn Fn(&str) -> bool) -> HashSet<String> {
         let is_end = |object: &Object| object.name.as_deref().is_some_and(ends);
-        let mut stack: Vec<usize> =
-            (0..self.objects.len()).filter(|&number| is_end(&self.objects[number])).collect();
-        let mut reached: HashSet<usize> = stack.iter().copied().collect();
-        while let Some(number) = stack.pop() {
-            for user in std::mem::take(&mut self.objects[number].users) {
-                if reached.insert(user) {
-                    stack.push(user);
-                }
-            }
-        }
-        let names = reached.into_iter().filter_map(|number| self.objects[number].name.take());
+        let ends = (0..self.objects.len()).filter(|&number| is_end(&self.objects[number]));
+        let names =
+            self.with_users(ends).into_iter().filter_map(|number| self.objects[number].name.take());
         names.collect()
     }
 
     /// The named objects that reach nothing that is refused.
-    fn without_what_no_device_has(mut self) -> HashMap<String, usize> {
-        let mut stack: Vec<usize> = (0..self.objects.len())
-            .filter(|&number| {
-                let object = &self.objects[number];
-                let name = object.name.as_deref().unwrap_or_default();
-                let absent = object.module.is_none() && !is_provided(name);
-                !object.lowered && (object.refused || absent)
-            })
-            .collect();
-        stack.iter().for_each(|&number| self.objects[number].refused = true);
-        while let Some(number) = stack.pop() {
-            for user in std::mem::take(&mut self.objects[number].users) {
-                if !std::mem::replace(&mut self.objects[user].refused, true) {
-                    stack.push(user);
-                }
-            }
-        }
-        let offered = self.objects.into_iter().filter(|object| !object.refused && !object.lowered);
-        offered.filter_map(|object| Some((object.name?, object.module?))).collect()
+    fn without_what_no_device_has(self) -> HashMap<String, usize> {
+        let is_refused = |&number: &usize| {
+            let object = &self.objects[number];
+            let name = object.name.as_deref().unwrap_or_default();
+            let absent = object.module.is_none() && !is_provided(name);
+            !object.lowered && (object.refused || absent)
+        };
+        let refused = self.with_users((0..self.objects.len()).filter(is_refused));
+        let offered = self.objects.into_iter().zip(0..);
+        let offered =
+            offered.filter(|(object, number)| !object.lowered && !refused.contains(number));
+        offered.filter_map(|(object, _)| Some((object.name?, object.module?))).collect()
     }
 }
 

@@ -34,10 +34,10 @@ pub(super) fn uses<'m>(module: ModuleRef<'m>, alloca: Value<'m>) -> Option<Uses<
                         found.stores.push((user, offset, value));
                     }
                 }
+                Opcode::Call if user.calls_intrinsic(&["lifetime."]) => {}
                 Opcode::Call => {
                     let name = user.callee()?.name();
-                    let reads = [builtins::PANIC_FORMAT, builtins::PRINT].contains(&&*name);
-                    if !reads && !name.starts_with("llvm.lifetime.") {
+                    if ![builtins::PANIC_FORMAT, builtins::PRINT].contains(&&*name) {
                         return None;
                     }
                 }

@@ -29,7 +29,7 @@ mod choice;
 
 use std::collections::{BTreeSet, HashMap};
 
-use schism_llvm::{Builder, Opcode, Type, TypeKind, Value, intrinsic_id};
+use schism_llvm::{Builder, Opcode, Type, TypeKind, Value};
 
 use crate::gpu::expand_mem_intrinsics::alignment;
 use crate::gpu::select_elements::choice::{Choice, sign_extended};
@@ -125,7 +125,7 @@ impl<'m> Plan<'m> {
                 }
                 match user.opcode()? {
                     Opcode::Load | Opcode::Store => accesses.push(access(user, &places)?),
-                    Opcode::Call if is_call_of(user, &LIFETIMES) => others.push(user),
+                    Opcode::Call if user.calls_intrinsic(&["lifetime."]) => others.push(user),
                     Opcode::Call => accesses.push(copy(user, &places)?),
                     Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::Select => {
                         others.push(user);
@@ -332,7 +332,7 @@ impl<'m> Elements<'_, 'm> {
             return converted(builder, part, element);
         }
         let source = instruction.operand(1);
-        if is_call_of(instruction, &["llvm.memset"]) {
+        if instruction.calls_intrinsic(&["memset.p"]) {
             let byte = source.as_unsigned().unwrap_or(0);
             let word = (0..bytes.min(8)).fold(0, |word, _| word << 8 | byte);
             return match element.kind() {
@@ -498,7 +498,7 @@ fn access<'m>(instruction: Value<'m>, places: &Places<'m>) -> Option<Access<'m>>
         TypeKind::Half | TypeKind::Float | TypeKind::Double | TypeKind::Pointer => true,
         _ => false,
     };
-    if !is_plain || instruction.is_volatile() || instruction.is_atomic() {
+    if !is_plain || !instruction.is_simple() {
         return None;
     }
     let place = places.of(instruction.operand(u32::from(!is_load)))?;
@@ -510,12 +510,10 @@ fn access<'m>(instruction: Value<'m>, places: &Places<'m>) -> Option<Access<'m>>
     Some(Access { instruction, reads, writes, length })
 }
 
-const LIFETIMES: [&str; 2] = ["llvm.lifetime.start", "llvm.lifetime.end"];
-
 /// A call that copies or fills a known number of bytes.
 fn copy<'m>(call: Value<'m>, places: &Places<'m>) -> Option<Access<'m>> {
-    let fills = is_call_of(call, &["llvm.memset"]);
-    if !fills && !is_call_of(call, &["llvm.memcpy", "llvm.memmove"]) {
+    let fills = call.calls_intrinsic(&["memset.p"]);
+    if !fills && !call.calls_intrinsic(&["memcpy.p", "memmove.p"]) {
         return None;
     }
     let length = call.operand(2).as_unsigned()?;
@@ -529,12 +527,6 @@ fn copy<'m>(call: Value<'m>, places: &Places<'m>) -> Option<Access<'m>> {
     let writes = place(call.operand(0))?;
     let reads = if fills { None } else { place(call.operand(1))? };
     Some(Access { instruction: call, reads, writes, length })
-}
-
-/// Whether a call is one of these intrinsics.
-fn is_call_of(call: Value<'_>, names: &[&str]) -> bool {
-    let callee = call.callee().map_or(0, |callee| callee.intrinsic_id());
-    callee != 0 && names.iter().any(|name| callee == intrinsic_id(name))
 }
 
 /// The alignment at an offset from an aligned address.

@@ -146,8 +146,7 @@ fn use_copies<'m>(copy: Value<'m>, values: &HashMap<Value<'m>, Value<'m>>) {
 
 /// Whether an instruction declares a scope.
 fn is_scope(one: Value<'_>) -> bool {
-    one.opcode() == Some(Opcode::Call)
-        && one.callee().is_some_and(|it| it.name() == "llvm.experimental.noalias.scope.decl")
+    one.calls_intrinsic(&["experimental.noalias.scope.decl"])
 }
 
 /// The uses of a value that are not in its own block: the users, and the blocks in which it is used. A phi

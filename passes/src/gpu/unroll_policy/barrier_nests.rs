@@ -35,12 +35,11 @@ use crate::ir::metadata::{self, UNROLL_DISABLE};
 pub(super) fn keep(function: Value<'_>) {
     let cfg = Cfg::of(function);
     let loops = cfg.natural_loops();
-    let waits = |block: &usize| cfg.blocks[*block].instructions().into_iter().any(is_barrier);
     for outer in &loops {
         let is_around = loops.iter().any(|inner| {
             inner.header != outer.header
                 && outer.blocks.contains(&inner.header)
-                && inner.blocks.iter().any(waits)
+                && cfg.instructions(&inner.blocks).any(is_barrier)
         });
         let ends: Vec<_> = outer.latches.iter().map(|&latch| cfg.blocks[latch].end()).collect();
         let has_hint = ends.iter().any(|&end| metadata::is_told_of_unrolling(end));

@@ -192,11 +192,7 @@ impl<'m> Access<'m> {
 
 /// What an instruction accesses, if that may be a private array.
 fn access(instruction: Value<'_>) -> Option<Access<'_>> {
-    let address = match instruction.opcode()? {
-        Opcode::Load => instruction.operand(0),
-        Opcode::Store => instruction.operand(1),
-        _ => return None,
-    };
+    let (address, _) = instruction.loaded_or_stored()?;
     let mut access = Access::of(address);
     let is_small = |array: &Value<'_>| {
         let layout = array.block().function().module().data_layout();

@@ -141,7 +141,7 @@ impl<'m> Emit<'_, 'm> {
         const MOST: u32 = 8;
         let (ty, address) = (one.ty(), one.operand(0));
         let Shape::Strided(step) = self.shape(address) else { return None };
-        if !self.mask.is_full() || self.lanes > MOST || one.is_volatile() || one.is_atomic() {
+        if !self.mask.is_full() || self.lanes > MOST || !one.is_simple() {
             return None;
         }
         let at = self.scalar(address);

@@ -27,23 +27,20 @@ pub fn add<'c>(
     let steady = "llvm.readsteadycounter";
     let cycles = if processor.counts_cycles() { "llvm.readcyclecounter" } else { steady };
     clock::call(context, module, CLOCK, cycles)?;
-    if module.function(TIME).is_some() {
-        let text = format!(
-            "@{TICK} = externally_initialized global i64 {}, align 8
-             declare i64 @{steady}() nounwind
-             define i64 @{TIME}() alwaysinline nounwind {{
-               %ticks = call i64 @{steady}()
-               %tick = load i64, ptr @{TICK}, align 8, !invariant.load !{{}}
-               %ticks.wide = zext i64 %ticks to i128
-               %tick.wide = zext i64 %tick to i128
-               %time.fixed = mul i128 %ticks.wide, %tick.wide
-               %time.wide = lshr i128 %time.fixed, 32
-               %time = trunc i128 %time.wide to i64
-               ret i64 %time
-             }}\n",
-            10_u64 << 32
-        );
-        image::define_builtin(context, module, TIME, &text)?;
-    }
-    Ok(())
+    let text = format!(
+        "@{TICK} = externally_initialized global i64 {}, align 8
+         declare i64 @{steady}() nounwind
+         define i64 @{TIME}() alwaysinline nounwind {{
+           %ticks = call i64 @{steady}()
+           %tick = load i64, ptr @{TICK}, align 8, !invariant.load !{{}}
+           %ticks.wide = zext i64 %ticks to i128
+           %tick.wide = zext i64 %tick to i128
+           %time.fixed = mul i128 %ticks.wide, %tick.wide
+           %time.wide = lshr i128 %time.fixed, 32
+           %time = trunc i128 %time.wide to i64
+           ret i64 %time
+         }}\n",
+        10_u64 << 32
+    );
+    image::define_builtin(context, module, TIME, &text)
 }

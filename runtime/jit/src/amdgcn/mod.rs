@@ -138,9 +138,7 @@ impl Target for Amdgcn {
         let kind = if self.assembly { FileKind::Assembly } else { FileKind::Object };
         let bytes = machine.emit(module, kind).map_err(|reason| work.failed(reason))?;
         dump.bytes(if self.assembly { "s" } else { "o" }, &bytes);
-        if let Some(errors) = context.take_errors() {
-            return Err(work.failed(errors));
-        }
+        work.check_errors()?;
         GpuCode::new(bytes, name, flags)
     }
 }

@@ -312,13 +312,16 @@ fn in_container(param: &Param) -> String {
     }
 }
 
-/// Defines a builtin that an image declares. The text has its body, and declares what that needs.
+/// Defines a builtin, if the image declares it. The text has its body, and declares what that needs.
 pub fn define_builtin<'c>(
     context: &'c Context,
     module: &Module<'c>,
     builtin: &str,
     text: &str,
 ) -> Result<(), JitError> {
+    if module.function(builtin).is_none() {
+        return Ok(());
+    }
     let body = Module::from_text(context, text).map_err(JitError::Internal)?;
     body.set_target_of(module);
     module.link(context, body).map_err(JitError::InvalidImage)?;

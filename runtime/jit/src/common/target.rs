@@ -105,6 +105,11 @@ impl Work<'_, '_> {
     pub fn failed(&self, reason: String) -> JitError {
         JitError::BackendFailed { kernel: self.request.kernel.clone(), reason }
     }
+
+    /// Fails with the errors that LLVM has reported, if there are any.
+    pub fn check_errors(&self) -> Result<(), JitError> {
+        self.context.take_errors().map_or(Ok(()), |errors| Err(self.failed(errors)))
+    }
 }
 
 /// Ends a compilation that was abandoned.

@@ -25,19 +25,23 @@ pub fn record_declarations() -> String {
 
 /// Functions of the module that call the two: unused declarations would not be linked.
 pub fn record_bodies() -> String {
-    let mut out = record_declarations();
-    for (name, callee, second) in
-        [(INNER_TEXT, RECORD_TEXT, "i64"), (INNER_FORMAT, RECORD_FORMAT, "ptr")]
-    {
-        out += &format!(
+    record_declarations()
+        + &bodies([INNER_TEXT, INNER_FORMAT], "cold nounwind willreturn", "ret void")
+}
+
+/// Functions of these names that call the two, and end so.
+fn bodies(names: [&str; 2], attributes: &str, end: &str) -> String {
+    let called = [(RECORD_TEXT, "i64"), (RECORD_FORMAT, "ptr")];
+    let body = |(name, (callee, second)): (&str, (&str, &str))| {
+        format!(
             "define void @{name}(ptr %record, ptr %message, {second} %second, ptr %location, i64 %x, i64 %y, i64 %z)
-                 cold nounwind willreturn {{
+                 {attributes} {{
                call void @{callee}(ptr %record, ptr %message, {second} %second, ptr %location, i64 %x, i64 %y, i64 %z)
-               ret void
+               {end}
              }}\n"
-        );
-    }
-    out
+        )
+    };
+    names.into_iter().zip(called).map(body).collect()
 }
 
 /// Raises a panic that [`INNER_TEXT`] would record.
@@ -47,21 +51,9 @@ pub const RAISE_FORMAT: &str = "schism.raise.format";
 
 /// Functions of the module that record a panic, and unwind.
 pub fn raise_bodies() -> String {
-    let mut out = record_declarations();
-    out += &raise_declaration();
-    for (name, callee, second) in
-        [(RAISE_TEXT, RECORD_TEXT, "i64"), (RAISE_FORMAT, RECORD_FORMAT, "ptr")]
-    {
-        out += &format!(
-            "define void @{name}(ptr %record, ptr %message, {second} %second, ptr %location, i64 %x, i64 %y, i64 %z)
-                 cold noinline noreturn {{
-               call void @{callee}(ptr %record, ptr %message, {second} %second, ptr %location, i64 %x, i64 %y, i64 %z)
-               call void @{RAISE}()
-               unreachable
-             }}\n"
-        );
-    }
-    out
+    let end = format!("call void @{RAISE}()\n               unreachable");
+    let own = bodies([RAISE_TEXT, RAISE_FORMAT], "cold noinline noreturn", &end);
+    record_declarations() + &raise_declaration() + &own
 }
 
 /// The declaration of the function that unwinds.
@@ -71,9 +63,6 @@ pub fn raise_declaration() -> String {
 
 /// Gives the builtin that ends the process a body.
 pub fn add_abort<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
-    if module.function(image::ABORT).is_none() {
-        return Ok(());
-    }
     let text = format!(
         "declare void @{ABORT}(ptr, i64) cold noreturn nounwind
          define void @{}(ptr %text, i64 %length, ptr %location) cold noinline noreturn nounwind {{
@@ -87,9 +76,6 @@ pub fn add_abort<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), Ji
 
 /// Gives the print builtin a body.
 pub fn add_print<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
-    if module.function(image::PRINT).is_none() {
-        return Ok(());
-    }
     let text = format!(
         "declare void @{PRINT}(ptr, ptr) nounwind
          define void @{}(ptr %template, ptr %arguments) nounwind {{

@@ -270,9 +270,7 @@ impl Target for Cpu {
         }
         let object = machine.emit(module, FileKind::Object).map_err(failed)?;
         dump.bytes("o", &object);
-        if let Some(errors) = context.take_errors() {
-            return Err(failed(errors));
-        }
+        work.check_errors()?;
         let stack = calls.most(&context.take_frames().map_err(JitError::Internal)?);
         let plain = if self.vectorise_loops { 0 } else { CPU_PLAIN_LOOPS };
         Ok((object, state.flags | plain, stack))

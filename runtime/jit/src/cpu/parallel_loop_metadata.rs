@@ -63,9 +63,7 @@ pub fn mark(context: &Context, module: &Module<'_>) {
 /// Whether all uses of an address, except lifetime markers, are in blocks that leave the loop
 /// function.
 fn leaves(address: Value) -> bool {
-    let is_mark = |user: Value| {
-        user.direct_callee().is_some_and(|callee| callee.name().starts_with("llvm.lifetime."))
-    };
+    let is_mark = |user: Value| user.calls_intrinsic(&["lifetime."]);
     address.users().into_iter().filter(|&user| !is_mark(user)).all(|user| {
         let mut last = user;
         while let Some(next) = last.next() {
@@ -89,9 +87,7 @@ fn is_plain(instruction: Value) -> bool {
     match instruction.opcode() {
         Some(Opcode::Alloca) => leaves(instruction),
         Some(Opcode::Fence | Opcode::AtomicRMW | Opcode::AtomicCmpXchg) => false,
-        Some(Opcode::Load | Opcode::Store) => {
-            !instruction.is_atomic() && !instruction.is_volatile()
-        }
+        Some(Opcode::Load | Opcode::Store) => instruction.is_simple(),
         _ => true,
     }
 }

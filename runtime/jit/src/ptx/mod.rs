@@ -144,7 +144,7 @@ impl Target for Ptx {
     }
 
     fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<GpuCode, JitError> {
-        let Work { context, module, machine, request, dump, .. } = *work;
+        let Work { module, machine, request, dump, .. } = *work;
         let entry = state.into_entry()?;
         steps::refuse_undefined(module, request)?;
         let addresses = addresses(module, &entry.name, request);
@@ -153,9 +153,7 @@ impl Target for Ptx {
         let text = circular_statics::joined(&String::from_utf8_lossy(&text));
         let text = order::sort_variables(&text);
         dump.bytes("ptx", text.as_bytes());
-        if let Some(errors) = context.take_errors() {
-            return Err(work.failed(errors));
-        }
+        work.check_errors()?;
         if text.contains('\0') {
             return Err(JitError::Internal("a NUL in the generated text".to_owned()));
         }

@@ -114,7 +114,7 @@ impl Target for Spirv {
     }
 
     fn emit<'c>(&self, work: &Work<'_, 'c>, state: EntryState) -> Result<GpuCode, JitError> {
-        let Work { context, module, request, dump, .. } = *work;
+        let Work { module, request, dump, .. } = *work;
         let Entry { name, mut flags, .. } = state.into_entry()?;
         steps::refuse_undefined(module, request)?;
         let gone = || JitError::Internal(format!("`{name}` is gone"));
@@ -133,9 +133,7 @@ impl Target for Spirv {
         }
         let bytes: Vec<u8> = binary.words.iter().flat_map(|word| word.to_le_bytes()).collect();
         dump.bytes("spv", &bytes);
-        if let Some(errors) = context.take_errors() {
-            return Err(work.failed(errors));
-        }
+        work.check_errors()?;
         GpuCode::new(bytes, name, flags)
     }
 }

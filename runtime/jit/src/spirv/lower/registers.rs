@@ -72,7 +72,7 @@ impl<'m> Lowering<'m> {
     /// Lowers an intrinsic of this file; `None` for all others.
     pub fn register(&mut self, it: Value<'m>, name: &str) -> Lowered<Option<Word>> {
         if name == DEVICE_BARRIER {
-            self.barrier();
+            self.barrier(Scope::Workgroup, MemorySemantics::RELAXED);
             return Ok(None);
         }
         if name == THREAD_ID {
@@ -212,11 +212,13 @@ impl<'m> Lowering<'m> {
             || name.starts_with(REGISTER)
     }
 
-    fn barrier(&mut self) {
-        let scope = self.number(32, Scope::Workgroup as u64);
+    /// A barrier, which orders accesses of local and of global memory, and of `more`.
+    pub fn barrier(&mut self, scope: Scope, more: MemorySemantics) {
+        let scope = self.number(32, scope as u64);
         let semantics = MemorySemantics::SEQUENTIALLY_CONSISTENT
             | MemorySemantics::WORKGROUP_MEMORY
-            | MemorySemantics::CROSS_WORKGROUP_MEMORY;
+            | MemorySemantics::CROSS_WORKGROUP_MEMORY
+            | more;
         let semantics = self.number(32, u64::from(semantics.bits()));
         let operands = vec![
             Operand::IdScope(scope),

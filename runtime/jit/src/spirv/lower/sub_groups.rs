@@ -48,21 +48,11 @@ impl<'m> Lowering<'m> {
         if name == DEVICE_LANE {
             return self.lane().map(Some);
         }
-        let scope = self.number(32, Scope::Subgroup as u64);
         if name == DEVICE_SUB_GROUP_BARRIER {
-            let semantics = MemorySemantics::SEQUENTIALLY_CONSISTENT
-                | MemorySemantics::SUBGROUP_MEMORY
-                | MemorySemantics::WORKGROUP_MEMORY
-                | MemorySemantics::CROSS_WORKGROUP_MEMORY;
-            let semantics = self.number(32, u64::from(semantics.bits()));
-            let operands = vec![
-                Operand::IdScope(scope),
-                Operand::IdScope(scope),
-                Operand::IdMemorySemantics(semantics),
-            ];
-            self.emit_void(Op::ControlBarrier, operands);
+            self.barrier(Scope::Subgroup, MemorySemantics::SUBGROUP_MEMORY);
             return Ok(None);
         }
+        let scope = self.number(32, Scope::Subgroup as u64);
         // The mask of who takes part is always full.
         if name == DEVICE_BALLOT {
             self.out.require(Capability::GroupNonUniformBallot);
