@@ -7,6 +7,7 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
@@ -46,6 +47,10 @@ pub struct Runtime {
     /// Where its dependencies are, for `-L dependency=`.
     pub dependencies: PathBuf,
 }
+
+/// The manifest of a project that has the runtime built.
+const USER: &str = "[package]\nname = \"user\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+    [dependencies]\n@RUNTIME@\n[workspace]\n";
 
 /// What a lab's programs and compilers must not inherit from the cargo that runs the tests.
 const FOREIGN_VARIABLES: &[&str] = &[
@@ -204,20 +209,57 @@ impl Lab {
         }
     }
 
+    /// The runtime, built by the stock compiler with the plugin.
+    pub fn runtime_by_plugin(&self) -> Runtime {
+        self.build_as_dependency(self.folder.join("runtime-plugin"), |folder| {
+            let mut cargo = self.cargo(Compiler::Stock, folder);
+            self.use_plugin(&mut cargo);
+            cargo
+        })
+    }
+
     fn build_runtime(&self, compiler: Compiler, target: PathBuf) -> Runtime {
-        let debug = target.join("debug");
-        let mut cargo = self.cargo_of_runtime(compiler, &workspace(), target);
-        cargo.args(["build", "--offline", "--package", "schism"]);
-        text(cargo.args(["--no-default-features", "--features", "directives"]));
-        Runtime { rlib: debug.join("libschism.rlib"), dependencies: debug.join("deps") }
+        let for_cargo = target.clone();
+        self.build_as_dependency(target, |folder| {
+            self.cargo_of_runtime(compiler, folder, for_cargo)
+        })
+    }
+
+    /// Builds it as a dependency of a project: the projects of tests then find it in the same target
+    /// directory, and it is compiled with a user's profile, not with the workspace's.
+    fn build_as_dependency(
+        &self,
+        target: PathBuf,
+        cargo: impl FnOnce(&Path) -> Command,
+    ) -> Runtime {
+        let mut folder = target.clone();
+        folder.as_mut_os_string().push("-user");
+        std::fs::create_dir_all(&folder).expect("a folder can be made");
+        // Test programs may run side by side.
+        let lock = File::create(folder.join("lock")).expect("a file can be made");
+        lock.lock().expect("the file can be locked");
+        self.project(&folder, &[("Cargo.toml", USER), ("src/lib.rs", "")]);
+        let mut cargo = cargo(&folder);
+        let messages = text(cargo.args(["build", "--offline", "--message-format=json"]));
+        let is_rlib = |word: &&str| {
+            let name = Path::new(word).file_name().and_then(OsStr::to_str).unwrap_or_default();
+            name.starts_with("libschism-") && name.ends_with(".rlib")
+        };
+        let rlib = messages.split('"').find(is_rlib).expect("cargo names what it builds").into();
+        Runtime { rlib, dependencies: target.join("debug/deps") }
+    }
+
+    /// The flags by which the stock compiler uses the plugin, as the README has them.
+    pub fn plugin_flags(&self) -> String {
+        format!("-Zcodegen-backend={} -Zalways-encode-mir", self.plugin.display())
     }
 
     /// Lets the stock compiler's cargo use the plugin by these flags, in a target directory that
-    /// stays, so that all test programs compile the runtime once. `name` is the flags' alone; they
-    /// name the plugin, whose path has its content's hash.
-    pub fn use_plugin(&self, cargo: &mut Command, name: &str, flags: impl AsRef<OsStr>) -> PathBuf {
-        let target = self.folder.join(format!("runtime-{name}"));
-        cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", flags);
+    /// stays, so that all test programs compile the runtime once. The flags name the plugin, whose
+    /// path has its content's hash.
+    pub fn use_plugin(&self, cargo: &mut Command) -> PathBuf {
+        let target = self.folder.join("runtime-plugin");
+        cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", self.plugin_flags());
         cargo.env("CARGO_TARGET_DIR", &target).env("CARGO_PROFILE_DEV_DEBUG", "0");
         target
     }
@@ -248,13 +290,20 @@ impl Lab {
     }
 
     /// Writes a cargo project with the given files, `Cargo.toml` included. In its texts,
-    /// `@RUNTIME@` stands for the dependency on the runtime. Its dependencies have the workspace's
-    /// versions.
+    /// `@RUNTIME@` stands for the dependency on the runtime that [`Self::runtime`] builds,
+    /// `@BARE_RUNTIME@` for that without features. Its dependencies have the workspace's versions,
+    /// and its packages' versions end in the folder's name ([`own_package`]).
     pub fn project(&self, folder: &Path, files: &[(&str, &str)]) {
         let runtime = workspace().join("runtime");
-        let runtime = format!("schism = {{ path = {runtime:?}, default-features = false }}");
+        let bare = format!("schism = {{ path = {runtime:?}, default-features = false }}");
+        let runtime = format!("schism = {{ path = {runtime:?} }}");
         for (name, contents) in files {
-            write_files(folder, &[(name, &contents.replace("@RUNTIME@", &runtime))]);
+            let mut contents =
+                contents.replace("@RUNTIME@", &runtime).replace("@BARE_RUNTIME@", &bare);
+            if Path::new(name).ends_with("Cargo.toml") {
+                contents = own_package(&contents, folder);
+            }
+            write_files(folder, &[(name, &contents)]);
         }
         std::fs::copy(workspace().join("Cargo.lock"), folder.join("Cargo.lock"))
             .expect("the workspace has a lock file");
@@ -270,6 +319,23 @@ impl Runtime {
         dependencies.push(&self.dependencies);
         rustc.arg("--extern").arg(rlib).arg("-L").arg(dependencies);
     }
+}
+
+/// A manifest of a package that no other folder's project has. Cargo knows a package by its name, its
+/// version and its path in the workspace. Of two projects that share a target directory and are the
+/// same in these, it takes one's artifacts for the other's: a crate that is refused would be fresh
+/// once the other was compiled.
+fn own_package(manifest: &str, folder: &Path) -> String {
+    const VERSION: &str = "\nversion = \"";
+    let Some((before, (number, after))) = manifest
+        .split_once(VERSION)
+        .and_then(|(before, rest)| Some((before, rest.split_once('"')?)))
+    else {
+        return manifest.to_owned();
+    };
+    let name = folder.file_name().expect("a project is in a folder").to_string_lossy();
+    let name = name.replace(|byte: char| !byte.is_ascii_alphanumeric(), "-");
+    format!("{before}{VERSION}{number}+{name}\"{after}")
 }
 
 /// The root of the repository.

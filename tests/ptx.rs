@@ -6,6 +6,7 @@
 //! needed.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -175,8 +176,12 @@ fn kernels_of(path: &Path) -> Outcome {
     let contents = std::fs::read(path).expect("a program that can be read");
     let records = records_of(&contents);
     let mut work = Vec::new();
+    let mut families = Families::default();
     for record in &records {
         for kernel in record.kernels() {
+            if !families.takes(&kernel.display_name) {
+                continue;
+            }
             work.push((record, kernel, false));
             if kernel.offset_variant.is_some() {
                 work.push((record, kernel, true));
@@ -249,6 +254,25 @@ fn kernels_of(path: &Path) -> Outcome {
     // What was not assembled stays there, to be looked at.
     let _ = std::fs::remove_dir(folder);
     outcome.into_inner().expect("no thread panicked")
+}
+
+/// How many kernels of a family are lowered, if not all are.
+const MOST_OF_A_FAMILY: usize = 3;
+
+/// Kernels of the same closures and functions, which differ in their types, and how many of each were
+/// taken: of generic code there are hundreds.
+#[derive(Default)]
+struct Families(BTreeMap<Vec<String>, usize>);
+
+impl Families {
+    /// Whether the kernel with this name for people is lowered.
+    fn takes(&mut self, name: &str) -> bool {
+        let words = name.split(|byte: char| byte.is_whitespace() || "(){}@<>,".contains(byte));
+        let places = words.filter(|word| word.contains(".rs:")).map(str::to_owned).collect();
+        let taken = self.0.entry(places).or_default();
+        *taken += 1;
+        *taken <= MOST_OF_A_FAMILY || everything() || crate::lab::full()
+    }
 }
 
 /// How many of a program's kernels are lowered for AMD's processors, if not all are.
@@ -387,4 +411,27 @@ fn assemble(assembler: &Path, processor: &str, file: &Path) -> Result<(), String
         writeln!(words, "{line}").expect("writing to a string");
     }
     Err(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_kernels_that_differ_in_their_types_some_are_taken() {
+        if everything() || crate::lab::full() {
+            return;
+        }
+        let mut families = Families::default();
+        let mut taken = |closure: usize| {
+            let name = |of: &str| {
+                format!(
+                    "collect::<{of}, {{closure@src/fold.rs:{closure}}}>::{{closure#0}} (src/collect.rs:17)"
+                )
+            };
+            let types = ["u8", "i32", "f32", "f64", "Record"];
+            types.iter().filter(|of| families.takes(&name(of))).count()
+        };
+        assert_eq!([taken(33), taken(34), taken(33)], [MOST_OF_A_FAMILY, MOST_OF_A_FAMILY, 0]);
+    }
 }

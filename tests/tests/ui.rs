@@ -259,7 +259,7 @@ fn the_programs_are_sound_but_for_their_captures() {
     let folder = lab.folder("ui-plain");
     let mut manifest = String::from(
         "[package]\nname = \"plain\"\nversion = \"1.0.0\"\nedition = \"2024\"\nautobins = false\n\
-         [dependencies]\n@RUNTIME@\n[workspace]\n",
+         [dependencies]\n@BARE_RUNTIME@\n[workspace]\n",
     );
     for entry in std::fs::read_dir(source("ui")).expect("the folder of programs") {
         let path = entry.expect("a readable entry").path();

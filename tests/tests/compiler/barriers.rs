@@ -94,18 +94,14 @@ fn through_the_driver() {
 #[test]
 fn through_the_plugin() {
     let Some(lab) = lab() else { return };
-    // The runtime, too, is compiled by the stock compiler with the plugin.
+    // The runtime, too, is compiled by the stock compiler with the plugin, and one flag more.
     let mut flag = std::ffi::OsString::from("-Zcodegen-backend=");
     flag.push(&lab.plugin);
-    let mut cargo = lab.cargo(Compiler::Stock, &schism_tests::lab::workspace());
-    let runtime = lab.use_plugin(&mut cargo, "plugin", &flag);
-    text(cargo.args(["build", "--offline", "--package", "schism", "--no-default-features"]));
+    let runtime = lab.runtime_by_plugin();
     each(LEVELS.into_iter().enumerate(), |(number, options)| {
         let folder = lab.folder(&format!("barriers-plugin-{number}"));
         let mut rustc = lab.rustc(Compiler::Stock, &folder);
-        let debug = runtime.join("debug");
-        rustc.arg(&flag).arg("--extern").arg(format!("schism={}/libschism.rlib", debug.display()));
-        rustc.arg("-L").arg(format!("dependency={}/deps", debug.display()));
+        runtime.add_to(rustc.arg(&flag));
         let (program, ir) = compile(rustc, &folder, options);
         check(lab, &ir, options, &program);
     });

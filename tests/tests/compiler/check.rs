@@ -1,5 +1,7 @@
 //! `cargo schism check`: kernels are judged as by a build.
 
+use std::path::{Path, PathBuf};
+
 use schism_tests::lab::{Compiler, Lab, describe, output, text};
 
 fn lab() -> Option<&'static Lab> {
@@ -7,9 +9,9 @@ fn lab() -> Option<&'static Lab> {
 }
 
 const MANIFEST: &str = "[package]\nname = \"checked\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\
-    [dependencies]\n@RUNTIME@\nhelper = { path = \"helper\" }\n[workspace]\n";
+    [dependencies]\n@BARE_RUNTIME@\nhelper = { path = \"helper\" }\n[workspace]\n";
 
-const HELPER: &str = "[package]\nname = \"helper\"\nversion = \"1.0.0\"\nedition = \"2024\"\n[dependencies]\n@RUNTIME@\n";
+const HELPER: &str = "[package]\nname = \"helper\"\nversion = \"1.0.0\"\nedition = \"2024\"\n[dependencies]\n@BARE_RUNTIME@\n";
 
 /// Its launch becomes a kernel in the crate that calls it, and its other function may run in
 /// kernels.
@@ -23,6 +25,13 @@ pub fn is_long(number: usize) -> bool { (0..number).collect::<Vec<_>>().len() > 
 
 /// Runs `cargo check` over a library that depends on the helper, and gives what is said.
 fn check(lab: &Lab, name: &str, library: &str) -> (bool, String) {
+    let folder = project(lab, name, library);
+    let first = check_in(lab, &folder);
+    assert_eq!(first, check_in(lab, &folder), "cargo says it again");
+    first
+}
+
+fn project(lab: &Lab, name: &str, library: &str) -> PathBuf {
     let folder = lab.folder(name);
     let files = [
         ("Cargo.toml", MANIFEST),
@@ -31,14 +40,13 @@ fn check(lab: &Lab, name: &str, library: &str) -> (bool, String) {
         ("helper/src/lib.rs", HELPER_LIBRARY),
     ];
     lab.project(&folder, &files);
-    let run = || {
-        let mut cargo = lab.cargo_with_runtime(&folder);
-        let ended = output(cargo.args(["check", "--offline", "--quiet"]));
-        (ended.status.success(), String::from_utf8_lossy(&ended.stderr).into_owned())
-    };
-    let first = run();
-    assert_eq!(first, run(), "cargo says it again");
-    first
+    folder
+}
+
+fn check_in(lab: &Lab, folder: &Path) -> (bool, String) {
+    let mut cargo = lab.cargo_with_runtime(folder);
+    let ended = output(cargo.args(["check", "--offline", "--quiet"]));
+    (ended.status.success(), String::from_utf8_lossy(&ended.stderr).into_owned())
 }
 
 #[test]
@@ -52,6 +60,11 @@ fn a_check_refuses_a_kernel_that_a_build_refuses() {
     );
     assert!(!well && said.contains("error: a kernel allocates memory"), "{said}");
     assert!(said.contains("src/lib.rs:3:"), "the user's own call: {said}");
+    // Also after another crate of that name has been taken in the same target folder.
+    let accepted = project(lab, "check-after", "pub fn run() {}\n");
+    assert_eq!(check_in(lab, &accepted), (true, String::new()));
+    let refused = accepted.with_file_name("check-refused");
+    assert_eq!(check_in(lab, &refused), (false, said));
 }
 
 #[test]

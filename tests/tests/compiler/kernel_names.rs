@@ -29,14 +29,13 @@ fn lab() -> Option<&'static Lab> {
     Lab::open(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// The program as a project of cargo's, with the feature `trace`, which the shared runtime does
-/// without.
+/// The program as a project of cargo's.
 fn built_by_cargo(lab: &Lab) -> PathBuf {
     let folder = lab.folder("kernel-names");
     let manifest = "[package]\nname = \"named\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\
-                    [dependencies]\n@RUNTIME@\n[features]\ntrace = [\"schism/trace\"]\n[workspace]\n";
+                    [dependencies]\n@RUNTIME@\n[workspace]\n";
     lab.project(&folder, &[("Cargo.toml", manifest), ("src/main.rs", SOURCE)]);
-    text(lab.cargo_with_runtime(&folder).args(["build", "--offline", "--features", "trace"]));
+    text(lab.cargo_with_runtime(&folder).args(["build", "--offline"]));
     lab.target().join("debug/named")
 }
 

@@ -92,7 +92,6 @@ fn kernels_in_tests() {
 #[test]
 fn every_launch_is_traced_to_the_device() {
     let Some(lab) = lab() else { return };
-    // With the feature `trace`, which the shared runtime does without.
     let folder = lab.folder("launches-trace");
     let program = std::fs::read_to_string(source("crates/plugged.rs")).expect("a readable file");
     lab.project(
@@ -101,12 +100,12 @@ fn every_launch_is_traced_to_the_device() {
             (
                 "Cargo.toml",
                 "[package]\nname = \"traced\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\
-                 [dependencies]\n@RUNTIME@\n[features]\ntrace = [\"schism/trace\"]\n[workspace]\n",
+                 [dependencies]\n@RUNTIME@\n[workspace]\n",
             ),
             ("src/main.rs", &program),
         ],
     );
-    text(lab.cargo_with_runtime(&folder).args(["build", "--offline", "--features", "trace"]));
+    text(lab.cargo_with_runtime(&folder).args(["build", "--offline"]));
     let mut traced = on_device(&lab.target().join("debug/traced"), "cpu");
     // What an earlier run has left on disk would do instead of stage 2.
     let ended = output(traced.env("SCHISM_TRACE", "1").env("SCHISM_CACHE", "0"));

@@ -285,7 +285,7 @@ fn the_same_project_in_two_folders_gives_the_same_container() {
     let Some(lab) = lab() else { return };
     let halves = std::fs::read_to_string(source("crates/halves.rs")).expect("a readable file");
     let mut found = Vec::new();
-    for name in ["split-twice/here", "split-twice-elsewhere/deeper/there"] {
+    for name in ["split-twice/project", "split-twice-elsewhere/deeper/project"] {
         let folder = lab.folder(name);
         lab.project(
             &folder,

@@ -162,9 +162,7 @@ fn the_plugin_works_in_the_stock_compiler() {
         ],
     );
     let mut cargo = lab.cargo(Compiler::Stock, &folder);
-    let mut flag = std::ffi::OsString::from("-Zcodegen-backend=");
-    flag.push(&lab.plugin);
-    let target = lab.use_plugin(cargo.args(["build", "--offline"]), "plugin", flag);
+    let target = lab.use_plugin(cargo.args(["build", "--offline"]));
     let program = target.join("debug/plugged");
     // A program of an earlier run says nothing.
     let _ = std::fs::remove_file(&program);
@@ -173,11 +171,6 @@ fn the_plugin_works_in_the_stock_compiler() {
     let run = |device: &str| text(clean_command(&program).env("SCHISM_DEVICE", device));
     assert_eq!(run("cpu"), "cpu 10000\n");
     assert_eq!(run("native"), "native 9900\n");
-}
-
-/// The flags by which the stock compiler uses the plugin, as the README has them.
-fn plain_flags(lab: &Lab) -> String {
-    format!("-Zcodegen-backend={} -Zalways-encode-mir", lab.plugin.display())
 }
 
 #[test]
@@ -216,8 +209,8 @@ fn plain_flags_reach_documentation_tests_and_functions_of_dependencies() {
         ],
     );
     let mut cargo = lab.cargo(Compiler::Stock, &folder);
-    cargo.args(["test", "--offline", "--doc"]).env("RUSTDOCFLAGS", plain_flags(lab));
-    lab.use_plugin(&mut cargo, "recipe", plain_flags(lab));
+    cargo.args(["test", "--offline", "--doc"]).env("RUSTDOCFLAGS", lab.plugin_flags());
+    lab.use_plugin(&mut cargo);
     assert!(text(&mut cargo).contains("1 passed"));
 }
 
@@ -233,7 +226,7 @@ fn plain_flags_change_a_librarys_metadata_and_not_its_code() {
         let read = |file: &str| std::fs::read(folder.join(name).join(file)).expect("it is written");
         (read("no_kernels.o"), read("libno_kernels.rmeta"))
     };
-    let (plain, flagged) = (compile("plain", ""), compile("flagged", &plain_flags(lab)));
+    let (plain, flagged) = (compile("plain", ""), compile("flagged", &lab.plugin_flags()));
     assert!(plain.0 == flagged.0, "the code");
     assert!(plain.1 != flagged.1, "the metadata, whose hash holds the flags");
 }

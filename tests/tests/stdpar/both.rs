@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use schism_tests::lab::{self, Compiler, Lab, clean_command, output, text};
-use schism_tests::rayon_programs::{MANIFEST, build, project_with, run_in, target, traced};
+use schism_tests::rayon_programs::{
+    EXPLAINED, MANIFEST, explain, project_with, run_in, target, traced,
+};
 
 /// The files of `tests/stdpar/both`.
 const FILES: [&str; 8] = [
@@ -36,11 +38,11 @@ fn built(lab: &Lab) -> &'static Built {
             (name, std::fs::read_to_string(source.join(name)).expect("a file of the tests"))
         });
         lab.project(&folder, &files.each_ref().map(|(name, text)| (*name, text.as_str())));
-        let [plain, schism] = ["plain", "schism"].map(|kind| target(lab, kind));
+        let [plain, schism] = ["plain", EXPLAINED].map(|kind| target(lab, kind));
         let mut cargo = lab.cargo(Compiler::Stock, &folder);
         cargo.env("CARGO_TARGET_DIR", &plain).args(["build", "--offline", "--release"]);
         text(&mut cargo);
-        let said = build(lab, &folder, &["--stdpar=explain", "--release"]);
+        let said = explain(lab, &folder, &["--release"]);
         Built { folder, plain, schism, said }
     })
 }
@@ -92,7 +94,7 @@ fn libraries_of_rayon_programs_launch_kernels() {
     let mut cargo = clean_command(lab.subcommand());
     cargo.current_dir(&built.folder).env("CARGO_TARGET_DIR", &built.schism);
     cargo.env("SCHISM_DEVICE", "cpu").args(["test", "--doc", "--offline", "--release"]);
-    text(cargo.args(["--stdpar", "-p", "kernels"]));
+    text(cargo.args(["--stdpar=explain", "-p", "kernels"]));
 }
 
 /// What keeps a pipeline off a device is an error of a kernel that the program launches.
@@ -113,10 +115,12 @@ fn errors_of_launched_kernels_stay_errors() {
         }
     "#;
     let manifest = MANIFEST.replace("rayon = \"1\"", "rayon = \"1\"\n@RUNTIME@");
+    // As the workspace above has it, so that it is compiled once.
+    let manifest = manifest + "\n[profile.release.package.schism]\nopt-level = 0\n";
     let folder = project_with(lab, "stdpar-both-error", program, &manifest);
     let mut cargo = clean_command(lab.subcommand());
-    cargo.current_dir(&folder).env("CARGO_TARGET_DIR", target(lab, "schism"));
-    let built = output(cargo.args(["build", "--offline", "--release", "--stdpar"]));
+    cargo.current_dir(&folder).env("CARGO_TARGET_DIR", target(lab, EXPLAINED));
+    let built = output(cargo.args(["build", "--offline", "--release", "--stdpar=explain"]));
     let errors = String::from_utf8_lossy(&built.stderr);
     assert!(!built.status.success() && errors.contains("src/main.rs:11"), "{errors}");
 }

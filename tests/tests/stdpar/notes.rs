@@ -2,11 +2,12 @@
 //! those that cannot.
 
 use std::path::Path;
+use std::process::Command;
 
 use schism_tests::lab::{self, Lab, output, text};
 use schism_tests::rayon_programs::{
-    MANIFEST, Programs, build, build_in, by_rustc, kernels, name_of, project, project_of, run_in,
-    target,
+    EXPLAINED, MANIFEST, Programs, build, by_rustc, explain, kernels, name_of, project, project_of,
+    run_in, target,
 };
 
 /// The notes of a build, one for each pipeline.
@@ -14,9 +15,9 @@ fn notes(said: &str) -> Vec<&str> {
     said.split("note: ").filter(|note| note.starts_with("this parallel")).collect()
 }
 
-/// Builds a project in its own folder, since notes are given when a crate is compiled.
-fn explain(lab: &Lab, folder: &Path, arguments: &[&str]) -> String {
-    build_in(&folder.join("target"), lab, folder, &[&["--stdpar=explain"], arguments].concat())
+/// A project's program that [`explain`] has built, on the device `cpu`.
+fn run(lab: &Lab, folder: &Path, profile: &str, variables: &[(&str, &str)]) -> Command {
+    run_in(&target(lab, EXPLAINED), name_of(folder), profile, variables)
 }
 
 #[test]
@@ -92,7 +93,7 @@ fn locks_are_told_as_locks() {
     }
     for setting in ["auto", "always"] {
         let variables = [("SCHISM_STDPAR", setting), ("SCHISM_STDPAR_REPORT", "1")];
-        let mut program = run_in(&folder.join("target"), name_of(&folder), "debug", &variables);
+        let mut program = run(lab, &folder, "debug", &variables);
         let ran = output(&mut program);
         assert_eq!(String::from_utf8_lossy(&ran.stdout), expected);
         let report = String::from_utf8_lossy(&ran.stderr);
@@ -137,7 +138,7 @@ fn closures_of_dependencies_have_places() {
     let expected = by_rustc(lab, &folder);
     let said = explain(lab, &folder, &[]);
     let always = [("SCHISM_STDPAR", "always"), ("RAYON_NUM_THREADS", "2")];
-    let mut program = run_in(&folder.join("target"), name_of(&folder), "debug", &always);
+    let mut program = run(lab, &folder, "debug", &always);
     assert_eq!(text(&mut program), expected);
     let notes = notes(&said);
     for line in [3, 6, 9] {
@@ -191,6 +192,6 @@ fn profiles_that_abort_are_told() {
     let said = explain(lab, &folder, &["--release"]);
     let kernel = said.contains("this parallel iterator becomes a kernel");
     assert!(kernel || said.contains("panic = \"abort\"") || said.contains("panic=abort"), "{said}");
-    let mut program = run_in(&folder.join("target"), name_of(&folder), "release", &[]);
+    let mut program = run(lab, &folder, "release", &[]);
     assert_eq!(text(&mut program), expected);
 }

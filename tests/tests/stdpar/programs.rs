@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use schism_tests::lab::{self, Compiler, Lab, clean_command, output, text};
 use schism_tests::rayon_programs::{
-    MANIFEST, Program, Programs, build, build_in, build_with, kernels, name_of, named, project,
-    project_with, run_in, traced,
+    EXPLAINED, MANIFEST, Program, Programs, build, build_in, build_with, explain, kernels, name_of,
+    named, project, project_with, run_in, target, traced,
 };
 
 /// A project's program that [`build`] has built, on the device `cpu`.
@@ -272,7 +272,7 @@ fn each_pipeline_is_explained() {
         }
     "#;
     let folder = project(lab, "stdpar-explain", program);
-    let said = build(lab, &folder, &["--stdpar=explain"]);
+    let said = explain(lab, &folder, &[]);
     let notes: Vec<&str> =
         said.split("note: ").filter(|note| note.starts_with("this parallel")).collect();
     let line = |number: usize, what: &str| {
@@ -329,7 +329,7 @@ fn main() {
             ("library/src/lib.rs", library),
         ],
     );
-    let said = build(lab, &folder, &["--stdpar=explain", "--release"]);
+    let said = explain(lab, &folder, &["--release"]);
     let notes: Vec<&str> =
         said.split("note: ").filter(|note| note.starts_with("this parallel")).collect();
     for (what, instance, place) in [
@@ -345,7 +345,8 @@ fn main() {
         assert_eq!(notes.iter().filter(is_it).count(), 1, "{what}, {instance}: {said}");
     }
     let expected = "4096 4096\n8192\n2048\n";
-    let mut program = run(&folder, "release", &[("SCHISM_STDPAR", "always")]);
+    let always = [("SCHISM_STDPAR", "always")];
+    let mut program = run_in(&target(lab, EXPLAINED), name_of(&folder), "release", &always);
     assert_eq!(text(&mut program), expected);
     assert_eq!(kernels(&mut program), 4);
 }
@@ -357,7 +358,7 @@ fn a_program_that_aborts_is_told_that_it_has_no_kernels() {
         fn main() { println!(\"{}\", (0..4096_u64).into_par_iter().map(|x| x ^ (x >> 3)).sum::<u64>()) }";
     let manifest = format!("{MANIFEST}\n[profile.dev]\npanic = \"abort\"\n");
     let folder = project_with(lab, "stdpar-aborts", program, &manifest);
-    let said = build(lab, &folder, &["--stdpar=explain"]);
+    let said = explain(lab, &folder, &[]);
     assert_eq!(said.matches("because of `panic = \"abort\"`").count(), 1, "{said}");
     let said = build(lab, &folder, &["--stdpar"]);
     assert!(!said.contains("panic ="), "{said}");
@@ -727,10 +728,10 @@ fn programs_without_a_rayon_that_is_known_are_told() {
         let files = [
             ("Cargo.toml", manifest.as_str()),
             ("src/main.rs", "fn main() { println!(\"{}\", rayon::word()); }"),
-            ("rayon/Cargo.toml", &rayon),
-            ("rayon/src/lib.rs", "pub fn word() -> &'static str { \"other\" }"),
         ];
         lab.project(&folder, &files);
+        let library = ("rayon/src/lib.rs", "pub fn word() -> &'static str { \"other\" }");
+        lab::write_files(&folder, &[("rayon/Cargo.toml", &rayon), library]);
         let said = build(lab, &folder, &["--stdpar"]);
         let expected = format!(
             "warning: parallel iterators stay with rayon: the program has rayon {version}, and \

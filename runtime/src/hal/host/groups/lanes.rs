@@ -16,6 +16,8 @@ use schism_jit_abi::{
 #[derive(Default)]
 pub(crate) struct Lanes {
     values: [[Cell<u32>; SIZE]; 2],
+    /// A bit for each lane, set if its value is not zero.
+    ballots: [Cell<u32>; 2],
     round: Cell<usize>,
 }
 
@@ -30,6 +32,8 @@ impl Lanes {
     pub(crate) fn give(&self, lane: usize, value: u32) -> usize {
         let round = self.round.get();
         self.values[round][lane].set(value);
+        let ballot = &self.ballots[round];
+        ballot.set((ballot.get() & !(1 << lane)) | (u32::from(value != 0) << lane));
         round
     }
 
@@ -54,10 +58,8 @@ impl Lanes {
             SUB_GROUP_SHUFFLE_XOR => Some(lane ^ argument),
             SUB_GROUP_SHUFFLE_UP => lane.checked_sub(argument),
             SUB_GROUP_SHUFFLE_DOWN => lane.checked_add(argument),
-            SUB_GROUP_BALLOT => {
-                let set = values.iter().zip(0..).filter(|(value, _)| value.get() != 0);
-                return set.fold(0, |all, (_, lane)| all | 1 << lane);
-            }
+            // A larger sub-group may have left bits of lanes that this one has not.
+            SUB_GROUP_BALLOT => return self.ballots[round].get() & (u32::MAX >> (SIZE - size)),
             SUB_GROUP_ADD => return fold(values, u32::wrapping_add),
             SUB_GROUP_MIN => return fold(values, |a, b| (a as i32).min(b as i32) as u32),
             SUB_GROUP_MAX => return fold(values, |a, b| (a as i32).max(b as i32) as u32),
