@@ -45,7 +45,7 @@ pub mod directives {
     pub use crate::directives::reduction::{
         And, BitAnd, BitOr, BitXor, Max, Min, Or, Product, Sum,
     };
-    pub use crate::directives::region::{Region, SharedRegion, Wish};
+    pub use crate::directives::region::{MapClause, Region, SharedRegion};
     pub use crate::directives::sizes::{Sizes, sized};
     pub use crate::directives::steps::{Fixed, Known, Steps};
     pub use crate::directives::turns::{Division, Turns};

@@ -45,6 +45,69 @@ fn a_loop_over_indices_is_a_launch() {
 }
 
 #[acc]
+fn without_directives(x: &[u32], y: &mut [u32]) {
+    for i in 0..x.len() {
+        y[i] = x[i] + 1;
+    }
+    for own in y.iter_mut() {
+        *own *= 2;
+    }
+}
+
+/// Only a directive makes a launch of a loop.
+#[test]
+fn loops_without_a_directive_are_the_hosts() {
+    on_every_device(|| {
+        let mut y = [0; 3];
+        let queue = Queue::new().expect("a device");
+        let run = |queue: &Queue| with_queue(queue, || without_directives(&[4, 5, 6], &mut y));
+        let ((), reports) = queue.report(run);
+        assert_eq!((y, reports.len()), ([10, 12, 14], 0));
+    });
+}
+
+static WEIGHTS: [u32; 4] = [4, 3, 2, 1];
+const OFFSETS: [usize; 2] = [1, 2];
+
+/// Statics and constants are arrays, steps keep neighbours apart, and quotients are known before.
+#[acc]
+fn named_by_others(y: &mut [u32], z: &mut [u32], n: usize) {
+    #[acc(parallel, loop)]
+    for i in 0..y.len() {
+        y[i] = WEIGHTS[i % WEIGHTS.len()] + OFFSETS[i % 2] as u32;
+    }
+    #[acc(parallel, loop)]
+    for i in (0..n).step_by(3).rev() {
+        z[i] += y[i + 1];
+        z[i + 1] = 7;
+    }
+    #[acc(parallel, loop)]
+    for i in 0..n / 2 {
+        y[i + n / 2] += z[i];
+    }
+}
+
+#[test]
+fn arrays_are_statics_and_indices_have_steps_and_quotients() {
+    on_every_device(|| {
+        for n in [0, 1, 31, 1000] {
+            let (mut y, mut z) = (vec![0; n + 3], vec![1; n + 3]);
+            named_by_others(&mut y, &mut z, n);
+            let before = |i: usize| WEIGHTS[i % 4] + OFFSETS[i % 2] as u32;
+            let is_step = |i: usize| i < n && i.is_multiple_of(3);
+            let of_z = |i: usize| match i {
+                i if is_step(i) => 1 + before(i + 1),
+                i if i > 0 && is_step(i - 1) => 7,
+                _ => 1,
+            };
+            assert!((0..n + 3).all(|i| z[i] == of_z(i)), "{z:?}");
+            let added = |i: usize| (n / 2..n / 2 * 2).contains(&i).then(|| z[i - n / 2]);
+            assert!((0..n + 3).all(|i| y[i] == before(i) + added(i).unwrap_or(0)), "{y:?}");
+        }
+    });
+}
+
+#[acc]
 fn kinds(n: usize) -> (Vec<u32>, [u32; 40], Box<[u32]>) {
     let x: Vec<u32> = (0..n as u32).collect();
     let mut array = [0; 40];
@@ -600,4 +663,42 @@ fn random_nests_are_plain_loops() {
         }
         assert!(refused < count * 2 / 3, "{refused} of {count} refused");
     });
+}
+
+#[acc]
+fn three_more(x: &mut [u32]) {
+    #[acc(parallel, loop)]
+    for own in x.iter_mut() {
+        *own += 3;
+    }
+}
+
+#[acc]
+fn shadowed(x: &[u32], queue: &Queue) -> (u32, Vec<u32>) {
+    let mut before = 0;
+    #[acc(data, copyin(x))]
+    {
+        // Another array, which launches change.
+        let mut x = x.to_vec();
+        let mut entered = with_queue(queue, || acc::copyin(&mut x)).expect("memory");
+        {
+            let x = &mut *entered;
+            three_more(&mut x[..]);
+            #[acc(update, self(x))]
+            {}
+            before += x[0];
+        }
+        drop(entered);
+        (before, x)
+    }
+}
+
+/// An `update` of a variable that has the name of an array that is only read is one of that variable.
+#[test]
+fn names_that_shadow_arrays_are_other_arrays() {
+    for device in with_copies() {
+        let queue = Queue::on(&device).expect("a device that is listed");
+        let found = with_queue(&queue, || shadowed(&[1, 2], &queue));
+        assert_eq!(found, (4, vec![4, 5]), "{device}");
+    }
 }

@@ -9,28 +9,18 @@ use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Block, Error, Expr, Pat, Stmt, Token, UnOp, parse_quote};
+use syn::{Attribute, Block, Error, Expr, Pat, Stmt, Token, parse_quote};
 
 use crate::body::{changes, is_assignment};
 use crate::clause::{self, Construct, Kind, array_and_part};
 use crate::motion::Motion;
-use crate::names::{in_pattern, mentions};
+use crate::names::{in_pattern, mentions, peeled, words};
 
 /// Methods that give parts, or say nothing of the elements.
-const OF_PARTS: [&str; 12] = [
-    "len",
-    "is_empty",
-    "as_ptr",
-    "as_mut_ptr",
-    "as_slice",
-    "as_mut_slice",
-    "as_ref",
-    "as_mut",
-    "split_at",
-    "split_at_mut",
-    "chunks_mut",
-    "chunks_exact_mut",
-];
+const OF_PARTS: &[&str] = words! {
+    len is_empty as_ptr as_mut_ptr as_slice as_mut_slice as_ref as_mut split_at split_at_mut
+    chunks_mut chunks_exact_mut
+};
 
 /// The errors of statements in a region that keeps these arrays, some of them in part.
 pub(crate) fn check(statements: &[Stmt], arrays: &[String], in_part: &[String]) -> Vec<Error> {
@@ -108,18 +98,6 @@ struct Walk<'a> {
     errors: Vec<Error>,
     /// In the first of two walks over a loop.
     is_silent: bool,
-}
-
-/// The place without what does not change it.
-fn peeled(mut expr: &Expr) -> &Expr {
-    loop {
-        match expr {
-            Expr::Paren(inner) => expr = &inner.expr,
-            Expr::Group(inner) => expr = &inner.expr,
-            Expr::Unary(inner) if matches!(inner.op, UnOp::Deref(_)) => expr = &inner.expr,
-            _ => return expr,
-        }
-    }
 }
 
 impl<'a> Walk<'a> {

@@ -5,14 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::Span;
 use quote::{ToTokens, format_ident};
-use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
-use syn::{BinOp, Block, Error, Expr, Ident, Member, Pat, Token, UnOp, parse_quote};
+use syn::{BinOp, Block, Error, Expr, Ident, Member, Pat, UnOp, parse_quote};
 
 use crate::affine::{Factor, Index, Known, Polynomial, polynomial};
 use crate::atomic::PREFIX;
-use crate::names::{in_pattern, is_mutable, mentions};
+use crate::names::{in_arguments, in_pattern, is_mutable, mentions, peeled, words};
 
 /// What a name of inside stands for.
 #[derive(Clone)]
@@ -78,6 +77,14 @@ pub(crate) struct Loops<'a> {
     pub(crate) is_whole: bool,
 }
 
+impl<'a> Loops<'a> {
+    /// None of them: the body is one work-item's.
+    pub(crate) fn whole(named: &'a BTreeSet<String>) -> Self {
+        let (counters, bound, own) = (Vec::new(), Vec::new(), Vec::new());
+        Self { counters, bound, own, named, label: None, is_whole: true }
+    }
+}
+
 /// What `body` uses.
 pub(crate) fn uses(body: &mut Block, loops: &Loops<'_>) -> Uses {
     let mut walk = Walk::new(loops, None);
@@ -94,6 +101,8 @@ pub(crate) fn rewrite(body: &mut Block, loops: &Loops<'_>, forms: &BTreeMap<Stri
 pub(crate) fn kernel_name(place: &Expr) -> Ident {
     if let Expr::Path(path) = place
         && let Some(ident) = path.path.get_ident()
+        // A pattern with the name of a static or a constant does not bind it.
+        && ident.to_string().contains(char::is_lowercase)
     {
         return ident.clone();
     }
@@ -108,35 +117,11 @@ pub(crate) fn key(place: &Expr) -> String {
     place.to_token_stream().to_string()
 }
 
-/// The place without what does not change it.
-fn peeled(mut expr: &Expr) -> &Expr {
-    loop {
-        match expr {
-            Expr::Paren(inner) => expr = &inner.expr,
-            Expr::Group(inner) => expr = &inner.expr,
-            Expr::Unary(inner) if matches!(inner.op, UnOp::Deref(_)) => expr = &inner.expr,
-            _ => return expr,
-        }
-    }
-}
-
 /// Methods of slices that read.
-const OF_SLICES: [&str; 14] = [
-    "len",
-    "iter",
-    "is_empty",
-    "get",
-    "first",
-    "last",
-    "contains",
-    "chunks",
-    "windows",
-    "binary_search",
-    "as_slice",
-    "chunks_exact",
-    "to_vec",
-    "concat",
-];
+const OF_SLICES: &[&str] = words! {
+    len iter is_empty get first last contains chunks windows binary_search as_slice chunks_exact
+    to_vec concat
+};
 
 /// Whether a method changes its receiver.
 pub(crate) fn changes(method: &str) -> bool {
@@ -229,6 +214,37 @@ impl<'a> Walk<'a> {
     fn error(&mut self, span: impl Spanned, text: &str) {
         if self.forms.is_none() {
             self.uses.errors.push(Error::new(span.span(), text));
+        }
+    }
+
+    /// Whether the loops do not change an expression, and it can be computed before they begin, even if
+    /// they compute it in some iterations only.
+    fn is_fixed(&self, expr: &Expr) -> bool {
+        match peeled(expr) {
+            Expr::Path(path) => {
+                path.path.get_ident().is_none_or(|name| self.find(&name.to_string()).is_none())
+            }
+            place @ Expr::Field(_) => self.outer_root(place).is_some(),
+            Expr::MethodCall(call) => {
+                call.method == "len" && self.outer_root(peeled(&call.receiver)).is_some()
+            }
+            // Other operands could be 0, or too large.
+            Expr::Binary(binary) => {
+                let most = match binary.op {
+                    BinOp::Div(_) | BinOp::Rem(_) => u64::MAX,
+                    BinOp::Shr(_) => 7,
+                    _ => 0,
+                };
+                let is_small = |lit: &syn::LitInt| {
+                    lit.base10_parse().is_ok_and(|number| (1..=most).contains(&number))
+                };
+                let Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(lit), .. }) = peeled(&binary.right)
+                else {
+                    return false;
+                };
+                is_small(lit) && self.is_fixed(&binary.left)
+            }
+            _ => false,
         }
     }
 
@@ -345,33 +361,30 @@ impl<'a> Walk<'a> {
 
     /// Expressions that leave the body, or that a macro hides; `true` if nothing else is to be done.
     fn jump(&mut self, expr: &mut Expr) -> bool {
-        match expr {
-            Expr::Continue(jump) if !self.is_in_closure && self.leaves(jump.label.as_ref()) => {
+        if self.is_in_closure {
+            return false;
+        }
+        let text = match expr {
+            Expr::Continue(jump) if self.leaves(jump.label.as_ref()) => {
                 let label = jump.label.as_ref().map(|label| label.ident.to_string());
                 if self.loops.is_whole || (label.is_some() && label != self.loops.label) {
-                    self.error(&*expr, "this leaves the loop that becomes a kernel");
-                } else if self.forms.is_some() {
-                    *expr = parse_quote!(break '__iteration);
+                    "this leaves the loop that becomes a kernel"
+                } else {
+                    if self.forms.is_some() {
+                        *expr = parse_quote!(break '__iteration);
+                    }
+                    return true;
                 }
-                true
             }
-            Expr::Break(jump) if !self.is_in_closure && self.leaves(jump.label.as_ref()) => {
-                self.error(
-                    &*expr,
-                    "iterations run at the same time, so none can end the others: `break` is for inner loops; `seq` runs the loop in order",
-                );
-                true
+            Expr::Break(jump) if self.leaves(jump.label.as_ref()) => {
+                "iterations run at the same time, so none can end the others: `break` is for inner loops; `seq` runs the loop in order"
             }
-            Expr::Return(_) if !self.is_in_closure => {
-                self.error(&*expr, "a kernel cannot return from the function around it");
-                true
-            }
-            Expr::Try(_) if !self.is_in_closure => {
-                self.error(&*expr, "a kernel cannot return from the function around it by `?`");
-                true
-            }
-            _ => false,
-        }
+            Expr::Return(_) => "a kernel cannot return from the function around it",
+            Expr::Try(_) => "a kernel cannot return from the function around it by `?`",
+            _ => return false,
+        };
+        self.error(&*expr, text);
+        true
     }
 }
 
@@ -395,15 +408,7 @@ impl Known for Walk<'_> {
         if depends || matches!(expr, Expr::Range(_)) {
             return None;
         }
-        let is_fixed = match expr {
-            Expr::Field(_) => self.outer_root(expr).is_some(),
-            Expr::MethodCall(call) => {
-                call.method == "len" && self.outer_root(peeled(&call.receiver)).is_some()
-            }
-            Expr::Path(_) => true,
-            _ => false,
-        };
-        let factor = if is_fixed { Factor::Invariant } else { Factor::Inner };
+        let factor = if self.is_fixed(expr) { Factor::Invariant } else { Factor::Inner };
         Some(Polynomial::of(factor(expr.clone())))
     }
 }
@@ -502,11 +507,7 @@ impl VisitMut for Walk<'_> {
     fn visit_item_mut(&mut self, _: &mut syn::Item) {}
 
     fn visit_macro_mut(&mut self, call: &mut syn::Macro) {
-        let parse = Punctuated::<Expr, Token![,]>::parse_terminated;
-        if let Ok(mut arguments) = call.parse_body_with(parse) {
-            arguments.iter_mut().for_each(|argument| self.visit_expr_mut(argument));
-            call.tokens = arguments.to_token_stream();
-        }
+        in_arguments(call, self);
     }
 
     fn visit_expr_mut(&mut self, expr: &mut Expr) {

@@ -10,7 +10,7 @@ use syn::{
 };
 
 use crate::mapping::Mapping;
-use crate::motion::{MOTIONS, Motion};
+use crate::motion::{self, Motion};
 use crate::nearest::unknown;
 use crate::offload::{Clauses, Verb};
 
@@ -59,6 +59,11 @@ impl Kind {
             self,
             Self::ExitData | Self::Update | Self::Wait | Self::Init | Self::Shutdown | Self::Set
         )
+    }
+
+    /// Those up to this one.
+    const fn and_before(self) -> &'static [Self] {
+        DIRECTIVES.split_at(self as usize + 1).0
     }
 
     pub(crate) const fn is_to_the_end_of_the_block(self) -> bool {
@@ -207,48 +212,34 @@ enum Arguments {
     Optional,
 }
 
-const LAUNCHES: &[Kind] = &[Kind::Parallel, Kind::Kernels, Kind::Serial];
-const LOOPS: &[Kind] = &[Kind::Parallel, Kind::Kernels];
-const WITH_DATA: &[Kind] = &[Kind::Parallel, Kind::Kernels, Kind::Serial, Kind::Data];
-const REGIONS: &[Kind] = &[Kind::Parallel, Kind::Kernels, Kind::Serial, Kind::Data, Kind::Declare];
-const INTO: &[Kind] =
-    &[Kind::Parallel, Kind::Kernels, Kind::Serial, Kind::Data, Kind::Declare, Kind::EnterData];
-const OUT_OF: &[Kind] =
-    &[Kind::Parallel, Kind::Kernels, Kind::Serial, Kind::Data, Kind::Declare, Kind::ExitData];
-const EXIT: &[Kind] = &[Kind::ExitData];
-const UPDATE: &[Kind] = &[Kind::Update];
-const HOST_DATA: &[Kind] = &[Kind::HostData];
-const OF_PRESENT: &[Kind] = &[Kind::Update, Kind::HostData];
-const DEVICES: &[Kind] = &[Kind::Init, Kind::Shutdown, Kind::Set];
-const CONDITIONAL: &[Kind] = &[
-    Kind::Parallel,
-    Kind::Kernels,
-    Kind::Serial,
-    Kind::Data,
-    Kind::EnterData,
-    Kind::ExitData,
-    Kind::Update,
-    Kind::HostData,
-    Kind::Wait,
-    Kind::Init,
-    Kind::Shutdown,
-    Kind::Set,
-];
-const QUEUED: &[Kind] = &[
-    Kind::Parallel,
-    Kind::Kernels,
-    Kind::Serial,
-    Kind::Data,
-    Kind::EnterData,
-    Kind::ExitData,
-    Kind::Update,
-    Kind::Wait,
-];
+macro_rules! kinds {
+    ($($kind:ident)*) => { &[$(Kind::$kind),*] };
+}
+
+/// The directives of OpenACC, in the order of their kinds.
+const DIRECTIVES: &[Kind] = kinds! {
+    Parallel Kernels Serial Data Declare EnterData ExitData Update HostData Wait Init Shutdown Set Routine
+};
+const LAUNCHES: &[Kind] = Kind::Serial.and_before();
+const LOOPS: &[Kind] = Kind::Kernels.and_before();
+const WITH_DATA: &[Kind] = Kind::Data.and_before();
+const REGIONS: &[Kind] = Kind::Declare.and_before();
+const INTO: &[Kind] = Kind::EnterData.and_before();
+const OUT_OF: &[Kind] = kinds!(Parallel Kernels Serial Data Declare ExitData);
+const EXIT: &[Kind] = kinds!(ExitData);
+const UPDATE: &[Kind] = kinds!(Update);
+const HOST_DATA: &[Kind] = kinds!(HostData);
+const OF_PRESENT: &[Kind] = kinds!(Update HostData);
+const DEVICES: &[Kind] = kinds!(Init Shutdown Set);
+const CONDITIONAL: &[Kind] = kinds! {
+    Parallel Kernels Serial Data EnterData ExitData Update HostData Wait Init Shutdown Set
+};
+const QUEUED: &[Kind] = kinds!(Parallel Kernels Serial Data EnterData ExitData Update Wait);
 const ACC: &[Language] = &[Language::Acc];
 
 macro_rules! rows {
-    ($($name:literal $languages:ident $kinds:ident $arguments:ident;)*) => {
-        &[$(Row { name: $name, languages: $languages, kinds: $kinds, arguments: Arguments::$arguments }),*]
+    ($($($name:literal)+ $languages:ident $kinds:ident $arguments:ident;)*) => {
+        &[$($(Row { name: $name, languages: $languages, kinds: $kinds, arguments: Arguments::$arguments }),+),*]
     };
 }
 
@@ -257,82 +248,29 @@ const BOTH: &[Language] = &[Language::Acc, Language::Offload];
 
 const CLAUSES: &[Row] = rows! {
     "loop" ACC LAUNCHES None;
-    "gang" ACC LOOPS Optional;
-    "worker" ACC LOOPS Optional;
-    "vector" ACC LOOPS Optional;
-    "num_gangs" ACC LOOPS Required;
-    "num_workers" ACC LOOPS Required;
-    "vector_length" ACC LOOPS Required;
-    "tile" ACC LOOPS Required;
-    "cache" ACC LOOPS Required;
-    "device_type" ACC LAUNCHES Required;
-    "dtype" ACC LAUNCHES Required;
+    "gang" "worker" "vector" ACC LOOPS Optional;
+    "num_gangs" "num_workers" "vector_length" "tile" "cache" ACC LOOPS Required;
+    "device_type" "dtype" ACC LAUNCHES Required;
     "self" ACC LAUNCHES Optional;
-    "independent" ACC LOOPS None;
-    "unsafe" BOTH LOOPS Required;
-    "auto" ACC LOOPS None;
-    "seq" ACC LOOPS None;
-    "collapse" BOTH LOOPS Required;
-    "reduction" BOTH LOOPS Required;
-    "private" BOTH LAUNCHES Required;
-    "firstprivate" BOTH LAUNCHES Required;
-    "default" ACC WITH_DATA Required;
+    "independent" "auto" "seq" ACC LOOPS None;
+    "unsafe" "collapse" "reduction" BOTH LOOPS Required;
+    "private" "firstprivate" BOTH LAUNCHES Required;
+    "default" "no_create" ACC WITH_DATA Required;
     "if" BOTH CONDITIONAL Required;
-    "copy" ACC REGIONS Required;
-    "pcopy" ACC REGIONS Required;
-    "present_or_copy" ACC REGIONS Required;
-    "copyin" ACC INTO Required;
-    "pcopyin" ACC INTO Required;
-    "present_or_copyin" ACC INTO Required;
-    "copyout" ACC OUT_OF Required;
-    "pcopyout" ACC OUT_OF Required;
-    "present_or_copyout" ACC OUT_OF Required;
-    "create" ACC INTO Required;
-    "pcreate" ACC INTO Required;
-    "present_or_create" ACC INTO Required;
-    "present" ACC REGIONS Required;
-    "no_create" ACC WITH_DATA Required;
+    "copy" "pcopy" "present_or_copy" "present" ACC REGIONS Required;
+    "copyin" "pcopyin" "present_or_copyin" ACC INTO Required;
+    "copyout" "pcopyout" "present_or_copyout" ACC OUT_OF Required;
+    "create" "pcreate" "present_or_create" ACC INTO Required;
     "delete" ACC EXIT Required;
     "finalize" ACC EXIT None;
-    "self" ACC UPDATE Required;
-    "host" ACC UPDATE Required;
-    "device" ACC UPDATE Required;
+    "self" "host" "device" ACC UPDATE Required;
     "if_present" ACC OF_PRESENT None;
     "use_device" ACC HOST_DATA Required;
-    "async" ACC QUEUED Optional;
-    "wait" ACC QUEUED Optional;
+    "async" "wait" ACC QUEUED Optional;
     "device_num" ACC DEVICES Required;
-    "in" OFFLOAD WITH_DATA Required;
-    "out" OFFLOAD WITH_DATA Required;
-    "inout" OFFLOAD WITH_DATA Required;
-    "nocopy" OFFLOAD WITH_DATA Required;
-    "pin" OFFLOAD WITH_DATA Required;
-    "target" OFFLOAD WITH_DATA Required;
-    "optional" OFFLOAD WITH_DATA None;
-    "mandatory" OFFLOAD WITH_DATA None;
-    "status" OFFLOAD WITH_DATA Required;
-    "signal" OFFLOAD WITH_DATA Required;
-    "wait" OFFLOAD WITH_DATA Required;
-    "stream" OFFLOAD WITH_DATA Required;
+    "in" "out" "inout" "nocopy" "pin" "target" "status" "signal" "wait" "stream" OFFLOAD WITH_DATA Required;
+    "optional" "mandatory" OFFLOAD WITH_DATA None;
 };
-
-/// The directives of OpenACC.
-const DIRECTIVES: &[Kind] = &[
-    Kind::Parallel,
-    Kind::Kernels,
-    Kind::Serial,
-    Kind::Data,
-    Kind::Declare,
-    Kind::EnterData,
-    Kind::ExitData,
-    Kind::Update,
-    Kind::HostData,
-    Kind::Wait,
-    Kind::Init,
-    Kind::Shutdown,
-    Kind::Set,
-    Kind::Routine,
-];
 
 /// Whether an attribute is a directive.
 pub(crate) fn is_directive(attribute: &Attribute) -> bool {
@@ -532,11 +470,10 @@ fn add(construct: &mut Construct, clause: &Clause, language: Language) -> Result
         "finalize" => construct.is_final = true,
         "device_num" => construct.device = Some(syn::parse2(arguments)?),
         _ => {
-            let motion = MOTIONS.iter().find(|(word, _)| *word == name);
-            let (_, motion) = motion.expect("a clause that names arrays");
+            let motion = motion::named(&name).expect("a clause that names arrays");
             for place in Punctuated::<Expr, Token![,]>::parse_terminated.parse2(arguments)? {
                 check_place(&place)?;
-                construct.data.push((*motion, place));
+                construct.data.push((motion, place));
             }
         }
     }

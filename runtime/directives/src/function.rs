@@ -3,12 +3,13 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Block, Error, Expr, ExprForLoop, Item, Result, Stmt};
+use syn::{Attribute, Block, Error, Expr, ExprForLoop, Item, Pat, Result, Stmt, parse_quote};
 
 use crate::attributes::{attributes, of_statement, taken, without_directives};
 use crate::clause::{self, Construct, Kind, Language};
-use crate::iteration::own;
+use crate::iteration::{lints_of_types, own};
 use crate::motion::Motion;
+use crate::names::in_pattern;
 use crate::offload::Verb;
 use crate::region::Array;
 use crate::{access, atomic, launch, region, statement};
@@ -16,7 +17,14 @@ use crate::{access, atomic, launch, region, statement};
 /// An item with its directives replaced. If it is an error, the item is there without them, so that
 /// it is the only error.
 pub(crate) fn expand(clauses: TokenStream, item: TokenStream, language: Language) -> TokenStream {
-    let mut walk = Walk { kept: Vec::new(), regions: 0, is_async: false, errors: Vec::new() };
+    let mut walk = Walk {
+        kept: Vec::new(),
+        regions: 0,
+        is_async: false,
+        lasts_to_the_end: false,
+        binds: false,
+        errors: Vec::new(),
+    };
     if !clauses.is_empty() {
         let span = proc_macro2::Span::call_site();
         match clause::parse(clauses, span, language) {
@@ -41,12 +49,17 @@ pub(crate) fn expand(clauses: TokenStream, item: TokenStream, language: Language
 }
 
 struct Walk {
-    /// What the regions around keep on the device, and whether the function may change it.
-    kept: Vec<(String, bool)>,
+    /// What the regions around keep on the device, and whether the function may change it; `None` of a
+    /// variable that has the name since.
+    kept: Vec<(String, Option<bool>)>,
     /// How many regions there have been.
     regions: usize,
     /// Whether the code is in an `async` function or block.
     is_async: bool,
+    /// Whether a region lasts to the end of a block of the function.
+    lasts_to_the_end: bool,
+    /// Whether a directive of the function binds names.
+    binds: bool,
     errors: Vec<Error>,
 }
 
@@ -70,23 +83,29 @@ fn is_empty(statement: &Stmt) -> bool {
     matches!(statement, Stmt::Expr(Expr::Block(inner), _) if inner.block.stmts.is_empty())
 }
 
+fn is_mut(kept: &[(String, Option<bool>)], name: &str) -> Option<bool> {
+    kept.iter().rev().find(|(kept, _)| kept == name).and_then(|(_, is_mut)| *is_mut)
+}
+
+macro_rules! functions {
+    ($($visit:ident $function:ident;)*) => {$(
+        fn $visit(&mut self, function: &mut syn::$function) {
+            // A function inside of another does not see its variables.
+            let around = std::mem::take(&mut self.kept);
+            self.in_function(function.sig.asyncness.is_some(), |walk| {
+                visit_mut::$visit(walk, function);
+            });
+            self.allow(&mut function.attrs);
+            self.kept = around;
+        }
+    )*};
+}
+
 impl VisitMut for Walk {
-    fn visit_item_fn_mut(&mut self, function: &mut syn::ItemFn) {
-        self.in_function(function.sig.asyncness.is_some(), |walk| {
-            visit_mut::visit_item_fn_mut(walk, function);
-        });
-    }
-
-    fn visit_impl_item_fn_mut(&mut self, function: &mut syn::ImplItemFn) {
-        self.in_function(function.sig.asyncness.is_some(), |walk| {
-            visit_mut::visit_impl_item_fn_mut(walk, function);
-        });
-    }
-
-    fn visit_trait_item_fn_mut(&mut self, function: &mut syn::TraitItemFn) {
-        self.in_function(function.sig.asyncness.is_some(), |walk| {
-            visit_mut::visit_trait_item_fn_mut(walk, function);
-        });
+    functions! {
+        visit_item_fn_mut ItemFn;
+        visit_impl_item_fn_mut ImplItemFn;
+        visit_trait_item_fn_mut TraitItemFn;
     }
 
     fn visit_expr_async_mut(&mut self, inner: &mut syn::ExprAsync) {
@@ -95,13 +114,48 @@ impl VisitMut for Walk {
 
     fn visit_expr_closure_mut(&mut self, closure: &mut syn::ExprClosure) {
         let is_async = closure.asyncness.is_some();
-        self.in_function(is_async, |walk| visit_mut::visit_expr_closure_mut(walk, closure));
+        self.scoped(|walk| {
+            closure.inputs.iter().for_each(|pattern| walk.bind(pattern));
+            walk.in_function(is_async, |walk| visit_mut::visit_expr_closure_mut(walk, closure));
+        });
+    }
+
+    fn visit_expr_for_loop_mut(&mut self, inner: &mut ExprForLoop) {
+        self.visit_expr_mut(&mut inner.expr);
+        self.scoped(|walk| {
+            walk.bind(&inner.pat);
+            walk.visit_block_mut(&mut inner.body);
+        });
+    }
+
+    fn visit_arm_mut(&mut self, arm: &mut syn::Arm) {
+        self.scoped(|walk| {
+            walk.bind(&arm.pat);
+            visit_mut::visit_arm_mut(walk, arm);
+        });
+    }
+
+    fn visit_expr_if_mut(&mut self, branch: &mut syn::ExprIf) {
+        self.scoped(|walk| {
+            walk.visit_expr_mut(&mut branch.cond);
+            walk.visit_block_mut(&mut branch.then_branch);
+        });
+        if let Some((_, other)) = &mut branch.else_branch {
+            self.visit_expr_mut(other);
+        }
+    }
+
+    fn visit_expr_while_mut(&mut self, inner: &mut syn::ExprWhile) {
+        self.scoped(|walk| visit_mut::visit_expr_while_mut(walk, inner));
+    }
+
+    fn visit_expr_let_mut(&mut self, binding: &mut syn::ExprLet) {
+        self.visit_expr_mut(&mut binding.expr);
+        self.bind(&binding.pat);
     }
 
     fn visit_block_mut(&mut self, block: &mut Block) {
-        let outer = self.kept.len();
-        self.statements(&mut block.stmts);
-        self.kept.truncate(outer);
+        self.scoped(|walk| walk.statements(&mut block.stmts));
     }
 
     fn visit_local_mut(&mut self, local: &mut syn::Local) {
@@ -110,6 +164,7 @@ impl VisitMut for Walk {
             self.errors.push(Error::new_spanned(attribute, text));
         }
         visit_mut::visit_local_mut(self, local);
+        self.bind(&local.pat);
     }
 
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
@@ -131,6 +186,35 @@ impl VisitMut for Walk {
 }
 
 impl Walk {
+    /// What is bound inside is bound there alone.
+    fn scoped(&mut self, walk: impl FnOnce(&mut Self)) {
+        let outer = self.kept.len();
+        walk(self);
+        self.kept.truncate(outer);
+    }
+
+    /// Variables of a pattern are not what regions keep, if they have its names.
+    fn bind(&mut self, pattern: &Pat) {
+        for name in in_pattern(pattern).iter().map(ToString::to_string) {
+            if self.kept.iter().any(|(kept, _)| *kept == name) {
+                self.kept.push((name, None));
+            }
+        }
+    }
+
+    /// Allows what a region to the end of a block makes lints find after it: there is no expression around
+    /// that, which could allow it.
+    fn allow(&mut self, attributes: &mut Vec<Attribute>) {
+        let lints = lints_of_types();
+        if std::mem::take(&mut self.lasts_to_the_end) {
+            attributes.push(parse_quote!(#[allow(#lints)]));
+        }
+        if std::mem::take(&mut self.binds) {
+            // Arrays have their names again inside.
+            attributes.push(parse_quote!(#[allow(clippy::many_single_char_names)]));
+        }
+    }
+
     /// Code that runs elsewhere than what is around it.
     fn in_function(&mut self, is_async: bool, walk: impl FnOnce(&mut Self)) {
         let before = std::mem::replace(&mut self.is_async, is_async);
@@ -149,7 +233,7 @@ impl Walk {
             };
             let lowered = construct.and_then(|construct| {
                 if construct.kind.is_statement() {
-                    return self.statement(&construct);
+                    return region::statement(&construct, &|name| self.is_mut(name));
                 }
                 if !is_empty(&statement) {
                     let text = format!(
@@ -175,27 +259,16 @@ impl Walk {
         }
     }
 
-    fn statement(&self, construct: &Construct) -> Result<TokenStream> {
-        region::statement(construct, &|name| self.is_mut(name))
-    }
-
     /// Whether the code may change an array that a region keeps; `None` if no region is known that does.
     fn is_mut(&self, name: &str) -> Option<bool> {
-        self.kept.iter().rev().find(|(kept, _)| kept == name).map(|(_, is_mut)| *is_mut)
+        is_mut(&self.kept, name)
     }
 
     /// Begins a region to the end of a block, of which these are the statements left.
     fn open(&mut self, construct: &Construct, inside: &mut [Stmt]) -> Result<TokenStream> {
         let mut arrays = self.arrays(construct)?;
         region::rename_fields(&arrays, |rename| {
-            struct All<'a>(&'a mut dyn FnMut(&mut Expr));
-            impl VisitMut for All<'_> {
-                fn visit_expr_mut(&mut self, expr: &mut Expr) {
-                    (self.0)(expr);
-                }
-            }
-            let mut all = All(rename);
-            inside.iter_mut().for_each(|statement| all.visit_stmt_mut(statement));
+            inside.iter_mut().for_each(|statement| rename.visit_stmt_mut(statement));
         });
         if construct.kind == Kind::EnterData {
             for array in &mut arrays {
@@ -208,6 +281,7 @@ impl Walk {
         self.check_host(&arrays, inside);
         self.keep(&arrays);
         self.regions += 1;
+        (self.lasts_to_the_end, self.binds) = (true, true);
         Ok(region::begin(construct, &arrays, self.regions))
     }
 
@@ -220,20 +294,16 @@ impl Walk {
     }
 
     fn keep(&mut self, arrays: &[Array]) {
-        self.kept.extend(arrays.iter().map(|array| (array.name.to_string(), array.is_mut())));
+        self.kept.extend(arrays.iter().map(|array| (array.name.to_string(), Some(array.is_mut()))));
     }
 
     /// Refuses accesses of the host to arrays of a region that the device may have other values of.
     fn check_host(&mut self, arrays: &[Array], inside: &[Stmt]) {
-        let is_new =
-            |array: &&Array| array.is_mut() && self.is_mut(&array.name.to_string()).is_none();
-        let names: Vec<String> =
-            arrays.iter().filter(is_new).map(|array| array.name.to_string()).collect();
-        let in_part: Vec<String> = arrays
-            .iter()
-            .filter(|array| array.is_part())
-            .map(|array| array.name.to_string())
-            .collect();
+        let name = |array: &Array| array.name.to_string();
+        let is_new = |array: &&Array| array.is_mut() && self.is_mut(&name(array)).is_none();
+        let names: Vec<String> = arrays.iter().filter(is_new).map(name).collect();
+        let in_part: Vec<String> =
+            arrays.iter().filter(|array| array.is_part()).map(name).collect();
         self.errors.extend(access::check(inside, &names, &in_part));
     }
 
@@ -243,6 +313,7 @@ impl Walk {
         expr: &mut Expr,
         mut plain: Expr,
     ) -> Result<TokenStream> {
+        self.binds = true;
         without_directives(&mut plain);
         if construct.offload.is_some() {
             return self.offload(construct, expr, &plain);
@@ -252,10 +323,7 @@ impl Walk {
             Kind::HostData => {
                 let known = self.kept.clone();
                 self.visit_expr_mut(expr);
-                let is_mut = |name: &str| {
-                    known.iter().rev().find(|(kept, _)| kept == name).map(|(_, is_mut)| *is_mut)
-                };
-                return region::with_addresses(construct, expr, &is_mut);
+                return region::with_addresses(construct, expr, &|name| is_mut(&known, name));
             }
             Kind::Routine => {
                 return Err(Error::new(construct.span, "`routine` stands before a function"));
@@ -312,12 +380,12 @@ impl Walk {
 
     fn region(&mut self, construct: &Construct, expr: &mut Expr) -> Result<TokenStream> {
         let arrays = self.arrays(construct)?;
-        region::rename_fields(&arrays, |rename| rename(expr));
+        region::rename_fields(&arrays, |rename| rename.visit_expr_mut(expr));
         self.check_host(&arrays, &[Stmt::Expr(expr.clone(), None)]);
-        let outer = self.kept.len();
-        self.keep(&arrays);
-        self.visit_expr_mut(expr);
-        self.kept.truncate(outer);
+        self.scoped(|walk| {
+            walk.keep(&arrays);
+            walk.visit_expr_mut(expr);
+        });
         self.regions += 1;
         Ok(region::around(construct, &arrays, self.regions, expr))
     }
@@ -345,13 +413,7 @@ impl Walk {
             _ if construct.offload.is_some() => Vec::new(),
             _ => self.arrays(construct)?,
         };
-        region::rename_fields(&arrays, |rename| {
-            let mut expr = Expr::Block(syn::parse_quote!(#block));
-            rename(&mut expr);
-            if let Expr::Block(renamed) = expr {
-                *block = renamed.block;
-            }
-        });
+        region::rename_fields(&arrays, |rename| rename.visit_block_mut(block));
         self.check_host(&arrays, &access::of_kernels(block));
         let outer = self.kept.len();
         self.keep(&arrays);

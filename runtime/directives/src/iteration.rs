@@ -1,9 +1,11 @@
 //! What a loop goes through: ranges, elements, and these side by side.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Error, Expr, Ident, Pat, Result};
+
+use crate::names::mentions;
 
 /// Elements of an array, each for one iteration.
 pub(crate) struct Elements {
@@ -26,12 +28,23 @@ pub(crate) struct Dimension {
     pub(crate) elements: Vec<Elements>,
     /// The name that counts, and its steps.
     pub(crate) counter: Option<(Ident, Ident)>,
+    /// Whether it may count by more than one.
+    pub(crate) has_large_steps: bool,
     /// Other names that its pattern binds.
     pub(crate) bound: Vec<Ident>,
     /// What the kernel binds.
     pub(crate) bindings: TokenStream,
     ranges: usize,
     lengths: Vec<TokenStream>,
+}
+
+/// Lints of the program's that are about the types of its arrays: in regions and kernels these are slices,
+/// so that what is needed without the directive is not with it.
+pub(crate) fn lints_of_types() -> TokenStream {
+    quote! {
+        clippy::borrow_deref_ref, clippy::deref_addrof, clippy::explicit_auto_deref, clippy::needless_borrow,
+        clippy::needless_borrows_for_generic_args, clippy::redundant_slicing, clippy::useless_asref
+    }
 }
 
 /// A name that no user writes.
@@ -49,6 +62,7 @@ impl Dimension {
             position: own(&format!("position_{number}")),
             elements: Vec::new(),
             counter: None,
+            has_large_steps: mentions(expr.to_token_stream(), "step_by"),
             bound: Vec::new(),
             bindings: TokenStream::new(),
             ranges: 0,

@@ -102,7 +102,9 @@ impl Owned {
             }
         }
         // Neighbours at a distance that is known to be less than the step meet.
-        if let ([_], Some(step)) = (dimensions, first.coefficients[0].as_constant()) {
+        if let ([Dimension { has_large_steps: false, .. }], Some(step)) =
+            (dimensions, first.coefficients[0].as_constant())
+        {
             let is_far = |access: &&&Access| {
                 access.index.as_ref().is_some_and(|index| {
                     index.constant != first.constant && index.base.equals(&first.base)

@@ -9,10 +9,11 @@ use syn::{Block, Error, Expr, ExprForLoop, Ident, Result, Stmt, parse_quote};
 
 use crate::body::{self, Form, Loops, Uses, kernel_name, key};
 use crate::clause::{Construct, Kind, array_and_part};
-use crate::iteration::{Dimension, own};
+use crate::iteration::{Dimension, lints_of_types, own};
 use crate::lanes::Owned;
 use crate::motion::Motion;
 use crate::names::mentions;
+use crate::region;
 
 /// What an array is for a kernel.
 enum Role {
@@ -260,15 +261,7 @@ fn roles(
 
 /// The variables that a statement changes, or elements of.
 pub(crate) fn written(statement: &Expr) -> Vec<String> {
-    let loops = Loops {
-        counters: Vec::new(),
-        bound: Vec::new(),
-        own: Vec::new(),
-        named: &BTreeSet::new(),
-        label: None,
-        is_whole: true,
-    };
-    let uses = body::uses(&mut parse_quote!({ #statement }), &loops);
+    let uses = body::uses(&mut parse_quote!({ #statement }), &Loops::whole(&BTreeSet::new()));
     let elements = uses.accesses.into_iter().filter(|access| access.is_write);
     let assigned = uses.assigned.iter().map(ToString::to_string);
     elements.map(|access| access.array).chain(assigned).collect()
@@ -277,14 +270,7 @@ pub(crate) fn written(statement: &Expr) -> Vec<String> {
 /// A block as the work of one work-item.
 fn in_order(construct: &Construct, mut block: Block) -> Result<TokenStream> {
     let named = named(construct);
-    let loops = Loops {
-        counters: Vec::new(),
-        bound: Vec::new(),
-        own: Vec::new(),
-        named: &named,
-        label: None,
-        is_whole: true,
-    };
+    let loops = Loops::whole(&named);
     let mut uses = body::uses(&mut block, &loops);
     all_of(std::mem::take(&mut uses.errors))?;
     check_clauses(construct, &uses)?;
@@ -358,20 +344,14 @@ impl Launch<'_> {
         }
         for (motion, place) in &self.construct.data {
             before.extend(match motion {
-                Motion::Present => quote_spanned! {place.span()=>
-                    ::schism::__private::directives::check_present((#place).__array());
-                },
+                Motion::Present => region::check_present(place),
                 _ => quote_spanned!(place.span()=> let _ = &#place;),
             });
         }
         let named = named(self.construct);
         for array in self.roles.keys().filter(|array| !named.contains(*array)) {
             let place = &self.uses.arrays[array];
-            before.extend(self.construct.is_default_present.then(|| {
-                quote_spanned! {place.span()=>
-                    ::schism::__private::directives::check_present((#place).__array());
-                }
-            }));
+            before.extend(self.construct.is_default_present.then(|| region::check_present(place)));
         }
         for (number, (array, role)) in self.roles.iter().enumerate() {
             let place = &self.uses.arrays[array];
@@ -410,16 +390,12 @@ impl Launch<'_> {
             for elements in &dimension.elements {
                 let (place, name) = (&elements.place, &elements.name);
                 let at = place.span();
-                let source = match (elements.is_mut, &elements.chunk) {
-                    (true, None) => quote_spanned!(at=> (#place).__elements_mut().__first(#count)),
-                    (false, None) => quote_spanned!(at=> (#place).__elements().__first(#count)),
-                    (true, Some(size)) => {
-                        quote_spanned!(at=> (#place).__elements_mut().__first_chunks(#count, #size))
-                    }
-                    (false, Some(size)) => {
-                        quote_spanned!(at=> (#place).__elements().__first_chunks(#count, #size))
-                    }
+                let all = own(if elements.is_mut { "elements_mut" } else { "elements" });
+                let part = match &elements.chunk {
+                    None => quote!(__first(#count)),
+                    Some(size) => quote!(__first_chunks(#count, #size)),
                 };
+                let source = quote_spanned!(at=> (#place).#all().#part);
                 sources.push((source, quote!(#name)));
             }
         }
@@ -465,7 +441,7 @@ impl Launch<'_> {
         let (sources, names): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
         let sources = if sources.is_empty() { quote!(0..) } else { tuple(sources) };
         let names = tuple(names);
-        let races = self.races(dimensions);
+        let (races, lints) = (self.races(dimensions), lints_of_types());
         let begins = races
             .as_ref()
             .map(|_| quote!(::schism::__private::directives::iteration([#(#positions),*]);));
@@ -473,7 +449,7 @@ impl Launch<'_> {
             #begins
             #(#bindings)*
             #(#[allow(unused_mut)] let mut #private = #private;)*
-            #[allow(unused_labels)]
+            #[allow(unused_labels, #lints)]
             '__iteration: #body
         };
         let launch = if self.construct.reductions.is_empty() {
@@ -592,12 +568,13 @@ impl Launch<'_> {
         let sources = if sources.is_empty() { quote!(0..) } else { tuple(sources) };
         let names = tuple(names);
         let queue = self.queue(&quote!(1_usize));
-        let private = &self.construct.private;
+        let (private, lints) = (&self.construct.private, lints_of_types());
         let launch = quote! {{
             #(let mut #outside = [#scalars];)*
             let __outcome = ::schism::__private::directives::LaunchOutcome::new(__queue.for_each_in([1_usize], #sources, move |_, #names| {
                 #(#[allow(unused_mut)] let mut #scalars = *#outside;)*
                 #(#[allow(unused_mut)] let mut #private = #private;)*
+                #[allow(#lints)]
                 #block
                 #(*#outside = #scalars;)*
             }));

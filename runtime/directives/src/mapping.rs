@@ -9,6 +9,8 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Error, Expr, Ident, Result, Token};
 
+use crate::names::words;
+
 /// Kinds of devices by OpenACC's names, and what names of devices begin with.
 const KINDS: [(&str, &[&str]); 5] = [
     ("nvidia", &["cuda"]),
@@ -19,17 +21,9 @@ const KINDS: [(&str, &[&str]); 5] = [
 ];
 
 /// Clauses that may be for one kind of device.
-const OF_KINDS: [&str; 9] = [
-    "num_gangs",
-    "num_workers",
-    "vector_length",
-    "gang",
-    "worker",
-    "vector",
-    "auto",
-    "tile",
-    "device_type",
-];
+const OF_KINDS: &[&str] = words! {
+    num_gangs num_workers vector_length gang worker vector auto tile device_type
+};
 
 /// Sizes for some kinds of devices.
 #[derive(Clone, Default)]

@@ -19,28 +19,20 @@ pub(crate) enum Motion {
 }
 
 /// The clauses that name arrays.
-pub(crate) const MOTIONS: &[(&str, Motion)] = &[
-    ("copy", Motion::Both),
-    ("pcopy", Motion::Both),
-    ("present_or_copy", Motion::Both),
-    ("inout", Motion::Both),
-    ("copyin", Motion::In),
-    ("pcopyin", Motion::In),
-    ("present_or_copyin", Motion::In),
-    ("in", Motion::In),
-    ("copyout", Motion::Out),
-    ("pcopyout", Motion::Out),
-    ("present_or_copyout", Motion::Out),
-    ("out", Motion::Out),
-    ("create", Motion::Create),
-    ("pcreate", Motion::Create),
-    ("present_or_create", Motion::Create),
-    ("nocopy", Motion::Create),
-    ("present", Motion::Present),
-    ("no_create", Motion::NoCreate),
-    ("delete", Motion::Delete),
-    ("self", Motion::ToHost),
-    ("host", Motion::ToHost),
-    ("device", Motion::ToDevice),
-    ("use_device", Motion::Address),
+const MOTIONS: &[(Motion, &[&str])] = &[
+    (Motion::Both, &["copy", "pcopy", "present_or_copy", "inout"]),
+    (Motion::In, &["copyin", "pcopyin", "present_or_copyin", "in"]),
+    (Motion::Out, &["copyout", "pcopyout", "present_or_copyout", "out"]),
+    (Motion::Create, &["create", "pcreate", "present_or_create", "nocopy"]),
+    (Motion::Present, &["present"]),
+    (Motion::NoCreate, &["no_create"]),
+    (Motion::Delete, &["delete"]),
+    (Motion::ToHost, &["self", "host"]),
+    (Motion::ToDevice, &["device"]),
+    (Motion::Address, &["use_device"]),
 ];
+
+/// What a clause that names arrays says of them.
+pub(crate) fn named(clause: &str) -> Option<Motion> {
+    MOTIONS.iter().find(|(_, words)| words.contains(&clause)).map(|(motion, _)| *motion)
+}

@@ -1,8 +1,17 @@
 //! Names in patterns and in tokens.
 
 use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
-use syn::{Expr, Ident, Pat, PatIdent};
+use syn::visit_mut::VisitMut;
+use syn::{Expr, Ident, Pat, PatIdent, Token, UnOp};
+
+/// A list of names.
+macro_rules! words {
+    ($($word:ident)*) => { &[$(stringify!($word)),*] };
+}
+pub(crate) use words;
 
 struct Bound<'a>(Vec<&'a PatIdent>);
 
@@ -65,4 +74,25 @@ pub(crate) fn is_pure(expr: &Expr) -> bool {
     let mut impure = Impure(false);
     impure.visit_expr(expr);
     !impure.0
+}
+
+/// The place without what does not change it.
+pub(crate) fn peeled(mut expr: &Expr) -> &Expr {
+    loop {
+        match expr {
+            Expr::Paren(inner) => expr = &inner.expr,
+            Expr::Group(inner) => expr = &inner.expr,
+            Expr::Unary(inner) if matches!(inner.op, UnOp::Deref(_)) => expr = &inner.expr,
+            _ => return expr,
+        }
+    }
+}
+
+/// Walks over the arguments of a macro that takes expressions.
+pub(crate) fn in_arguments(call: &mut syn::Macro, walk: &mut impl VisitMut) {
+    let parse = Punctuated::<Expr, Token![,]>::parse_terminated;
+    if let Ok(mut arguments) = call.parse_body_with(parse) {
+        arguments.iter_mut().for_each(|argument| walk.visit_expr_mut(argument));
+        call.tokens = arguments.to_token_stream();
+    }
 }

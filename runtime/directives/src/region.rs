@@ -3,15 +3,15 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Error, Expr, ExprRange, Ident, Result, Token};
+use syn::{Error, Expr, ExprRange, Ident, Result};
 
 use crate::body::{kernel_name, key};
 use crate::clause::{Construct, Kind, array_and_part};
-use crate::iteration::own;
+use crate::iteration::{lints_of_types, own};
 use crate::motion::Motion;
+use crate::names::in_arguments;
 
 /// An array of a region.
 pub(crate) struct Array {
@@ -57,7 +57,7 @@ pub(crate) fn arrays(construct: &Construct) -> Result<Vec<Array>> {
 }
 
 /// Gives the fields that a region keeps the names that the guards' values have.
-pub(crate) fn rename_fields(arrays: &[Array], rename: impl FnOnce(&mut dyn FnMut(&mut Expr))) {
+pub(crate) fn rename_fields(arrays: &[Array], rename: impl FnOnce(&mut dyn VisitMut)) {
     struct Rename<'a>(&'a [Array]);
     impl VisitMut for Rename<'_> {
         fn visit_expr_mut(&mut self, expr: &mut Expr) {
@@ -81,18 +81,13 @@ pub(crate) fn rename_fields(arrays: &[Array], rename: impl FnOnce(&mut dyn FnMut
         }
 
         fn visit_macro_mut(&mut self, call: &mut syn::Macro) {
-            let parse = Punctuated::<Expr, Token![,]>::parse_terminated;
-            if let Ok(mut arguments) = call.parse_body_with(parse) {
-                arguments.iter_mut().for_each(|argument| self.visit_expr_mut(argument));
-                call.tokens = arguments.to_token_stream();
-            }
+            in_arguments(call, self);
         }
     }
     let fields =
         arrays.iter().any(|array| array.is_kept() && matches!(array.place, Expr::Field(_)));
     if fields {
-        let mut walk = Rename(arrays);
-        rename(&mut |expr| walk.visit_expr_mut(expr));
+        rename(&mut Rename(arrays));
     }
 }
 
@@ -148,6 +143,13 @@ pub(crate) fn before(construct: &Construct) -> Option<TokenStream> {
     })
 }
 
+/// `present(place)`
+pub(crate) fn check_present(place: &Expr) -> TokenStream {
+    quote_spanned! {place.span()=>
+        ::schism::__private::directives::check_present((#place).__array());
+    }
+}
+
 /// The statements that begin a region. Variables have the number in their names.
 pub(crate) fn begin(construct: &Construct, arrays: &[Array], number: usize) -> TokenStream {
     let before = before(construct);
@@ -177,22 +179,21 @@ pub(crate) fn begin(construct: &Construct, arrays: &[Array], number: usize) -> T
                 quote!(::core::option::Option::Some(#begin..#end))
             }
         };
-        let wish = quote! {
-            ::schism::__private::directives::Wish {
+        let clause = quote! {
+            ::schism::__private::directives::MapClause {
                 is_kept: #condition,
                 part: #part,
                 is_dynamic: #is_dynamic,
             }
         };
         let array_of = format_ident!("__array_{number}_{position}", span = queue.span());
-        let wish_of = format_ident!("__wish_{number}_{position}", span = queue.span());
+        let clause_of = format_ident!("__clause_{number}_{position}", span = queue.span());
         if !array.is_kept() {
             all.extend(match array.motion {
-                Motion::Present => quote_spanned! {at=>
-                    if #condition {
-                        ::schism::__private::directives::check_present((#place).__array());
-                    }
-                },
+                Motion::Present => {
+                    let check = check_present(place);
+                    quote!(if #condition { #check })
+                }
                 _ => quote_spanned!(at=> let _ = &#place;),
             });
             continue;
@@ -204,15 +205,15 @@ pub(crate) fn begin(construct: &Construct, arrays: &[Array], number: usize) -> T
         };
         let new = quote_spanned!(construct.span=> new);
         all.extend(quote! {
-            let #wish_of = {
+            let #clause_of = {
                 #[allow(unused_imports)]
                 use ::schism::__private::directives::Part as _;
-                #wish
+                #clause
             };
             let #array_of = #borrowed;
             // No code can name the variable, so it is not forgotten.
             let #mutable #kept =
-                ::schism::__private::directives::#ty::#new(&#queue, #array_of, #wish_of);
+                ::schism::__private::directives::#ty::#new(&#queue, #array_of, #clause_of);
         });
         inside.extend(quote! {
             #[allow(unused_variables, unused_mut)]
@@ -230,12 +231,12 @@ pub(crate) fn around(
     body: &Expr,
 ) -> TokenStream {
     let begin = begin(construct, arrays, number);
-    let value = own("value");
+    let (value, lints) = (own("value"), lints_of_types());
     match body {
-        Expr::ForLoop(_) | Expr::While(_) => quote!({ #begin #body; }),
+        Expr::ForLoop(_) | Expr::While(_) => quote!({ #begin #[allow(#lints)] { #body } }),
         _ => quote! {{
             #begin
-            #[allow(unreachable_code, clippy::let_unit_value)]
+            #[allow(unreachable_code, clippy::let_unit_value, #lints)]
             {
                 let #value = #body;
                 #value
@@ -262,17 +263,14 @@ pub(crate) fn statement(
             all.extend(quote_spanned!(at=> let _ = &#place;));
             continue;
         }
-        let is_final = construct.is_final;
-        all.extend(match array.motion {
-            Motion::ToHost => quote_spanned! {at=>
-                ::schism::__private::directives::update_self(#place.__array_mut(), #if_present);
-            },
-            Motion::ToDevice => quote_spanned! {at=>
-                ::schism::__private::directives::update_device(#place.__array_mut(), #if_present);
-            },
-            _ => quote_spanned! {at=>
-                ::schism::__private::directives::exit(#place.__array_mut(), #is_final);
-            },
+        let (call, flag) = match array.motion {
+            Motion::ToHost => ("update_self", if_present),
+            Motion::ToDevice => ("update_device", if_present),
+            _ => ("exit", construct.is_final),
+        };
+        let call = Ident::new(call, at);
+        all.extend(quote_spanned! {at=>
+            ::schism::__private::directives::#call(#place.__array_mut(), #flag);
         });
     }
     let device = construct.device.as_ref();

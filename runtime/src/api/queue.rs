@@ -435,8 +435,8 @@ impl Queue {
     {
         // SAFETY: it runs once, over the sources' length.
         let kernel = |sources| unsafe { ForEach::new(sources, kernel) };
-        let mut launch = OverSources::<Blocking, _, _, 1>::new(sources, type_name::<F>, kernel);
-        self.run_over_sources(None, &mut launch)
+        let mut launch = OverSources::<Blocking, _, _, 1>::new(sources, kernel);
+        self.run_over_sources(None, (&mut launch, type_name::<F>))
     }
 
     /// Runs `kernel` once for each point of `range`, and returns when all work-items have ended.
@@ -508,9 +508,8 @@ impl Queue {
             // have asked for.
             At::<R::Origin, _>::new(unsafe { ForEachIn::<R, _, _>::new(sources, kernel) })
         };
-        let mut launch =
-            OverSources::<R::Mode<Blocking>, _, _, D>::new(sources, type_name::<F>, kernel);
-        self.run_over_sources(Some(range.shape()), &mut launch)
+        let mut launch = OverSources::<R::Mode<Blocking>, _, _, D>::new(sources, kernel);
+        self.run_over_sources(Some(range.shape()), (&mut launch, type_name::<F>))
     }
 
     /// As [`for_each_in`](Self::for_each_in), but returns at once where the device itself keeps
@@ -537,10 +536,9 @@ impl Queue {
             // SAFETY: as for `for_each_in`.
             At::<R::Origin, _>::new(unsafe { ForEachIn::<R, _, _>::new(sources, kernel) })
         };
-        let mut launch =
-            OverSources::<R::Mode<Blocking>, _, _, D>::new(sources, type_name::<F>, kernel);
+        let mut launch = OverSources::<R::Mode<Blocking>, _, _, D>::new(sources, kernel);
         // SAFETY: the caller's promise.
-        unsafe { self.start_over_sources(range.shape(), &mut launch) }
+        unsafe { self.start_over_sources(range.shape(), (&mut launch, type_name::<F>)) }
     }
 
     /// Ends a launch with this outcome: copies back what it has changed of the host's memory.

@@ -12,7 +12,6 @@ use crate::api::event::{Completing, Event, Events};
 use crate::api::queue::Queue;
 use crate::code::display_name::KernelName;
 use crate::data::host_copies::HostCopies;
-use crate::data::host_range::Placed;
 use crate::data::present::{PresentCopy, is_locating};
 use crate::data::source::length::Lengths;
 use crate::data::source::lent::Lent;
@@ -196,12 +195,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     {
         self.queue.refuse_inside_kernels()?;
         let mut lengths = Lengths::default().listing_host_ranges(is_locating(self.queue.backend()));
-        sources.check(&mut lengths)?;
-        self.queue.check_memory(&lengths, type_name::<F>)?;
-        let shape = lengths.length()?.shape()?;
+        let checked = sources.check(&mut lengths);
         // SAFETY: the sources borrow the ranges for longer than this call, which waits.
-        let (copies, placed) = unsafe { self.copy_sources(&mut lengths, &shape)? };
-        let mut placement = Placement::new(placed);
+        let (shape, copies, mut placement) =
+            unsafe { self.copy_sources(&mut lengths, checked, None, type_name::<F>)? };
         let ready = sources.prepare(&mut placement);
         let dynamic = placement.bytes();
         // SAFETY: the launch starts here; it runs once, over the sources' length.
@@ -238,11 +235,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.queue.refuse_inside_kernels()?;
         let shape = range.shape()?;
         let mut lengths = shape.lengths().listing_host_ranges(is_locating(self.queue.backend()));
-        sources.check(&mut lengths)?;
-        self.queue.check_memory(&lengths, type_name::<F>)?;
+        let checked = sources.check(&mut lengths);
         // SAFETY: the sources borrow the ranges for longer than this call, which waits.
-        let (copies, placed) = unsafe { self.copy_sources(&mut lengths, &shape)? };
-        let mut placement = Placement::new(placed);
+        let (shape, copies, mut placement) =
+            unsafe { self.copy_sources(&mut lengths, checked, Some(shape), type_name::<F>)? };
         let ready = sources.prepare(&mut placement);
         let dynamic = placement.bytes();
         let start = || {
@@ -266,8 +262,13 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     unsafe fn copy_sources(
         &self,
         lengths: &mut Lengths,
-        shape: &LaunchShape,
-    ) -> Result<(Option<HostCopies>, Vec<Placed>), LaunchError> {
+        checked: Result<(), LaunchError>,
+        shape: Option<LaunchShape>,
+        kernel: fn() -> &'static str,
+    ) -> Result<(LaunchShape, Option<HostCopies>, Placement), LaunchError> {
+        checked?;
+        self.queue.check_memory(lengths, kernel)?;
+        let shape = shape.map_or_else(|| lengths.length()?.shape(), Ok)?;
         let allocate = |layout| {
             self.queue.allocate(layout).or_else(|error| {
                 let left = std::mem::take(&mut *self.present());
@@ -279,7 +280,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             })
         };
         // SAFETY: the caller's promise.
-        unsafe { self.queue.copy_sources(lengths, shape, &allocate) }
+        let (copies, placed) = unsafe { self.queue.copy_sources(lengths, &shape, &allocate)? };
+        Ok((shape, copies, Placement::new(placed)))
     }
 
     /// Waits for a launch over copies, and copies back what it has changed. Later launches of the

@@ -52,11 +52,6 @@ impl HostRange {
         Self::new(elements.cast_mut(), len, HostAccess::Reads)
     }
 
-    /// That of elements that are read, and that other launches may change.
-    pub(crate) fn read_lent<T>(elements: *const T, len: usize) -> Option<Self> {
-        Self::new(elements.cast_mut(), len, HostAccess::ReadsLent)
-    }
-
     /// That of elements that may be changed.
     pub(crate) fn changed<T>(elements: *mut T, len: usize) -> Option<Self> {
         Self::new(elements, len, HostAccess::Changes)
@@ -95,16 +90,21 @@ pub(crate) struct Placed {
 /// Where kernels have the elements of a source. An empty source, which is in no range, has its
 /// elements nowhere.
 pub(crate) fn place<T>(placed: &[Placed], elements: NonNull<T>) -> NonNull<T> {
-    place_of(placed, elements.cast()).map_or(NonNull::dangling(), NonNull::cast)
+    place_of(placed, elements.cast(), NonNull::<T>::dangling().cast()).cast()
 }
 
 #[cold]
-fn place_of(placed: &[Placed], elements: NonNull<u8>) -> Option<NonNull<u8>> {
+fn place_of(placed: &[Placed], elements: NonNull<u8>, nowhere: NonNull<u8>) -> NonNull<u8> {
     let address = elements.addr().get();
     if is_in_window(address) {
-        return Some(elements);
+        return elements;
     }
-    // The copy is as large as the range.
-    let found = placed.iter().find(|placed| placed.begin <= address && address < placed.end)?;
-    NonNull::new(found.copy.as_ptr().wrapping_add(address - found.begin))
+    match placed.iter().find(|placed| placed.begin <= address && address < placed.end) {
+        // The copy is as large as the range.
+        Some(placed) => {
+            let copy = placed.copy.as_ptr().wrapping_add(address - placed.begin);
+            NonNull::new(copy).unwrap_or(elements)
+        }
+        None => nowhere,
+    }
 }

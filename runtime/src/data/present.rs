@@ -62,13 +62,13 @@ pub(crate) enum Lifetime {
 
 /// One of those that have asked for a copy.
 #[derive(Clone, Copy, Debug)]
-enum Asker {
+enum Reference {
     Region,
     /// `enter data`, by its number.
     Entered(u64),
 }
 
-impl Asker {
+impl Reference {
     fn new(lifetime: Lifetime) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         match lifetime {
@@ -79,18 +79,18 @@ impl Asker {
 }
 
 impl Counts {
-    fn add(&mut self, asker: Asker) {
-        match asker {
-            Asker::Region => self.structured += 1,
-            Asker::Entered(number) => self.dynamic.push(number),
+    fn add(&mut self, reference: Reference) {
+        match reference {
+            Reference::Region => self.structured += 1,
+            Reference::Entered(number) => self.dynamic.push(number),
         }
     }
 
     /// An `exit data` may have been there before.
-    fn remove(&mut self, asker: Asker) {
-        match asker {
-            Asker::Region => self.structured = self.structured.saturating_sub(1),
-            Asker::Entered(number) => self.dynamic.retain(|own| *own != number),
+    fn remove(&mut self, reference: Reference) {
+        match reference {
+            Reference::Region => self.structured = self.structured.saturating_sub(1),
+            Reference::Entered(number) => self.dynamic.retain(|own| *own != number),
         }
     }
 }
@@ -276,7 +276,7 @@ pub(crate) struct ExclusiveCopy {
     copy: Arc<DeviceCopy>,
     /// Whether the copy was made for it. Otherwise it was there before, and stays.
     is_owner: bool,
-    asker: Asker,
+    reference: Reference,
 }
 
 /// Changes the entry of a copy; `None` if there is none any more.
@@ -293,7 +293,8 @@ fn with_counts<R>(copy: &Arc<DeviceCopy>, change: impl FnOnce(&mut Counts) -> R)
 }
 
 impl ExclusiveCopy {
-    /// Copies a range to the device of a queue, unless a copy is there, and says whether it did.
+    /// Copies a range to the device of a queue, unless a copy is there, and says whether it did; `None` if
+    /// that device uses the host's memory, which has the range's values.
     ///
     /// # Errors
     /// [`BufferError`], among others [`BufferError::PartlyPresent`].
@@ -305,19 +306,20 @@ impl ExclusiveCopy {
         allocate: Allocate<'_>,
         range: &HostRange,
         lifetime: Lifetime,
-    ) -> Result<(Self, bool), BufferError> {
+    ) -> Result<Option<(Self, bool)>, BufferError> {
         let original = match exclusive(range)? {
             Some(copy) if copy.device() == queue.device_name() => {
-                let asker = Asker::new(lifetime);
-                with_counts(&copy, |counts| counts.add(asker));
-                return Ok((Self { copy, is_owner: false, asker }, false));
+                let reference = Reference::new(lifetime);
+                with_counts(&copy, |counts| counts.add(reference));
+                return Ok(Some((Self { copy, is_owner: false, reference }, false)));
             }
             Some(copy) => Original::Device(copy),
+            None if !queue.has_own_memory() => return Ok(None),
             None => Original::Host,
         };
         // SAFETY: the caller's promise; the other copy has all of the range.
         let copy = unsafe { DeviceCopy::new(queue, allocate, range, original)? };
-        Ok((Self::of(Arc::new(copy), lifetime), true))
+        Ok(Some((Self::of(Arc::new(copy), lifetime), true)))
     }
 
     pub(crate) const fn memory(&self) -> &Arc<DeviceCopy> {
@@ -326,14 +328,14 @@ impl ExclusiveCopy {
 
     /// That of a copy that is there.
     pub(crate) fn of(copy: Arc<DeviceCopy>, lifetime: Lifetime) -> Self {
-        let (mut counts, asker) = (Counts::default(), Asker::new(lifetime));
-        counts.add(asker);
+        let (mut counts, reference) = (Counts::default(), Reference::new(lifetime));
+        counts.add(reference);
         let (begin, end) = (copy.begin(), copy.end());
         let kind = Kind::Exclusive { copy: Arc::clone(&copy), counts };
         let mut all = PRESENT.write().unwrap_or_else(PoisonError::into_inner);
         EXCLUSIVE.fetch_add(1, Ordering::Relaxed);
         all.push(Present { begin, end, kind });
-        Self { copy, is_owner: true, asker }
+        Self { copy, is_owner: true, reference }
     }
 
     /// Brings changed values back if the copy was made for this, and says how many bytes these are.
@@ -369,7 +371,7 @@ impl ExclusiveCopy {
 
     /// Of a copy that stays.
     fn uncount(&self) {
-        with_counts(&self.copy, |counts| counts.remove(self.asker));
+        with_counts(&self.copy, |counts| counts.remove(self.reference));
     }
 }
 

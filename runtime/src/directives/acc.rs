@@ -114,7 +114,7 @@ pub fn is_present<T: Element>(elements: &[T]) -> Result<bool, Error> {
 /// [`BufferError::NotPresent`](crate::BufferError::NotPresent), and those of a copy.
 pub fn update_self<T: Element>(elements: &mut [T]) -> Result<(), Error> {
     try_queue()?;
-    update::to_host(ViewMut::of_slice(elements), false)
+    update::update(ViewMut::of_slice(elements), true, false)
 }
 
 /// Gives the device the values that the host has, of elements that are there.
@@ -123,7 +123,7 @@ pub fn update_self<T: Element>(elements: &mut [T]) -> Result<(), Error> {
 /// As for [`update_self`].
 pub fn update_device<T: Element>(elements: &mut [T]) -> Result<(), Error> {
     try_queue()?;
-    update::to_device(ViewMut::of_slice(elements), false)
+    update::update(ViewMut::of_slice(elements), false, false)
 }
 
 /// The first element's address on the device, for the device's own libraries; that of the host where

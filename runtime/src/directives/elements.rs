@@ -101,38 +101,29 @@ pub trait Part: Sized {
     fn __first_chunks(self, count: usize, size: usize) -> Self::Chunks;
 }
 
-impl<'a, T: Element> Part for View<'a, T> {
-    type Chunks = Chunks<'a, T>;
+macro_rules! parts {
+    ($($view:ident $chunks:ident $in_chunks:ident;)*) => {$(
+        impl<'a, T: Element> Part for $view<'a, T> {
+            type Chunks = $chunks<'a, T>;
 
-    fn __count(&self) -> usize {
-        self.raw().len()
-    }
+            fn __count(&self) -> usize {
+                self.__elements().raw().len()
+            }
 
-    fn __first(self, count: usize) -> Self {
-        self.slice(..count).expect("a loop goes no further than its shortest part")
-    }
+            fn __first(self, count: usize) -> Self {
+                self.slice(..count).expect("a loop goes no further than its shortest part")
+            }
 
-    fn __first_chunks(self, count: usize, size: usize) -> Chunks<'a, T> {
-        let len = self.__count();
-        self.__first(count.saturating_mul(size).min(len)).chunks(size)
-    }
+            fn __first_chunks(self, count: usize, size: usize) -> Self::Chunks {
+                let len = self.__count();
+                self.__first(count.saturating_mul(size).min(len)).$in_chunks(size)
+            }
+        }
+    )*};
 }
-
-impl<'a, T: Element> Part for ViewMut<'a, T> {
-    type Chunks = ChunksMut<'a, T>;
-
-    fn __count(&self) -> usize {
-        self.len()
-    }
-
-    fn __first(self, count: usize) -> Self {
-        self.slice(..count).expect("a loop goes no further than its shortest part")
-    }
-
-    fn __first_chunks(self, count: usize, size: usize) -> ChunksMut<'a, T> {
-        let len = self.len();
-        self.__first(count.saturating_mul(size).min(len)).chunks_mut(size)
-    }
+parts! {
+    View Chunks chunks;
+    ViewMut ChunksMut chunks_mut;
 }
 
 /// Elements that are borrowed exclusively, as kernels hold them.

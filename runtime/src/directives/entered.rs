@@ -10,7 +10,7 @@ use crate::data::device_copy::DeviceCopy;
 use crate::data::host_range::HostRange;
 use crate::data::present::{ExclusiveCopy, Lifetime};
 use crate::directives::queue::try_queue;
-use crate::directives::region::Kept;
+use crate::directives::region::RegionCopy;
 use crate::error::{BufferError, Error};
 use crate::kernel::element::Element;
 
@@ -24,7 +24,7 @@ use crate::kernel::element::Element;
 pub struct Entered<'a, T: Element> {
     elements: Vec<T>,
     from: &'a mut Vec<T>,
-    kept: Kept,
+    kept: RegionCopy,
 }
 
 /// OpenACC's `enter data copyin(elements)`: copies a vector to the device of this thread's directives,
@@ -36,11 +36,11 @@ pub struct Entered<'a, T: Element> {
 pub fn copyin<T: Element>(elements: &mut Vec<T>) -> Result<Entered<'_, T>, Error> {
     let queue = try_queue()?;
     let mut entered =
-        Entered { elements: mem::take(elements), from: elements, kept: Kept::default() };
+        Entered { elements: mem::take(elements), from: elements, kept: RegionCopy::default() };
     let range = HostRange::changed(entered.elements.as_mut_ptr(), entered.elements.len());
     // SAFETY: the vector is the value's own, whose drop ends the copy. If it is forgotten, nothing else
     // ever has this memory.
-    entered.kept = unsafe { Kept::new(&queue, range, Lifetime::Dynamic)? };
+    entered.kept = unsafe { RegionCopy::new(&queue, range, Lifetime::Dynamic)? };
     Ok(entered)
 }
 

@@ -1,4 +1,4 @@
-//! Nests of more than three loops, which are launched in two dimensions: the innermost loop, and the rest.
+//! Nests of loops. More than three are launched in two dimensions: the innermost loop, and the rest.
 
 use crate::directives::owned::{Axes, Axis, Stride, Strides};
 use crate::directives::steps::Step;
@@ -27,65 +27,81 @@ pub fn unfolded<const D: usize>(mut number: usize, counts: [usize; D]) -> [usize
     position
 }
 
+/// A number of each of `D` loops as numbers of a launch's dimensions, in the order x, y, z, and `none` for
+/// those that are missing. More than three loops have two dimensions: the innermost one, and `all` of the
+/// others.
+#[inline(always)]
+pub(super) const fn id_of<const D: usize>(of: [usize; D], all: usize, none: usize) -> [usize; 3] {
+    match D {
+        1 => [of[0], none, none],
+        2 => [of[1], of[0], none],
+        3 => [of[2], of[1], of[0]],
+        _ => [of[D - 1], all, none],
+    }
+}
+
+/// The numbers of the loops, of such an id.
+#[inline(always)]
+fn position_of<const D: usize>([x, y, z]: [usize; 3], mut counts: [usize; D]) -> [usize; D] {
+    let mut position = [0; D];
+    match D {
+        1 => {}
+        2 => position[0] = y,
+        3 => (position[0], position[1]) = (z, y),
+        _ => {
+            // The last one is none of the others.
+            counts[D - 1] = 1;
+            position = unfolded(y, counts);
+        }
+    }
+    position[D - 1] = x;
+    position
+}
+
 macro_rules! nests {
-    ($(($first:ident $first_step:ident, $($name:ident $step:ident $index:tt),+; $last:ident $last_step:ident $last_index:tt);)*) => {$(
-        impl<$first, $first_step, $($name, $step,)+ $last, $last_step> Axes
-            for (Axis<$first, $first_step>, $(Axis<$name, $step>,)+ Axis<$last, $last_step>)
-        where
-            $first: Step, $first_step: Step, $($name: Step, $step: Step,)+ $last: Step, $last_step: Step,
-        {
-            type Strides =
-                (Stride<$first, $first_step>, $(Stride<$name, $step>,)+ Stride<$last, $last_step>);
+    ($(($($name:ident $step:ident $index:tt),+) $loops:literal;)*) => {$(
+        impl<$($name: Step, $step: Step),+> Axes for ($(Axis<$name, $step>,)+) {
+            type Strides = ($(Stride<$name, $step>,)+);
 
             fn first(&self) -> i128 {
-                self.0.first $(.saturating_add(self.$index.first))+ .saturating_add(self.$last_index.first)
+                0_i128 $(.saturating_add(self.$index.first))+
             }
 
             fn list(&self) -> impl AsRef<[(i128, usize)]> {
-                [
-                    self.0.stride.widened(),
-                    $(self.$index.stride.widened(),)+
-                    self.$last_index.stride.widened(),
-                ]
+                [$(self.$index.stride.widened()),+]
             }
 
             fn strides(self) -> Self::Strides {
-                (self.0.stride, $(self.$index.stride,)+ self.$last_index.stride)
+                ($(self.$index.stride,)+)
             }
         }
 
-        impl<$first, $first_step, $($name, $step,)+ $last, $last_step> Strides
-            for (Stride<$first, $first_step>, $(Stride<$name, $step>,)+ Stride<$last, $last_step>)
-        where
-            $first: Step, $first_step: Step, $($name: Step, $step: Step,)+ $last: Step, $last_step: Step,
-        {
+        impl<$($name: Step, $step: Step),+> Strides for ($(Stride<$name, $step>,)+) {
             #[inline(always)]
             fn distance(&self, at: GridPoint) -> usize {
-                let [column, outer, _] = at.id;
-                let position = unfolded(outer, [self.0.count, $(self.$index.count),+]);
-                self.0
-                    .by(position[0])
-                    $(.wrapping_add(self.$index.by(position[$index])))+
-                    .wrapping_add(self.$last_index.by(column))
+                let position: [usize; $loops] = position_of(at.id, [$(self.$index.count),+]);
+                0_usize $(.wrapping_add(self.$index.by(position[$index])))+
             }
 
             fn points(&self) -> usize {
-                let [inner, outer, _] = self.range();
-                inner.saturating_mul(outer)
+                product(&[$(self.$index.count),+])
             }
 
             fn range(&self) -> [usize; 3] {
-                let outer = [self.0.count, $(self.$index.count),+];
-                [self.$last_index.count, product(&outer), 1]
+                let counts: [usize; $loops] = [$(self.$index.count),+];
+                id_of(counts, product(&counts[..$loops - 1]), 1)
             }
         }
     )*};
 }
 
 nests! {
-    (A Sa, B Sb 1, C Sc 2; D Sd 3);
-    (A Sa, B Sb 1, C Sc 2, D Sd 3; E Se 4);
-    (A Sa, B Sb 1, C Sc 2, D Sd 3, E Se 4; F Sf 5);
+    (A Sa 0) 1;
+    (A Sa 0, B Sb 1) 2;
+    (A Sa 0, B Sb 1, C Sc 2) 3;
+    (A Sa 0, B Sb 1, C Sc 2, D Sd 3) 4;
+    (A Sa 0, B Sb 1, C Sc 2, D Sd 3, E Se 4) 5;
+    (A Sa 0, B Sb 1, C Sc 2, D Sd 3, E Se 4, F Sf 5) 6;
 }
 
 #[cfg(test)]

@@ -78,117 +78,6 @@ pub trait Strides: Copy + Send + Sync {
     fn range(&self) -> [usize; 3];
 }
 
-impl<C: Step, S: Step> Axes for (Axis<C, S>,) {
-    type Strides = (Stride<C, S>,);
-
-    fn first(&self) -> i128 {
-        self.0.first
-    }
-
-    fn list(&self) -> impl AsRef<[(i128, usize)]> {
-        [self.0.stride.widened()]
-    }
-
-    fn strides(self) -> Self::Strides {
-        (self.0.stride,)
-    }
-}
-
-impl<C: Step, S: Step> Strides for (Stride<C, S>,) {
-    #[inline(always)]
-    fn distance(&self, at: GridPoint) -> usize {
-        self.0.by(at.index)
-    }
-
-    fn points(&self) -> usize {
-        self.0.count
-    }
-
-    fn range(&self) -> [usize; 3] {
-        [self.0.count, 1, 1]
-    }
-}
-
-impl<C: Step, S: Step, D: Step, T: Step> Axes for (Axis<C, S>, Axis<D, T>) {
-    type Strides = (Stride<C, S>, Stride<D, T>);
-
-    fn first(&self) -> i128 {
-        self.0.first.saturating_add(self.1.first)
-    }
-
-    fn list(&self) -> impl AsRef<[(i128, usize)]> {
-        [self.0.stride.widened(), self.1.stride.widened()]
-    }
-
-    fn strides(self) -> Self::Strides {
-        (self.0.stride, self.1.stride)
-    }
-}
-
-impl<C: Step, S: Step, D: Step, T: Step> Strides for (Stride<C, S>, Stride<D, T>) {
-    #[inline(always)]
-    fn distance(&self, at: GridPoint) -> usize {
-        let [column, row, _] = at.id;
-        self.0.by(row).wrapping_add(self.1.by(column))
-    }
-
-    fn points(&self) -> usize {
-        self.0.count.saturating_mul(self.1.count)
-    }
-
-    fn range(&self) -> [usize; 3] {
-        [self.1.count, self.0.count, 1]
-    }
-}
-
-impl<C, S, D, T, E, U> Axes for (Axis<C, S>, Axis<D, T>, Axis<E, U>)
-where
-    C: Step,
-    S: Step,
-    D: Step,
-    T: Step,
-    E: Step,
-    U: Step,
-{
-    type Strides = (Stride<C, S>, Stride<D, T>, Stride<E, U>);
-
-    fn first(&self) -> i128 {
-        self.0.first.saturating_add(self.1.first).saturating_add(self.2.first)
-    }
-
-    fn list(&self) -> impl AsRef<[(i128, usize)]> {
-        [self.0.stride.widened(), self.1.stride.widened(), self.2.stride.widened()]
-    }
-
-    fn strides(self) -> Self::Strides {
-        (self.0.stride, self.1.stride, self.2.stride)
-    }
-}
-
-impl<C, S, D, T, E, U> Strides for (Stride<C, S>, Stride<D, T>, Stride<E, U>)
-where
-    C: Step,
-    S: Step,
-    D: Step,
-    T: Step,
-    E: Step,
-    U: Step,
-{
-    #[inline(always)]
-    fn distance(&self, at: GridPoint) -> usize {
-        let [column, row, plane] = at.id;
-        self.0.by(plane).wrapping_add(self.1.by(row)).wrapping_add(self.2.by(column))
-    }
-
-    fn points(&self) -> usize {
-        self.0.count.saturating_mul(self.1.count).saturating_mul(self.2.count)
-    }
-
-    fn range(&self) -> [usize; 3] {
-        [self.2.count, self.1.count, self.0.count]
-    }
-}
-
 /// Whether each iteration can own `least` elements from these offsets on, plus what the axes add, as
 /// [`Owned`] needs it.
 pub fn are_apart(least: usize, offsets: &[i128], axes: &impl Axes) -> bool {
@@ -386,97 +275,76 @@ impl<T, const LEAST: usize, const MORE: usize> Own<'_, T, LEAST, MORE> {
         );
         lane.wrapping_add(distance)
     }
+}
 
-    /// The distance of an element in a lane of a plane, if the iteration owns it.
+/// An index of what an iteration owns.
+pub trait OwnIndex<const LEAST: usize, const MORE: usize> {
+    /// How far the element is from the first one.
+    ///
+    /// # Panics
+    /// If the iteration does not own it.
+    fn distance<T>(self, own: &Own<'_, T, LEAST, MORE>) -> usize;
+}
+
+impl<const LANE: usize, const DISTANCE: usize, const LEAST: usize, const MORE: usize>
+    OwnIndex<LEAST, MORE> for Near<LANE, DISTANCE>
+{
+    #[inline(always)]
+    fn distance<T>(self, own: &Own<'_, T, LEAST, MORE>) -> usize {
+        // It owns `LEAST` elements or more of each lane.
+        const { assert!(DISTANCE < LEAST) };
+        own.lane::<LANE>().wrapping_add(DISTANCE)
+    }
+}
+
+impl<const LANE: usize, const LEAST: usize, const MORE: usize> OwnIndex<LEAST, MORE>
+    for Within<LANE>
+{
     #[inline(always)]
     #[track_caller]
-    fn in_plane<const LANE: usize>(&self, plane: usize, distance: usize) -> usize {
-        let before = plane.wrapping_mul(self.planes.pitch);
-        if plane < self.planes.count {
-            return self.within::<LANE>(distance).wrapping_add(before);
+    fn distance<T>(self, own: &Own<'_, T, LEAST, MORE>) -> usize {
+        own.within::<LANE>(self.0)
+    }
+}
+
+impl<const LANE: usize, const LEAST: usize, const MORE: usize> OwnIndex<LEAST, MORE>
+    for InPlane<LANE>
+{
+    #[inline(always)]
+    #[track_caller]
+    fn distance<T>(self, own: &Own<'_, T, LEAST, MORE>) -> usize {
+        let Self(plane, distance) = self;
+        let before = plane.wrapping_mul(own.planes.pitch);
+        if plane < own.planes.count {
+            return own.within::<LANE>(distance).wrapping_add(before);
         }
         // Where nothing is known of planes, all is one.
-        let is_one = self.planes.count == 0;
-        self.within::<LANE>(if is_one { before.wrapping_add(distance) } else { usize::MAX })
+        let is_one = own.planes.count == 0;
+        own.within::<LANE>(if is_one { before.wrapping_add(distance) } else { usize::MAX })
     }
 }
 
-impl<T, const LEAST: usize, const MORE: usize, const LANE: usize> Index<InPlane<LANE>>
+impl<T, I: OwnIndex<LEAST, MORE>, const LEAST: usize, const MORE: usize> Index<I>
     for Own<'_, T, LEAST, MORE>
 {
     type Output = T;
 
     #[inline(always)]
     #[track_caller]
-    fn index(&self, InPlane(plane, distance): InPlane<LANE>) -> &T {
-        let distance = self.in_plane::<LANE>(plane, distance);
-        // SAFETY: the check; nothing else accesses the elements as long as it lives.
+    fn index(&self, index: I) -> &T {
+        let distance = index.distance(self);
+        // SAFETY: the iteration owns it; nothing else accesses it as long as that runs.
         unsafe { self.element(distance).as_ref() }
     }
 }
 
-impl<T, const LEAST: usize, const MORE: usize, const LANE: usize> IndexMut<InPlane<LANE>>
+impl<T, I: OwnIndex<LEAST, MORE>, const LEAST: usize, const MORE: usize> IndexMut<I>
     for Own<'_, T, LEAST, MORE>
 {
     #[inline(always)]
     #[track_caller]
-    fn index_mut(&mut self, InPlane(plane, distance): InPlane<LANE>) -> &mut T {
-        let distance = self.in_plane::<LANE>(plane, distance);
-        // SAFETY: as above, and it is borrowed exclusively.
-        unsafe { self.element(distance).as_mut() }
-    }
-}
-
-impl<T, const LEAST: usize, const MORE: usize, const LANE: usize, const DISTANCE: usize>
-    Index<Near<LANE, DISTANCE>> for Own<'_, T, LEAST, MORE>
-{
-    type Output = T;
-
-    #[inline(always)]
-    #[track_caller]
-    fn index(&self, _: Near<LANE, DISTANCE>) -> &T {
-        const { assert!(DISTANCE < LEAST) };
-        let distance = self.lane::<LANE>().wrapping_add(DISTANCE);
-        // SAFETY: it owns `LEAST` elements or more of each lane, which nothing else accesses as long as
-        // it lives.
-        unsafe { self.element(distance).as_ref() }
-    }
-}
-
-impl<T, const LEAST: usize, const MORE: usize, const LANE: usize, const DISTANCE: usize>
-    IndexMut<Near<LANE, DISTANCE>> for Own<'_, T, LEAST, MORE>
-{
-    #[inline(always)]
-    #[track_caller]
-    fn index_mut(&mut self, _: Near<LANE, DISTANCE>) -> &mut T {
-        const { assert!(DISTANCE < LEAST) };
-        let distance = self.lane::<LANE>().wrapping_add(DISTANCE);
-        // SAFETY: as above, and it is borrowed exclusively.
-        unsafe { self.element(distance).as_mut() }
-    }
-}
-
-impl<T, const LEAST: usize, const MORE: usize, const LANE: usize> Index<Within<LANE>>
-    for Own<'_, T, LEAST, MORE>
-{
-    type Output = T;
-
-    #[inline(always)]
-    #[track_caller]
-    fn index(&self, Within(distance): Within<LANE>) -> &T {
-        let distance = self.within::<LANE>(distance);
-        // SAFETY: the check; nothing else accesses the elements as long as it lives.
-        unsafe { self.element(distance).as_ref() }
-    }
-}
-
-impl<T, const LEAST: usize, const MORE: usize, const LANE: usize> IndexMut<Within<LANE>>
-    for Own<'_, T, LEAST, MORE>
-{
-    #[inline(always)]
-    #[track_caller]
-    fn index_mut(&mut self, Within(distance): Within<LANE>) -> &mut T {
-        let distance = self.within::<LANE>(distance);
+    fn index_mut(&mut self, index: I) -> &mut T {
+        let distance = index.distance(self);
         // SAFETY: as above, and it is borrowed exclusively.
         unsafe { self.element(distance).as_mut() }
     }

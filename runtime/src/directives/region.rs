@@ -12,7 +12,7 @@ use crate::api::resident::Shared;
 use crate::data::buffer::Buffer;
 use crate::data::host_range::{HostAccess, HostRange};
 use crate::data::pending;
-use crate::data::present::{self, ExclusiveCopy, Lifetime};
+use crate::data::present::{ExclusiveCopy, Lifetime};
 use crate::data::view::{View, ViewMut, bounds};
 use crate::directives::elements::{Elements, ElementsMut};
 use crate::directives::outcome::or_panic;
@@ -22,12 +22,12 @@ use crate::launch::report::Reports;
 
 /// Elements that are borrowed exclusively, on a device.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct RegionCopy {
     copy: Option<ExclusiveCopy>,
     reports: Option<Reports>,
 }
 
-impl Kept {
+impl RegionCopy {
     /// # Errors
     /// [`BufferError`].
     ///
@@ -39,20 +39,16 @@ impl Kept {
         lifetime: Lifetime,
     ) -> Result<Self, Error> {
         queue.refuse_inside_kernels()?;
-        let mut kept = Self { copy: None, reports: queue.reports().cloned() };
-        let Some(range) = range else { return Ok(kept) };
-        if !queue.backend().has_own_memory() && present::exclusive(&range)?.is_none() {
-            return Ok(kept);
-        }
+        let mut region = Self { copy: None, reports: queue.reports().cloned() };
+        let Some(range) = range else { return Ok(region) };
         let allocate = |layout| queue.allocate(layout);
         // SAFETY: the caller's promise.
-        let (copy, is_new) =
-            unsafe { ExclusiveCopy::new(queue.backend(), &allocate, &range, lifetime)? };
-        if let (true, Some(reports)) = (is_new, &kept.reports) {
+        let copy = unsafe { ExclusiveCopy::new(queue.backend(), &allocate, &range, lifetime)? };
+        if let (Some((_, true)), Some(reports)) = (&copy, &region.reports) {
             reports.copied_to(range.bytes);
         }
-        kept.copy = Some(copy);
-        Ok(kept)
+        region.copy = copy.map(|(copy, _)| copy);
+        Ok(region)
     }
 
     /// Copies back what launches have changed.
@@ -109,7 +105,7 @@ fn end_shared(kept: &mut Option<Shared<'_, MaybeUninit<u8>>>) {
 
 /// What a clause asks for.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct MapClause {
     /// Whether anything is kept: `if`.
     pub is_kept: bool,
     /// A part of the array; `None` for all of it.
@@ -118,12 +114,13 @@ pub struct Wish {
     pub is_dynamic: bool,
 }
 
-impl Wish {
+impl MapClause {
     const fn lifetime(&self) -> Lifetime {
         if self.is_dynamic { Lifetime::Dynamic } else { Lifetime::Structured }
     }
 
     /// The part, of an array of so many elements.
+    #[inline(never)]
     #[track_caller]
     fn part(&self, len: usize) -> Range<usize> {
         let part = self.part.clone().unwrap_or(0..len);
@@ -135,22 +132,22 @@ impl Wish {
 /// Keeps a part of elements.
 ///
 /// # Safety
-/// As for [`Kept::new`].
+/// As for [`RegionCopy::new`].
 #[track_caller]
 unsafe fn exclusive_region(
     queue: &Queue,
     all: Option<&HostRange>,
     (len, size): (usize, usize),
-    wish: &Wish,
-) -> (Range<usize>, Kept) {
-    let part = wish.part(len);
-    let range = all.filter(|_| wish.is_kept).and_then(|all| {
+    clause: &MapClause,
+) -> (Range<usize>, RegionCopy) {
+    let part = clause.part(len);
+    let range = all.filter(|_| clause.is_kept).and_then(|all| {
         // The part is in the range.
         let begin = all.begin.wrapping_add(part.start.wrapping_mul(size));
         HostRange::of_bytes(begin, part.len().wrapping_mul(size), all.align, HostAccess::Changes)
     });
     // SAFETY: the caller's promise.
-    let kept = or_panic(unsafe { Kept::new(queue, range, wish.lifetime()) });
+    let kept = or_panic(unsafe { RegionCopy::new(queue, range, clause.lifetime()) });
     (part, kept)
 }
 
@@ -161,6 +158,7 @@ fn shared_region<'a>(
     bytes: &'a [MaybeUninit<u8>],
     is_kept: bool,
 ) -> Option<Shared<'a, MaybeUninit<u8>>> {
+    or_panic(queue.refuse_inside_kernels());
     let is_host = HostRange::read(bytes.as_ptr(), bytes.len()).is_some();
     (is_host && is_kept).then(|| or_panic(Shared::of(queue, bytes)))
 }
@@ -171,7 +169,7 @@ fn shared_region<'a>(
 pub struct Region<'a, A: ElementsMut + ?Sized> {
     array: &'a mut A,
     part: Range<usize>,
-    kept: Kept,
+    kept: RegionCopy,
 }
 
 impl<'a, A: ElementsMut + ?Sized> Region<'a, A> {
@@ -183,12 +181,12 @@ impl<'a, A: ElementsMut + ?Sized> Region<'a, A> {
     /// # Panics
     /// If that fails.
     #[track_caller]
-    pub fn new(queue: &Queue, array: &'a mut A, wish: Wish) -> Self {
+    pub fn new(queue: &Queue, array: &'a mut A, clause: MapClause) -> Self {
         let view = array.__elements_mut();
         let all = HostRange::changed(view.as_mut_ptr(), view.len());
         let size = (view.len(), size_of::<A::Element>());
         // SAFETY: the region has the array's borrow until its drop, which ends the copy.
-        let (part, kept) = unsafe { exclusive_region(queue, all.as_ref(), size, &wish) };
+        let (part, kept) = unsafe { exclusive_region(queue, all.as_ref(), size, &clause) };
         Self { array, part, kept }
     }
 }
@@ -246,13 +244,12 @@ impl<'a, A: Elements + ?Sized> SharedRegion<'a, A> {
     /// # Panics
     /// If that fails.
     #[track_caller]
-    pub fn new(queue: &Queue, array: &'a A, wish: Wish) -> Self {
-        or_panic(queue.refuse_inside_kernels());
+    pub fn new(queue: &Queue, array: &'a A, clause: MapClause) -> Self {
         let elements: &'a [A::Element] = array.__elements().raw();
-        let part = &elements[wish.part(elements.len())];
+        let part = &elements[clause.part(elements.len())];
         // SAFETY: these are the bytes of the part.
         let bytes = unsafe { slice::from_raw_parts(part.as_ptr().cast(), size_of_val(part)) };
-        Self { array, kept: shared_region(queue, bytes, wish.is_kept) }
+        Self { array, kept: shared_region(queue, bytes, clause.is_kept) }
     }
 }
 

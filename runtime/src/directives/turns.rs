@@ -8,7 +8,7 @@ use crate::algorithms::chunks::Chunks;
 use crate::api::queue::Queue;
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Prepare, Source};
-use crate::directives::nests::product;
+use crate::directives::nests::{id_of, product};
 use crate::error::LaunchError;
 use crate::kernel::grid::GridPoint;
 use crate::kernel::group::local::Placement;
@@ -156,19 +156,6 @@ impl<M, S: Prepare<M>, const D: usize> Prepare<M> for Turns<S, D> {
     unsafe fn start((division, sources): Self::Ready) -> Self::Source {
         // SAFETY: the caller's promises.
         Turns { division, sources: unsafe { S::start(sources) } }
-    }
-}
-
-/// A number of each of `D` loops as numbers of a launch's dimensions, in the order x, y, z, and `none` for
-/// those that are missing. More than three loops have two dimensions: the innermost one, and `all` of the
-/// others.
-#[inline(always)]
-const fn id_of<const D: usize>(loops: [usize; D], all: usize, none: usize) -> [usize; 3] {
-    match D {
-        1 => [loops[0], none, none],
-        2 => [loops[1], loops[0], none],
-        3 => [loops[2], loops[1], loops[0]],
-        _ => [loops[D - 1], all, none],
     }
 }
 

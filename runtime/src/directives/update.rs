@@ -66,33 +66,35 @@ fn copy_of(
     Ok(found)
 }
 
-/// The host gets the values that the device has.
+/// The host gets the values that the device has, or that gets those of the host, if it is `to_host` or not.
 ///
 /// # Errors
 /// As for [`copy_of`]; that of the copy.
-pub(super) fn to_host<T: Element>(view: ViewMut<'_, T>, if_present: bool) -> Result<(), Error> {
-    let (Some(range), queue) = (changed_range(&view), queue()) else { return Ok(()) };
-    let Some(copy) = copy_of(&queue, &range, if_present)? else { return Ok(()) };
-    // SAFETY: the copy has all of the range, which is borrowed exclusively.
-    unsafe { copy.read(range.begin.addr(), range.begin, range.bytes)? };
-    if let Some(reports) = queue.reports() {
-        reports.copied_from(range.bytes);
+pub(super) fn update<T: Element>(
+    view: ViewMut<'_, T>,
+    to_host: bool,
+    if_present: bool,
+) -> Result<(), Error> {
+    match changed_range(&view) {
+        Some(range) => update_range(&range, to_host, if_present),
+        None => Ok(()),
     }
-    Ok(())
 }
 
-/// The device gets the values that the host has.
-///
-/// # Errors
-/// As for [`to_host`].
-pub(super) fn to_device<T: Element>(view: ViewMut<'_, T>, if_present: bool) -> Result<(), Error> {
-    let (Some(range), queue) = (changed_range(&view), queue()) else { return Ok(()) };
-    let Some(copy) = copy_of(&queue, &range, if_present)? else { return Ok(()) };
+fn update_range(range: &HostRange, to_host: bool, if_present: bool) -> Result<(), Error> {
+    let queue = queue();
+    let Some(copy) = copy_of(&queue, range, if_present)? else { return Ok(()) };
+    let (address, reports) = (range.begin.addr(), queue.reports());
     // SAFETY: the copy has all of the range. That is borrowed exclusively, so no launch uses this part of
     // the copy.
-    unsafe { copy.write(range.begin.addr(), range.begin, range.bytes)? };
-    if let Some(reports) = queue.reports() {
-        reports.copied_to(range.bytes);
+    unsafe {
+        if to_host {
+            copy.read(address, range.begin, range.bytes)?;
+            reports.inspect(|reports| reports.copied_from(range.bytes));
+        } else {
+            copy.write(address, range.begin, range.bytes)?;
+            reports.inspect(|reports| reports.copied_to(range.bytes));
+        }
     }
     Ok(())
 }
@@ -139,7 +141,7 @@ pub fn check_present<A: Elements + ?Sized>(array: &A) {
 #[track_caller]
 pub fn update_self<A: ElementsMut + ?Sized>(array: &mut A, if_present: bool) {
     settle();
-    or_panic(to_host(array.__elements_mut(), if_present));
+    or_panic(update(array.__elements_mut(), true, if_present));
 }
 
 /// `update device(array)`
@@ -149,7 +151,7 @@ pub fn update_self<A: ElementsMut + ?Sized>(array: &mut A, if_present: bool) {
 #[track_caller]
 pub fn update_device<A: ElementsMut + ?Sized>(array: &mut A, if_present: bool) {
     settle();
-    or_panic(to_device(array.__elements_mut(), if_present));
+    or_panic(update(array.__elements_mut(), false, if_present));
 }
 
 /// `exit data`: what `enter data` has begun ends, with a copy of what launches have changed.

@@ -88,8 +88,13 @@ impl RangeShape {
     }
 
     /// The slowest dimension first.
-    fn place(&self, xyz: [usize; 3]) -> Vec<usize> {
+    pub(crate) fn place(&self, xyz: [usize; 3]) -> Vec<usize> {
         xyz[..self.dimensions as usize].iter().rev().copied().collect()
+    }
+
+    /// The same of a work-item's place in the range, which begins at the offset.
+    pub(crate) fn moved(&self, xyz: [usize; 3]) -> Vec<usize> {
+        self.place(array::from_fn(|axis| xyz[axis].wrapping_add(self.offset[axis])))
     }
 }
 
@@ -118,15 +123,12 @@ impl Messages {
             let (id, group) = (panic.work_item?, shape.group?);
             Some(array::from_fn(|axis| id[axis].checked_rem(group[axis]).unwrap_or(0)))
         });
-        let work_item = panic
-            .work_item
-            .map(|id| array::from_fn(|axis| id[axis].wrapping_add(shape.offset[axis])));
         Err(LaunchError::Panicked(Box::new(KernelPanic {
             kernel: kernel.to_string(),
             device: device.to_owned(),
             message: panic.message,
             location: panic.location,
-            work_item: work_item.map(|id| shape.place(id)),
+            work_item: panic.work_item.map(|id| shape.moved(id)),
             local_id: local_id.map(|id| shape.place(id)),
             payload: Default::default(),
         })))

@@ -155,21 +155,14 @@ unsafe fn native_chunk<K: Kernel<D>, const D: usize>(kernel: &K, chunk: &CpuChun
     let [x_begin, y_begin, z_begin] = chunk.begin;
     let [x_end, y_end, z_end] = chunk.end;
     let range = chunk.range;
-    // Each kernel has this function: loops over numbers are less to compile than those over ranges.
-    let mut z = z_begin;
-    while z < z_end {
-        let mut y = y_begin;
-        while y < y_end {
-            let mut x = x_begin;
-            while x < x_end {
+    for z in z_begin..z_end {
+        for y in y_begin..y_end {
+            for x in x_begin..x_end {
                 let at = Running { id: [x, y, z] };
                 kernel.run_native(Item::new([x, y, z], range), chunk.offset);
                 std::mem::forget(at);
-                x = x.wrapping_add(1);
             }
-            y = y.wrapping_add(1);
         }
-        z = z.wrapping_add(1);
     }
 }
 

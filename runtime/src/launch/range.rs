@@ -193,12 +193,6 @@ pub struct Extent {
 const MOST_ITEMS: usize = isize::MAX as usize;
 
 impl Extent {
-    #[inline]
-    pub(crate) fn of<const D: usize>(range: impl IntoRange<D>) -> Result<Self, LaunchError> {
-        let begin = range.begin();
-        Ok(Self::new(&range.into_range().0)?.begun_at(&begin))
-    }
-
     /// The same range with another offset.
     pub(crate) fn begun_at(mut self, begin: &[usize]) -> Self {
         for (to, from) in self.offset.iter_mut().zip(begin.iter().rev()) {

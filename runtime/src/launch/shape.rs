@@ -53,7 +53,8 @@ impl<R: IntoRange<D>, const D: usize> LaunchRange<D> for R {
     type Mode<M> = M;
 
     fn shape(self) -> Result<LaunchShape, LaunchError> {
-        Ok(LaunchShape { range: Extent::of(self)?, groups: None })
+        let begin = self.begin();
+        LaunchShape::begun_at(&self.into_range().0, &begin)
     }
 
     #[inline(always)]
@@ -88,6 +89,11 @@ pub struct LaunchShape {
 }
 
 impl LaunchShape {
+    /// That of a range without groups.
+    fn begun_at(range: &[usize], begin: &[usize]) -> Result<Self, LaunchError> {
+        Ok(Self { range: Extent::new(range)?.begun_at(begin), groups: None })
+    }
+
     /// The groups, if it has any, with so many bytes of local memory that the launch adds for each.
     #[inline]
     pub(crate) fn groups(&self, dynamic: usize) -> Option<GroupDesc<'_>> {

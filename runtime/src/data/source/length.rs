@@ -3,7 +3,7 @@
 use std::any::TypeId;
 use std::ptr::NonNull;
 
-use crate::data::host_range::HostRange;
+use crate::data::host_range::{HostAccess, HostRange};
 use crate::error::LaunchError;
 use crate::hal::address_window;
 use crate::kernel::atomic::is_atomic;
@@ -117,40 +117,41 @@ impl Lengths {
     /// A source reads `len` elements there.
     #[inline]
     pub(crate) fn reads<T: 'static>(&mut self, elements: *const T, len: usize) {
-        self.elements_at(elements);
-        if self.host_ranges.is_some() {
-            self.list(HostRange::read(elements, len), is_atomic(TypeId::of::<T>()));
-        }
-    }
-
-    /// Adds a range to the list, if there is one.
-    fn list(&mut self, range: Option<HostRange>, is_atomic: bool) {
-        if let (Some(ranges), Some(range)) = (&mut self.host_ranges, range) {
-            self.host_atomics |= is_atomic;
-            ranges.push(range);
-        }
+        self.uses(elements.cast_mut(), len, HostAccess::Reads, Some(TypeId::of::<T>()));
     }
 
     /// A source reads `len` elements there, which later launches may change.
     #[inline]
     pub(crate) fn reads_lent<T>(&mut self, elements: *const T, len: usize) {
-        self.elements_at(elements);
-        if self.host_ranges.is_some() {
-            self.list(HostRange::read_lent(elements, len), false);
-        }
-    }
-
-    /// Whether a source is a view of atomics in the host's memory.
-    pub(crate) const fn has_host_atomics(&self) -> bool {
-        self.host_atomics
+        self.uses(elements.cast_mut(), len, HostAccess::ReadsLent, None);
     }
 
     /// A source reads and changes `len` elements there.
     #[inline]
     pub(crate) fn changes<T>(&mut self, elements: *mut T, len: usize) {
-        self.elements_at(elements);
-        if self.host_ranges.is_some() {
-            self.list(HostRange::changed(elements, len), false);
+        self.uses(elements, len, HostAccess::Changes, None);
+    }
+
+    /// A source uses `len` elements there, of a type which may be that of atomics.
+    #[inline]
+    fn uses<T>(&mut self, elements: *mut T, len: usize, access: HostAccess, of: Option<TypeId>) {
+        let bytes = len.wrapping_mul(size_of::<T>());
+        self.uses_bytes(elements.cast(), (bytes, align_of::<T>()), access, of);
+    }
+
+    fn uses_bytes(
+        &mut self,
+        begin: *mut u8,
+        (bytes, align): (usize, usize),
+        access: HostAccess,
+        of: Option<TypeId>,
+    ) {
+        self.elements_at(begin);
+        if let Some(ranges) = &mut self.host_ranges
+            && let Some(range) = HostRange::of_bytes(begin, bytes, align, access)
+        {
+            self.host_atomics |= of.is_some_and(is_atomic);
+            ranges.push(range);
         }
     }
 
@@ -161,10 +162,15 @@ impl Lengths {
     #[inline]
     pub(crate) unsafe fn writes<T: Element>(&mut self, elements: NonNull<T>, len: usize) {
         self.elements_at(elements.as_ptr());
-        if self.host_ranges.is_some() {
+        if let Some(ranges) = &mut self.host_ranges {
             // SAFETY: the caller's promise.
-            self.list(unsafe { HostRange::written(elements, len) }, false);
+            ranges.extend(unsafe { HostRange::written(elements, len) });
         }
+    }
+
+    /// Whether a source is a view of atomics in the host's memory.
+    pub(crate) const fn has_host_atomics(&self) -> bool {
+        self.host_atomics
     }
 
     /// Whether a source is in memory that the host does not reach.

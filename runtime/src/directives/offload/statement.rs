@@ -23,7 +23,7 @@ pub type Outcome = Result<(), OffloadError>;
 
 /// What becomes of a statement whose target is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wish {
+enum Requirement {
     /// Where the runtime chooses the target, as the queue says. Otherwise as `Mandatory`.
     Default,
     Mandatory,
@@ -47,7 +47,7 @@ enum Place {
 pub struct Offload {
     target: Target,
     stream: Option<Queue>,
-    wish: Wish,
+    requirement: Requirement,
     has_status: bool,
     condition: Option<bool>,
     waits: Vec<usize>,
@@ -70,7 +70,7 @@ impl Offload {
         Self {
             target,
             stream: None,
-            wish: Wish::Default,
+            requirement: Requirement::Default,
             has_status: false,
             condition: None,
             waits: Vec::new(),
@@ -87,13 +87,13 @@ impl Offload {
     /// The host runs it if the target cannot.
     #[must_use]
     pub fn optional(self) -> Self {
-        Self { wish: Wish::Optional, ..self }
+        Self { requirement: Requirement::Optional, ..self }
     }
 
     /// The target runs it, or nothing does.
     #[must_use]
     pub fn mandatory(self) -> Self {
-        Self { wish: Wish::Mandatory, ..self }
+        Self { requirement: Requirement::Mandatory, ..self }
     }
 
     /// The program asks what has become of it.
@@ -143,7 +143,7 @@ impl Offload {
         }
         let (acquired, queue) = match self.acquire() {
             Ok(found) => found,
-            Err(error) if self.wish == Wish::Optional && error.is_of_target() => {
+            Err(error) if self.requirement == Requirement::Optional && error.is_of_target() => {
                 return self.on_host(Some(error));
             }
             Err(error) => {
@@ -173,13 +173,14 @@ impl Offload {
         for tag in &self.waits {
             tags::wait(acquired.queue.device().name(), *tag)?;
         }
-        let queue = match self.wish {
-            Wish::Default => acquired.queue.clone(),
-            Wish::Mandatory => acquired.queue.mandatory(),
-            Wish::Optional => acquired.queue.optional(),
+        let queue = match self.requirement {
+            Requirement::Default => acquired.queue.clone(),
+            Requirement::Mandatory => acquired.queue.mandatory(),
+            Requirement::Optional => acquired.queue.optional(),
         };
-        let is_measured =
-            self.has_status || self.wish == Wish::Optional || self.progress.is_reported();
+        let is_measured = self.has_status
+            || self.requirement == Requirement::Optional
+            || self.progress.is_reported();
         let queue = if is_measured { queue.reporting() } else { queue };
         let reports = queue.reports().cloned();
         Ok((Acquired { reports, ..acquired }, queue))
@@ -188,9 +189,9 @@ impl Offload {
     /// The queue for arrays: what there is no memory for is not put elsewhere.
     fn queue(&self) -> Queue {
         let entered = crate::directives::queue::queue();
-        match self.wish {
-            Wish::Default => entered,
-            Wish::Mandatory | Wish::Optional => entered.mandatory(),
+        match self.requirement {
+            Requirement::Default => entered,
+            Requirement::Mandatory | Requirement::Optional => entered.mandatory(),
         }
     }
 
@@ -308,7 +309,7 @@ impl Offload {
             }
             // Nothing has run, so the host can.
             Err(error)
-                if self.wish == Wish::Optional
+                if self.requirement == Requirement::Optional
                     && launches == 0
                     && error.is_of_target()
                     && !is_kept_elsewhere() =>
@@ -391,7 +392,9 @@ impl Offload {
             let name = acquired.queue.device().name();
             let reports = acquired.reports.as_ref();
             let elsewhere = reports.and_then(|reports| reports.elsewhere(&self.before, name));
-            if let Some((device, why)) = elsewhere.filter(|_| self.wish == Wish::Optional) {
+            if let Some((device, why)) =
+                elsewhere.filter(|_| self.requirement == Requirement::Optional)
+            {
                 self.error = Some(OffloadError::Elsewhere { device, why });
             }
         }

@@ -15,6 +15,7 @@ use crate::hal::host::memory::HostMemory;
 use crate::hal::host::run::Work;
 use crate::hal::host::stack::{self, TooMuch};
 use crate::hal::host::work_sharing;
+use crate::hal::messages::RangeShape;
 use crate::hal::{PendingOps, QueueOps, Submitted, TaskQueue};
 use crate::launch::adaptivity::Adaptivity;
 use crate::launch::desc::{GroupDesc, HostAddresses, LaunchDesc};
@@ -120,9 +121,7 @@ impl HostQueue {
         });
         // SAFETY: the caller's promises.
         let dispatch = unsafe { work_sharing::run(work, executor.pool(), launch.threads) }
-            .map_err(|failure| {
-                self.failed(kernel, work.extent.dimensions, launch.range.offset, failure)
-            })?;
+            .map_err(|failure| self.failed(kernel, &RangeShape::of(launch), failure))?;
         if let Some((started, version)) = started {
             tracing::debug!(
                 kernel = kernel.name(), device = %self.device, version, range = ?work.extent.slowest_first(),
@@ -139,16 +138,7 @@ impl HostQueue {
     }
 
     #[cold]
-    fn failed(
-        &self,
-        kernel: &RawKernel,
-        dimensions: u32,
-        offset: [usize; 3],
-        failure: Failure,
-    ) -> LaunchError {
-        let place = |xyz: [usize; 3]| -> Vec<usize> {
-            xyz[..dimensions as usize].iter().rev().copied().collect()
-        };
+    fn failed(&self, kernel: &RawKernel, shape: &RangeShape, failure: Failure) -> LaunchError {
         let (name, device) = (kernel.name(), self.device.to_owned());
         match failure {
             Failure::Panic(Panic { message, location, work_item, local_id, payload }) => {
@@ -157,17 +147,15 @@ impl HostQueue {
                     device,
                     message,
                     location,
-                    work_item: work_item.map(|xyz| {
-                        place(std::array::from_fn(|axis| xyz[axis].wrapping_add(offset[axis])))
-                    }),
-                    local_id: local_id.map(place),
+                    work_item: work_item.map(|xyz| shape.moved(xyz)),
+                    local_id: local_id.map(|xyz| shape.place(xyz)),
                     payload,
                 }))
             }
             Failure::DivergentBarrier { group, waiting, ended } => LaunchError::DivergentBarrier {
                 kernel: name,
                 device,
-                group: place(group),
+                group: shape.place(group),
                 waiting,
                 ended,
             },
@@ -175,7 +163,7 @@ impl HostQueue {
                 LaunchError::DivergentSubGroup {
                     kernel: name,
                     device,
-                    group: place(group),
+                    group: shape.place(group),
                     sub_group,
                     waiting,
                     elsewhere,

@@ -163,15 +163,12 @@ fn check(global: &[usize], local: &[usize]) -> Result<(), LaunchError> {
 
 /// Makes `global`, which is as many as the groups, as many as their work-items.
 fn multiply(global: &mut [usize], groups: &[usize], local: &[usize]) -> Result<(), LaunchError> {
-    if local.contains(&0) {
-        return Err(LaunchError::EmptyGroup { local: local.to_vec() });
-    }
     for (global, local) in global.iter_mut().zip(local) {
         *global = global
             .checked_mul(*local)
             .ok_or_else(|| LaunchError::RangeOverflow { range: groups.to_vec() })?;
     }
-    Extent::new(global).map(|_| ())
+    check(global, local)
 }
 
 /// The same in the order x, y, z, with 1 for missing dimensions.
