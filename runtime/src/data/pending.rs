@@ -15,7 +15,7 @@ use crate::error::LaunchError;
 use crate::hal::Submitted;
 use crate::hal::dispatch::{BackendPending, BackendQueue};
 
-/// Which launches may return early. The device has memory of its own in any case, and nothing is to be
+/// Which launches may return early. The device has separate memory in any case, and nothing is to be
 /// copied for the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deferral {
