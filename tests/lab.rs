@@ -292,7 +292,7 @@ impl Lab {
     /// Writes a cargo project with the given files, `Cargo.toml` included. In its texts,
     /// `@RUNTIME@` stands for the dependency on the runtime that [`Self::runtime`] builds,
     /// `@BARE_RUNTIME@` for that without features. Its dependencies have the workspace's versions,
-    /// and its packages' versions end in the folder's name ([`own_package`]).
+    /// and its packages' versions end in the folder's name.
     pub fn project(&self, folder: &Path, files: &[(&str, &str)]) {
         let runtime = workspace().join("runtime");
         let bare = format!("schism = {{ path = {runtime:?}, default-features = false }}");

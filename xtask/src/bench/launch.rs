@@ -77,7 +77,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let mut choices = Vec::new();
     for _ in 0..pairs {
         let mut run = command_of(&checkout, &program, &folder);
-        run.env_remove("SCHISM_DEVICE").arg("choice");
+        run.env_remove("SCHISM_DEVICE").env("SCHISM_CUDA", "").env("SCHISM_HIP", "").arg("choice");
         let printed = command::capture(run, "needed to measure", "it was just built")?;
         choices.extend(read(&printed).into_iter().map(|(_, seconds, _)| seconds));
     }
