@@ -184,8 +184,11 @@ impl Lab {
         let mut command = self.cargo(compiler, folder);
         command.env("CARGO_TARGET_DIR", target);
         // Bitcode, so that programs with and without link-time optimisation can use the runtime;
-        // nothing else that would make the former slow.
-        command.env("RUSTFLAGS", "-Cembed-bitcode=yes").env("CARGO_PROFILE_DEV_DEBUG", "0");
+        // nothing else that would make the former slow. Errors that name the runtime show no line of it.
+        let runtime = workspace().join("runtime");
+        let flags =
+            format!("-Cembed-bitcode=yes --remap-path-prefix={}=runtime", runtime.display());
+        command.env("RUSTFLAGS", flags).env("CARGO_PROFILE_DEV_DEBUG", "0");
         command
     }
 
