@@ -244,7 +244,9 @@ fn stage_2_of_another_version_is_named() {
     }
     // What is no stage 2 at all is left out as loudly; where there is none, nothing is said.
     let text = variant(&program, "no-library-either.so", b"this is no shared library");
-    let ended = run(clean_command(&program).env("SCHISM_JIT", &text).arg("devices"));
+    let mut command = clean_command(&program);
+    command.env("SCHISM_JIT", &text).env("SCHISM_CUDA", "").env("SCHISM_HIP", "");
+    let ended = run(command.arg("devices"));
     assert_eq!(
         ended.errors.matches("the device `cpu` cannot be used").count(),
         1,

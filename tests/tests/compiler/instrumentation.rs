@@ -67,7 +67,8 @@ fn clean_and_right(name: &str, flags: &[&str], runs: bool) {
     let Some(lab) = lab() else { return };
     let folder = lab.folder(&format!("instrumentation-{name}"));
     // Files of programs that are assembled at the same time have their names.
-    let kind: &[&str] = if runs { &["-o", name] } else { &["--crate-type=rlib", "-o", name] };
+    let is_program = runs || flags.contains(&"-Clto");
+    let kind: &[&str] = if is_program { &["-o", name] } else { &["--crate-type=rlib", "-o", name] };
     let mut image = None;
     // Link-time optimisation takes long.
     let both = full() || !flags.contains(&"-Clto");
