@@ -409,7 +409,7 @@ impl Launch<'_> {
         };
         let queue = self.construct.mapping.sized(queue, iterations);
         if self.is_async() {
-            quote!(::schism::__private::directives::asynchronous(&#queue))
+            quote!(::schism::__private::directives::asynchronous(#queue))
         } else {
             queue
         }
@@ -435,7 +435,7 @@ impl Launch<'_> {
         let iterations = quote!(::schism::__private::directives::product(&[#(#counts),*]));
         let mut queue = self.queue(&iterations);
         if !self.construct.reductions.is_empty() {
-            queue = quote!(::schism::__private::directives::reducing(&#queue));
+            queue = quote!(::schism::__private::directives::reducing(#queue));
         }
         let private = &self.construct.private;
         let (sources, names): (Vec<_>, Vec<_>) = sources.into_iter().unzip();

@@ -16,7 +16,7 @@ use crate::api::queue::over_sources::OverSources;
 use crate::code::background;
 use crate::data::device_copy::Allocate;
 use crate::data::host_copies::HostCopies;
-use crate::data::host_range::Placed;
+use crate::data::host_range::AllPlaced;
 use crate::data::pending::Deferral;
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Blocking, IntoSource, Source};
@@ -565,17 +565,17 @@ impl Queue {
         lengths: &mut Lengths,
         shape: &LaunchShape,
         allocate: Allocate<'_>,
-    ) -> Result<(Option<HostCopies>, Vec<Placed>), LaunchError> {
+    ) -> Result<(Option<HostCopies>, AllPlaced), LaunchError> {
         let ranges = lengths.take_host_ranges();
         // Without work-items nothing is used.
         if ranges.is_empty() || shape.range.items == 0 {
-            return Ok((None, Vec::new()));
+            return Ok((None, AllPlaced::new()));
         }
         self.refuse_inside_kernels()?;
         // SAFETY: the caller's promise.
         let copies = unsafe { HostCopies::new(&self.queue, allocate, ranges)? };
         if copies.is_in_place() {
-            return Ok((None, Vec::new()));
+            return Ok((None, AllPlaced::new()));
         }
         if lengths.has_host_atomics() {
             return Err(self.foreign_buffer("a launch over atomics", "the host"));

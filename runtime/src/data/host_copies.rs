@@ -4,8 +4,11 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::data::device_copy::{ALIGNMENT, Allocate, CopyOwner, DeviceCopy, allocate_for};
-use crate::data::host_range::{HostAccess, HostRange, Placed};
+use crate::data::host_range::{AllPlaced, HostAccess, HostRange, HostRanges, Placed};
+use crate::data::pending::Owners;
 use crate::data::present::{Location, PresentCopy, locate};
 use crate::error::{BufferError, LaunchError};
 use crate::hal::dispatch::{BackendMemory, BackendQueue};
@@ -13,7 +16,7 @@ use crate::hal::dispatch::{BackendMemory, BackendQueue};
 /// Copies of a launch's sources.
 #[derive(Debug, Default)]
 pub(crate) struct HostCopies {
-    copies: Vec<HostCopy>,
+    copies: SmallVec<[HostCopy; 4]>,
     /// Bytes that were copied to the device.
     bytes: usize,
 }
@@ -59,28 +62,28 @@ impl HostCopies {
     pub(crate) unsafe fn new(
         queue: &BackendQueue,
         allocate: Allocate<'_>,
-        ranges: Vec<HostRange>,
+        ranges: HostRanges,
     ) -> Result<Self, BufferError> {
+        let (mut copies, mut absent, mut bytes) = (SmallVec::new(), Vec::new(), 0);
         // What is an error is one before anything is copied.
-        let found: Result<Vec<_>, _> = merged(ranges)
-            .into_iter()
-            .map(|range| locate(queue, &range).map(|location| (range, location)))
-            .collect();
-        let (mut copies, mut bytes) = (Vec::new(), 0);
-        for (range, location) in found? {
-            let original = match location {
-                Location::Here(owner, copy) => {
-                    copies.push(HostCopy { range, memory: CopyMemory::Present(owner), copy });
-                    continue;
-                }
+        for range in merged(ranges) {
+            let (memory, copy) = match locate(queue, &range)? {
+                Location::Here(owner, copy) => (CopyMemory::Present(owner), copy),
                 Location::Host if !queue.has_own_memory() => {
-                    let copy = NonNull::new(range.begin).unwrap_or(NonNull::dangling());
-                    copies.push(HostCopy { range, memory: CopyMemory::Host, copy });
+                    (CopyMemory::Host, NonNull::new(range.begin).unwrap_or(NonNull::dangling()))
+                }
+                Location::Host => {
+                    absent.push((range, None));
                     continue;
                 }
-                Location::Host => None,
-                Location::Elsewhere(original) => Some(original),
+                Location::Elsewhere(original) => {
+                    absent.push((range, Some(original)));
+                    continue;
+                }
             };
+            copies.push(HostCopy { range, memory, copy });
+        }
+        for (range, original) in absent {
             let offset = match range.access {
                 // Values that are repeated begin with the memory.
                 HostAccess::Writes(_) => 0,
@@ -116,7 +119,7 @@ impl HostCopies {
     }
 
     /// What keeps the copies, if all were there before, so that nothing is to be copied back.
-    pub(crate) fn present(&self) -> Option<Vec<CopyOwner>> {
+    pub(crate) fn present(&self) -> Option<Owners> {
         let owner = |copy: &HostCopy| match &copy.memory {
             CopyMemory::Present(owner) => Some(Arc::clone(owner)),
             CopyMemory::Host | CopyMemory::Own(_) => None,
@@ -125,7 +128,7 @@ impl HostCopies {
     }
 
     /// Where the sources are.
-    pub(crate) fn placed(&self) -> Vec<Placed> {
+    pub(crate) fn placed(&self) -> AllPlaced {
         self.copies
             .iter()
             .map(|HostCopy { range, copy, .. }| Placed {
@@ -207,17 +210,15 @@ impl OwnMemory {
 }
 
 /// The ranges without overlaps. Only ranges that are read overlap.
-fn merged(mut ranges: Vec<HostRange>) -> Vec<HostRange> {
+fn merged(mut ranges: HostRanges) -> HostRanges {
     ranges.sort_by_key(|range| range.begin.addr());
-    let mut merged: Vec<HostRange> = Vec::new();
-    for range in ranges {
-        match merged.last_mut() {
-            Some(last) if range.begin.addr() < last.end() => {
-                last.bytes = last.end().max(range.end()) - last.begin.addr();
-                last.align = last.align.max(range.align);
-            }
-            _ => merged.push(range),
+    ranges.dedup_by(|range, last| {
+        let overlaps = range.begin.addr() < last.end();
+        if overlaps {
+            last.bytes = last.end().max(range.end()) - last.begin.addr();
+            last.align = last.align.max(range.align);
         }
-    }
-    merged
+        overlaps
+    });
+    ranges
 }

@@ -2,6 +2,8 @@
 
 use std::ptr::NonNull;
 
+use smallvec::SmallVec;
+
 use crate::hal::address_window::is_in_window;
 use crate::kernel::element::Element;
 use crate::launch::options::bytes_of;
@@ -15,6 +17,9 @@ pub(crate) struct HostRange {
     pub(crate) align: usize,
     pub(crate) access: HostAccess,
 }
+
+/// Those of a launch.
+pub(crate) type HostRanges = SmallVec<[HostRange; 4]>;
 
 /// What a launch does with a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +91,9 @@ pub(crate) struct Placed {
     /// The address of a buffer.
     pub(crate) copy: NonNull<u8>,
 }
+
+/// Those of a launch.
+pub(crate) type AllPlaced = SmallVec<[Placed; 4]>;
 
 /// Where kernels have the elements of a source. An empty source, which is in no range, has its
 /// elements nowhere.

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
+use smallvec::SmallVec;
+
 use crate::data::device_copy::CopyOwner;
 use crate::error::LaunchError;
 use crate::hal::Submitted;
@@ -30,8 +32,11 @@ struct Pending {
     thread: ThreadId,
     queue: BackendQueue,
     launch: Submitted<BackendPending>,
-    copies: Vec<CopyOwner>,
+    copies: Owners,
 }
+
+/// What keeps the copies of a launch.
+pub(crate) type Owners = SmallVec<[CopyOwner; 4]>;
 
 struct Failed {
     thread: ThreadId,
@@ -89,18 +94,20 @@ fn launches() -> MutexGuard<'static, Launches> {
 
 impl Launches {
     /// Waits for some, and returns what is to be dropped without the lock.
-    fn wait(&mut self, is_waited_for: impl Fn(usize, &Pending) -> bool) -> Vec<Vec<CopyOwner>> {
+    fn wait(&mut self, is_waited_for: impl Fn(usize, &Pending) -> bool) -> Vec<Owners> {
+        let mut number = 0;
+        let is_waited_for = |launch: &mut Pending| {
+            number += 1;
+            is_waited_for(number - 1, launch)
+        };
         let mut ended = Vec::new();
-        for (number, launch) in std::mem::take(&mut self.pending).into_iter().enumerate() {
-            if !is_waited_for(number, &launch) {
-                self.pending.push(launch);
-                continue;
+        for Pending { thread, queue, launch, copies } in self.pending.extract_if(.., is_waited_for)
+        {
+            if let Err(error) = queue.finish(launch).0 {
+                let copies = copies.iter().map(address).collect();
+                self.failed.push(Failed { thread, error, copies });
             }
-            if let Err(error) = launch.queue.finish(launch.launch).0 {
-                let copies = launch.copies.iter().map(address).collect();
-                self.failed.push(Failed { thread: launch.thread, error, copies });
-            }
-            ended.push(launch.copies);
+            ended.push(copies);
         }
         self.count();
         ended
@@ -112,7 +119,7 @@ impl Launches {
 }
 
 /// Adds a launch of this thread, which uses these copies.
-pub(crate) fn add(queue: &BackendQueue, launch: Submitted<BackendPending>, copies: Vec<CopyOwner>) {
+pub(crate) fn add(queue: &BackendQueue, launch: Submitted<BackendPending>, copies: Owners) {
     let mut launches = launches();
     let thread = thread::current().id();
     launches.pending.push(Pending { thread, queue: queue.clone(), launch, copies });

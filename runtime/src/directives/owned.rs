@@ -5,6 +5,8 @@ use std::ops::{Index, IndexMut};
 use std::ptr::NonNull;
 use std::slice;
 
+use smallvec::SmallVec;
+
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Prepare, Source, ready_at_once};
 use crate::data::view::ViewMut;
@@ -85,7 +87,7 @@ pub fn are_apart(least: usize, offsets: &[i128], axes: &impl Axes) -> bool {
 }
 
 /// The offsets of lanes, and what axes add to them first.
-fn lanes_from(first: i128, offsets: &[i128]) -> Vec<i128> {
+fn lanes_from(first: i128, offsets: &[i128]) -> SmallVec<[i128; 4]> {
     offsets.iter().map(|offset| offset.saturating_add(first)).collect()
 }
 

@@ -43,8 +43,9 @@ impl<O, T: Reduce<O>> Parts<O, T> {
             // this queue, and is waited for; if there is none, the drop waits.
             let zeros = unsafe { Buffer::zeroed_in_order(queue, items) };
             // Without memory there is none for the launch either, which says so.
-            values =
-                zeros.ok().map(|zeros| Values::Device(Box::new((zeros, queue.deferring(None)))));
+            values = zeros
+                .ok()
+                .map(|zeros| Values::Device(Box::new((zeros, queue.clone().deferring(None)))));
         }
         let values = values.unwrap_or_else(|| Values::Host(vec![T::IDENTITY; items]));
         Self { values, operator: PhantomData }

@@ -126,7 +126,7 @@ pub fn queue_if(is_on_device: bool) -> Queue {
 /// It is safe to call, so that programs without unsafe code can have such launches: what directives
 /// expand to is the only caller, and only of launches over arrays.
 #[must_use]
-pub fn asynchronous(queue: &Queue) -> Queue {
+pub fn asynchronous(queue: Queue) -> Queue {
     queue.deferring(Some(Deferral::Copies))
 }
 
@@ -134,7 +134,7 @@ pub fn asynchronous(queue: &Queue) -> Queue {
 ///
 /// It is safe to call for the same reason: the expansion keeps what the launch uses until these are.
 #[must_use]
-pub fn reducing(queue: &Queue) -> Queue {
+pub fn reducing(queue: Queue) -> Queue {
     queue.deferring(Some(Deferral::CopiesAndBuffers))
 }
 

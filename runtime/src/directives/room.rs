@@ -3,8 +3,10 @@
 use std::ptr::NonNull;
 use std::slice;
 
+use smallvec::SmallVec;
+
 /// No index of an element is further from 0.
-const FURTHEST: i128 = 1 << 62;
+const FURTHEST: i128 = 1 << 60;
 
 /// Panics as a slice does, unless the index is below the length. An assertion of our own would keep
 /// what its message has in memory, which loops over work-items would have to fill.
@@ -27,7 +29,7 @@ pub(super) fn width(
     if strides.iter().any(|(_, count)| *count == 0) {
         return Ok(least);
     }
-    let mut moving: Vec<(i128, i128)> = strides
+    let mut moving: SmallVec<[(i128, i128); 4]> = strides
         .iter()
         .filter(|(_, count)| *count > 1)
         .map(|(stride, count)| (*stride, (*count - 1) as i128))
@@ -52,9 +54,12 @@ pub(super) fn width(
     }
     let is_known = lowest >= -FURTHEST && highest <= FURTHEST;
     if room > 0 && is_known && !moving.is_empty() {
+        // All are small enough, as are their differences and those of points.
+        let small = |(size, last): &(i128, i128)| (*size as i64, *last as i64);
+        let moving: SmallVec<[(i64, i64); 4]> = moving.iter().map(small).collect();
         for (number, lane) in lanes.iter().enumerate() {
             for other in &lanes[..number] {
-                room = room.min(nearest(&moving, lane - other, true));
+                room = room.min(nearest(&moving, (lane - other) as i64, true).into());
             }
         }
     }
@@ -82,13 +87,13 @@ pub(super) fn plane_width(lanes: &[i128], strides: &[(i128, usize)], pitch: i128
 
 /// How far `distance` is from the nearest difference of two iterations, which are other ones if
 /// `is_same`. Strides are in order, and each is larger than the way through all before it.
-fn nearest(strides: &[(i128, i128)], distance: i128, is_same: bool) -> i128 {
+fn nearest(strides: &[(i64, i64)], distance: i64, is_same: bool) -> i64 {
     let Some(((size, last), smaller)) = strides.split_last() else {
-        return if is_same { FURTHEST } else { distance.abs() };
+        return if is_same { FURTHEST as i64 } else { distance.abs() };
     };
     // The way through the smaller ones is less than a stride, so others are further.
     let middle = distance.div_euclid(*size);
-    let (mut least, mut before) = (FURTHEST, None);
+    let (mut least, mut before) = (FURTHEST as i64, None);
     for count in middle - 1..=middle + 2 {
         let count = count.clamp(-*last, *last);
         if before.replace(count) != Some(count) {

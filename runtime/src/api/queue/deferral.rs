@@ -2,9 +2,8 @@
 //! `async`, and those that an algorithm follows.
 
 use super::Queue;
-use crate::data::device_copy::CopyOwner;
 use crate::data::host_copies::HostCopies;
-use crate::data::pending::{self, Deferral};
+use crate::data::pending::{self, Deferral, Owners};
 use crate::error::LaunchError;
 use crate::launch::erased::RawKernel;
 use crate::launch::shape::LaunchShape;
@@ -19,11 +18,11 @@ pub(super) struct Uses<'a> {
 }
 
 impl Queue {
-    /// A handle to this queue whose [`for_each_in`](Self::for_each_in) waits as late as it may;
+    /// This handle, whose [`for_each_in`](Self::for_each_in) waits as late as it may;
     /// `None` for one that waits always.
     #[cfg(feature = "directives")]
-    pub(crate) fn deferring(&self, deferral: Option<Deferral>) -> Self {
-        Self { deferral, ..self.clone() }
+    pub(crate) fn deferring(self, deferral: Option<Deferral>) -> Self {
+        Self { deferral, ..self }
     }
 
     /// Runs a launch, or submits it, if the queue waits for it later.
@@ -50,13 +49,13 @@ impl Queue {
 
     /// What is kept for a launch that is waited for later; `None` for all others.
     #[inline]
-    fn kept_until_later(&self, uses: Uses<'_>) -> Result<Option<Vec<CopyOwner>>, LaunchError> {
+    fn kept_until_later(&self, uses: Uses<'_>) -> Result<Option<Owners>, LaunchError> {
         let Some(deferral) = self.deferral.filter(|_| self.queue.has_own_memory()) else {
             return Ok(None);
         };
         if self.queue.tasks()?.is_some() || uses.buffers && deferral == Deferral::Copies {
             return Ok(None);
         }
-        Ok(uses.copies.map_or_else(|| uses.buffers.then(Vec::new), HostCopies::present))
+        Ok(uses.copies.map_or_else(|| uses.buffers.then(Owners::new), HostCopies::present))
     }
 }

@@ -3,7 +3,7 @@
 use std::any::TypeId;
 use std::ptr::NonNull;
 
-use crate::data::host_range::{HostAccess, HostRange};
+use crate::data::host_range::{HostAccess, HostRange, HostRanges};
 use crate::error::LaunchError;
 use crate::hal::address_window;
 use crate::kernel::atomic::is_atomic;
@@ -22,7 +22,7 @@ pub struct Lengths {
     /// A source is in memory that the host does not reach.
     device_memory: bool,
     /// The sources in the host's memory, for a launch on a device that does not reach that.
-    host_ranges: Option<Vec<HostRange>>,
+    host_ranges: Option<HostRanges>,
     /// One of these is a view of atomics, of which there can be no copy.
     host_atomics: bool,
 }
@@ -59,12 +59,12 @@ impl Lengths {
     /// With a list of the sources in the host's memory, if the device does not reach that.
     #[inline]
     pub(crate) fn listing_host_ranges(mut self, lists: bool) -> Self {
-        self.host_ranges = lists.then(Vec::new);
+        self.host_ranges = lists.then(HostRanges::new);
         self
     }
 
     /// The sources in the host's memory, if they were to be listed.
-    pub(crate) fn take_host_ranges(&mut self) -> Vec<HostRange> {
+    pub(crate) fn take_host_ranges(&mut self) -> HostRanges {
         self.host_ranges.take().unwrap_or_default()
     }
 

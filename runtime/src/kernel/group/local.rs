@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-use crate::data::host_range::{self, Placed};
+use crate::data::host_range::{self, AllPlaced};
 use crate::kernel::atomic::AtomicElement;
 use crate::kernel::element::Element;
 use crate::kernel::group::nd_item::NdItem;
@@ -227,13 +227,13 @@ pub struct Placement {
     /// Bytes so far; `None` if they exceed `usize`.
     bytes: Option<usize>,
     /// Where the device has copies of the sources in the host's memory; none if it needs none.
-    placed: Vec<Placed>,
+    placed: AllPlaced,
 }
 
 impl Placement {
     /// Starts with no arrays.
     #[inline]
-    pub(crate) const fn new(placed: Vec<Placed>) -> Self {
+    pub(crate) const fn new(placed: AllPlaced) -> Self {
         Self { bytes: Some(0), placed }
     }
 
