@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use crate::api::device::Device;
 use crate::api::fallback::{Fallback, FalseCondition};
-use crate::api::queue::over_sources::OverSources;
 use crate::code::background;
 use crate::data::device_copy::Allocate;
 use crate::data::host_copies::HostCopies;
@@ -435,8 +434,8 @@ impl Queue {
     {
         // SAFETY: it runs once, over the sources' length.
         let kernel = |sources| unsafe { ForEach::new(sources, kernel) };
-        let mut launch = OverSources::<Blocking, _, _, 1>::new(sources, kernel);
-        self.run_over_sources(None, (&mut launch, type_name::<F>))
+        // SAFETY: the kernel goes with any length, and its parts are `Sync`.
+        unsafe { self.run_over_sources::<Blocking, _, _, 1>(None, sources, kernel, type_name::<F>) }
     }
 
     /// Runs `kernel` once for each point of `range`, and returns when all work-items have ended.
@@ -508,8 +507,9 @@ impl Queue {
             // have asked for.
             At::<R::Origin, _>::new(unsafe { ForEachIn::<R, _, _>::new(sources, kernel) })
         };
-        let mut launch = OverSources::<R::Mode<Blocking>, _, _, D>::new(sources, kernel);
-        self.run_over_sources(Some(range.shape()), (&mut launch, type_name::<F>))
+        let (shape, name) = (Some(range.shape()), type_name::<F>);
+        // SAFETY: the kernel is for this range, and its parts are `Sync`.
+        unsafe { self.run_over_sources::<R::Mode<Blocking>, _, _, D>(shape, sources, kernel, name) }
     }
 
     /// As [`for_each_in`](Self::for_each_in), but returns at once where the device itself keeps
@@ -536,9 +536,11 @@ impl Queue {
             // SAFETY: as for `for_each_in`.
             At::<R::Origin, _>::new(unsafe { ForEachIn::<R, _, _>::new(sources, kernel) })
         };
-        let mut launch = OverSources::<R::Mode<Blocking>, _, _, D>::new(sources, kernel);
-        // SAFETY: the caller's promise.
-        unsafe { self.start_over_sources(range.shape(), (&mut launch, type_name::<F>)) }
+        let (shape, name) = (range.shape(), type_name::<F>);
+        // SAFETY: the caller's promise; the kernel is for this range, and its parts are `Sync`.
+        unsafe {
+            self.start_over_sources::<R::Mode<Blocking>, _, _, D>(shape, sources, kernel, name)
+        }
     }
 
     /// Ends a launch with this outcome: copies back what it has changed of the host's memory.

@@ -130,12 +130,10 @@ flags! {
     // It wants other names of the standard library's functions.
     dataflow_sanitizer: false, ["-Zsanitizer=dataflow", MIXED];
     safe_stack: true, ["-Zsanitizer=safestack", MIXED];
-    // Programs call the runtime, and it calls them, by pointers: those of one that is compiled without
-    // have no types to check, and no tables of methods are known to be used.
-    cfi: false, ["-Zsanitizer=cfi", "-Clto", "-Cembed-bitcode=yes", MIXED];
+    cfi: true, ["-Zsanitizer=cfi", "-Clto", "-Cembed-bitcode=yes", MIXED];
     // A call from the standard library, which is compiled without, would end the program.
     kcfi: false, ["-Zsanitizer=kcfi", "-Cpanic=abort", MIXED];
-    virtual_function_elimination: false, ["-Zvirtual-function-elimination", "-Clto", "-Cembed-bitcode=yes"];
+    virtual_function_elimination: true, ["-Zvirtual-function-elimination", "-Clto", "-Cembed-bitcode=yes"];
     xray: true, ["-Zinstrument-xray=always"];
     mcount: true, ["-Zinstrument-mcount"];
     stack_protector_all: true, ["-Zstack-protector=all"];

@@ -1,63 +1,194 @@
-//! Launches over sources without the types of these and of the kernel. What has these types is compiled
-//! for each kernel of a program, so it is little.
+//! Launches over sources, in steps. What has the types of sources and kernel is compiled for each kernel
+//! of a program, so it is little: calls, one after the other, of what has none.
 
-use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 
+use super::Queue;
+use super::deferral::Uses;
+use crate::data::host_copies::HostCopies;
+use crate::data::host_range::AllPlaced;
+use crate::data::pending::Submitting;
+use crate::data::present::is_locating;
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::Prepare;
 use crate::error::LaunchError;
+use crate::hal::Submitted;
+use crate::hal::dispatch::BackendPending;
 use crate::kernel::abi::Kernel;
 use crate::kernel::group::local::Placement;
 use crate::launch::erased::RawKernel;
+use crate::launch::shape::{LaunchRange, LaunchShape};
 
-/// What has the types.
-pub(super) trait ErasedSources {
-    /// Compares the sources' lengths.
-    fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError>;
+/// A launch whose sources are not copied yet, or are.
+pub(super) struct SourceLaunch(ManuallyDrop<State>);
 
-    /// Calls `run` once, with the kernel over the sources, which lives until that returns; `name` is that
-    /// of the closure's type.
-    fn with_kernel(
-        &mut self,
-        placement: &mut Placement,
-        name: fn() -> &'static str,
-        run: &mut dyn FnMut(&RawKernel, &Placement),
-    );
+struct State {
+    shape: Option<LaunchShape>,
+    lengths: Lengths,
+    placement: Placement,
+    copies: Option<HostCopies>,
+    /// The launch is submitted behind others.
+    _submitting: Option<Submitting>,
 }
 
-/// Sources, and what makes a kernel of them.
-pub(super) struct OverSources<M, S: Prepare<M>, G, const D: usize> {
-    parts: Option<(S, G)>,
-    mode: PhantomData<fn() -> M>,
-}
-
-impl<M, S: Prepare<M>, G, const D: usize> OverSources<M, S, G, D> {
-    pub(super) const fn new(sources: S, kernel: G) -> Self {
-        Self { parts: Some((sources, kernel)), mode: PhantomData }
+impl Drop for SourceLaunch {
+    // So that programs have a call in the place of what ends all of these.
+    #[inline(never)]
+    fn drop(&mut self) {
+        // SAFETY: it is not used again.
+        unsafe { ManuallyDrop::drop(&mut self.0) };
     }
 }
 
-impl<M, S, G, K, const D: usize> ErasedSources for OverSources<M, S, G, D>
-where
-    S: Prepare<M>,
-    G: FnOnce(S::Source) -> K,
-    K: Kernel<D>,
-{
-    fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        let Some((sources, _)) = &self.parts else { return Ok(()) };
-        sources.check(lengths)
+impl SourceLaunch {
+    pub(super) fn lengths(&mut self) -> &mut Lengths {
+        &mut self.0.lengths
     }
 
-    fn with_kernel(
-        &mut self,
-        placement: &mut Placement,
+    pub(super) fn placement(&mut self) -> &mut Placement {
+        &mut self.0.placement
+    }
+}
+
+impl Queue {
+    /// Runs a launch over sources, over their common length if it has no range.
+    ///
+    /// # Safety
+    /// The kernel over the sources is `Sync`, and allows the shape.
+    #[inline(always)]
+    pub(super) unsafe fn run_over_sources<M, S, K, const D: usize>(
+        &self,
+        shape: Option<Result<LaunchShape, LaunchError>>,
+        sources: S,
+        kernel: impl FnOnce(S::Source) -> K,
         name: fn() -> &'static str,
-        run: &mut dyn FnMut(&RawKernel, &Placement),
-    ) {
-        let Some((sources, kernel)) = self.parts.take() else { return };
-        let ready = sources.prepare(placement);
+    ) -> Result<(), LaunchError>
+    where
+        S: Prepare<M>,
+        K: Kernel<D>,
+    {
+        let mut launch = self.begin(shape)?;
+        sources.check(launch.lengths())?;
+        self.place(&mut launch, name)?;
+        let ready = sources.prepare(launch.placement());
         // SAFETY: the launch starts here, and only the kernel gets the sources.
         let kernel = kernel(unsafe { S::start(ready) });
-        run(&RawKernel::new::<K, D>(&raw const kernel, name), placement);
+        let raw = RawKernel::new::<K, D>(&raw const kernel, name);
+        // SAFETY: the kernel lives until this returns; the caller's promises.
+        unsafe { self.run_placed_sources(&launch, &raw) }
+    }
+
+    /// As [`run_over_sources`](Self::run_over_sources), but returns at once where the device itself
+    /// keeps launches in order, and copies no slices.
+    ///
+    /// # Safety
+    /// What the kernel refers to lives until the launch has ended; and that of `run_over_sources`.
+    #[inline(always)]
+    pub(super) unsafe fn start_over_sources<M, S, K, const D: usize>(
+        &self,
+        shape: Result<LaunchShape, LaunchError>,
+        sources: S,
+        kernel: impl FnOnce(S::Source) -> K,
+        name: fn() -> &'static str,
+    ) -> Result<Submitted<BackendPending>, LaunchError>
+    where
+        S: Prepare<M>,
+        K: Kernel<D>,
+    {
+        let mut launch = self.begin_without_copies(shape)?;
+        sources.check(launch.lengths())?;
+        self.place(&mut launch, name)?;
+        let ready = sources.prepare(launch.placement());
+        // SAFETY: the launch starts here, and only the kernel gets the sources.
+        let kernel = kernel(unsafe { S::start(ready) });
+        let raw = RawKernel::new::<K, D>(&raw const kernel, name);
+        // SAFETY: the kernel lives until this returns; the caller's promises.
+        unsafe { self.submit_placed_sources(&launch, &raw) }
+    }
+
+    #[inline(never)]
+    fn begin(
+        &self,
+        shape: Option<Result<LaunchShape, LaunchError>>,
+    ) -> Result<SourceLaunch, LaunchError> {
+        let shape = shape.transpose()?;
+        let submitting = self.deferral.is_some().then(Submitting::new);
+        Ok(SourceLaunch::new(shape, is_locating(&self.queue), submitting))
+    }
+
+    #[inline(never)]
+    fn begin_without_copies(
+        &self,
+        shape: Result<LaunchShape, LaunchError>,
+    ) -> Result<SourceLaunch, LaunchError> {
+        Ok(SourceLaunch::new(Some(shape?), false, None))
+    }
+
+    /// Has the sources, which were checked, where the kernel finds them.
+    #[inline(never)]
+    fn place(
+        &self,
+        launch: &mut SourceLaunch,
+        name: fn() -> &'static str,
+    ) -> Result<(), LaunchError> {
+        let State { shape, lengths, placement, copies, .. } = &mut *launch.0;
+        self.check_memory(lengths, name)?;
+        let shape = match shape {
+            Some(shape) => shape,
+            None => shape.insert(lengths.length()?.shape()?),
+        };
+        // SAFETY: the sources borrow the ranges until the launch has ended.
+        let (made, placed) =
+            unsafe { self.copy_sources(lengths, shape, &|layout| self.allocate(layout))? };
+        *copies = made;
+        *placement = Placement::new(placed);
+        Ok(())
+    }
+
+    /// # Safety
+    /// The kernel lives until this returns, is `Sync`, and allows the shape.
+    #[inline(never)]
+    unsafe fn run_placed_sources(
+        &self,
+        launch: &SourceLaunch,
+        raw: &RawKernel,
+    ) -> Result<(), LaunchError> {
+        let State { shape, lengths, placement, copies, .. } = &*launch.0;
+        let shape = shape.as_ref().expect("sources are placed before they are used");
+        let uses = Uses { copies: copies.as_ref(), buffers: lengths.is_in_device_memory() };
+        // SAFETY: the caller's promises.
+        unsafe { self.run_or_submit(raw, shape, placement.bytes(), uses) }
+    }
+
+    /// # Safety
+    /// As for [`run_placed_sources`](Self::run_placed_sources); and what the kernel refers to lives until
+    /// the launch has ended.
+    #[inline(never)]
+    unsafe fn submit_placed_sources(
+        &self,
+        launch: &SourceLaunch,
+        raw: &RawKernel,
+    ) -> Result<Submitted<BackendPending>, LaunchError> {
+        let State { shape, placement, .. } = &*launch.0;
+        let shape = shape.as_ref().expect("sources are placed before they are used");
+        // SAFETY: the caller's promises.
+        unsafe { self.submit(raw, shape, placement.bytes()) }
+    }
+}
+
+impl SourceLaunch {
+    fn new(
+        shape: Option<LaunchShape>,
+        copies_slices: bool,
+        submitting: Option<Submitting>,
+    ) -> Self {
+        let lengths = shape.as_ref().map_or_else(Lengths::default, LaunchShape::lengths);
+        Self(ManuallyDrop::new(State {
+            shape,
+            lengths: lengths.listing_host_ranges(copies_slices),
+            placement: Placement::new(AllPlaced::new()),
+            copies: None,
+            _submitting: submitting,
+        }))
     }
 }
