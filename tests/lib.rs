@@ -45,6 +45,7 @@
 //! | `tests/compiler/launches.rs` | kernels in every kind of place, launched on the device `cpu` |
 //! | `tests/unwinding.rs` | kernels that panic on the processors of the host: buffers are left the same by `native` and `cpu` |
 //! | `tests/compiler/matrix.rs` | one program under many combinations of the compiler's options |
+//! | `tests/compiler/new_packages.rs` | `cargo schism new`: each template builds, runs and passes its tests |
 //! | `tests/compiler/stable.rs` | the driver is a stable compiler, and plain cargo's good neighbour |
 //! | `tests/compiler/doctests.rs` | kernels in documentation tests |
 //! | `tests/compiler/check.rs` | kernels under `cargo schism check` |

@@ -159,6 +159,22 @@ pub enum Error {
         added: String,
     },
 
+    /// A package is to be made where something is.
+    #[error("there is a {path} already: choose another name, or remove it")]
+    Exists {
+        /// What is there.
+        path: PathBuf,
+    },
+
+    /// A package cannot have this name.
+    #[error("`{name}` cannot be the name of a package: {why}")]
+    BadName {
+        /// The name.
+        name: String,
+        /// Why not.
+        why: String,
+    },
+
     /// A failure of the developers' program.
     #[error("{0}")]
     Other(String),
