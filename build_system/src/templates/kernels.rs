@@ -5,7 +5,8 @@ use schism::prelude::*;
 /// y = a·x + y.
 fn saxpy(queue: &Queue, a: f32, x: &[f32], y: &mut [f32]) -> Result<(), schism::Error> {
     // Each work-item owns one element of `y` and sees one of `x`.
-    queue.for_each((y, x), move |(y, x)| *y += a * x)
+    queue.for_each((y, x), move |(y, x)| *y += a * x)?;
+    Ok(())
 }
 
 fn main() -> Result<(), Report> {
