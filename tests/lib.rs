@@ -45,6 +45,7 @@
 //! | `tests/compiler/launches.rs` | kernels in every kind of place, launched on the device `cpu` |
 //! | `tests/unwinding.rs` | kernels that panic on the processors of the host: buffers are left the same by `native` and `cpu` |
 //! | `tests/compiler/matrix.rs` | one program under many combinations of the compiler's options |
+//! | `tests/compiler/new_packages.rs` | `cargo schism new`: each template builds, runs and passes its tests |
 //! | `tests/compiler/stable.rs` | the driver is a stable compiler, and plain cargo's good neighbour |
 //! | `tests/compiler/doctests.rs` | kernels in documentation tests |
 //! | `tests/compiler/check.rs` | kernels under `cargo schism check` |
@@ -84,15 +85,30 @@
 #[doc = include_str!("../README.md")]
 pub struct Readme;
 
-/// Those of docs/using.md.
+/// The listings of the guide, which are compiled and run.
 #[cfg(doctest)]
-#[doc = include_str!("../docs/using.md")]
-pub struct Using;
-
-/// That of docs/directives.md.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/directives.md")]
-pub struct Directives;
+pub mod guide {
+    #[doc = include_str!("../docs/guide/first-program.md")]
+    pub struct FirstProgram;
+    #[doc = include_str!("../docs/guide/rayon.md")]
+    pub struct Rayon;
+    #[doc = include_str!("../docs/guide/directives.md")]
+    pub struct Directives;
+    #[doc = include_str!("../docs/guide/data.md")]
+    pub struct Data;
+    #[doc = include_str!("../docs/guide/groups.md")]
+    pub struct Groups;
+    #[doc = include_str!("../docs/guide/algorithms.md")]
+    pub struct Algorithms;
+    #[doc = include_str!("../docs/guide/errors.md")]
+    pub struct Errors;
+    #[doc = include_str!("../docs/guide/performance.md")]
+    pub struct Performance;
+    #[doc = include_str!("../docs/guide/devices.md")]
+    pub struct Devices;
+    #[doc = include_str!("../docs/guide/tools.md")]
+    pub struct Tools;
+}
 
 pub mod amdgcn;
 pub mod captures;
@@ -123,6 +139,23 @@ mod tests {
     use std::collections::BTreeSet;
     use std::fs::DirEntry;
     use std::path::Path;
+
+    /// Each chapter of the guide with a listing of Rust is among those above, and each chapter is in the
+    /// book.
+    #[test]
+    fn every_listing_of_the_guide_is_tested() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+        let book =
+            std::fs::read_to_string(docs.join("SUMMARY.md")).expect("the book has a summary");
+        for entry in std::fs::read_dir(docs.join("guide")).expect("the guide is a folder") {
+            let path = entry.expect("readable").path();
+            let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+            let text = std::fs::read_to_string(&path).expect("a chapter");
+            assert!(book.contains(&format!("(guide/{name})")), "docs/SUMMARY.md has no {name}");
+            let is_tested = include_str!("lib.rs").contains(&format!("docs/guide/{name}\")"));
+            assert!(is_tested || !text.contains("```rust"), "{name} has a listing and no test");
+        }
+    }
 
     /// The table above has a row for each test program and each file of `compiler`, and none for
     /// others.

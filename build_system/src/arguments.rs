@@ -14,6 +14,8 @@ pub(crate) enum Request {
     HelpOf(&'static str),
     /// Say the version.
     Version,
+    /// Make a package to start from.
+    New(Vec<OsString>),
     /// Provide everything.
     Setup,
     /// Remove everything that set-up made.
@@ -65,6 +67,7 @@ const OWN_VERBS: &[&str] = &[
     "explain",
     "hcf",
     "help",
+    "new",
     "setup",
     "version",
 ];
@@ -123,6 +126,7 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Request> {
         "explain" => return Ok(Request::Explain(rest)),
         "bundle" => return Ok(Request::Bundle(rest)),
         "cache" => return Ok(Request::Cache(rest)),
+        "new" => return Ok(Request::New(rest)),
         "help" => {
             let asked = rest.first().and_then(|asked| verbs().find(|verb| asked == verb));
             return Ok(asked.map_or(Request::Help, Request::HelpOf));

@@ -16,7 +16,7 @@ use crate::prune;
 use crate::publish::{self, Draft};
 use crate::rustc_dev::RustcDev;
 use crate::sources::Sources;
-use crate::toolchain::Toolchain;
+use crate::toolchain::{RELEASE, Standing, Toolchain, releases};
 
 /// Changes whenever the way of building below does, so that what was built the old way is built
 /// again.
@@ -174,6 +174,13 @@ fn cargo(
     )?;
     if status.success() {
         return Ok(());
+    }
+    if matches!(toolchain.version.standing(), Standing::Newer) {
+        return Err(Error::NewerCompiler {
+            version: toolchain.version.text.clone(),
+            releases: releases(),
+            install: RELEASE,
+        });
     }
     let detail = "; cargo's messages above say why.\n\
         Needed are crates.io, a C compiler `cc`, and `make`.";

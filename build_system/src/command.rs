@@ -28,12 +28,24 @@ pub fn capture(command: Command, purpose: &str, hint: &str) -> Result<String> {
     capture_both(command, purpose, hint).map(|(printed, _)| printed)
 }
 
+/// The same for a program whose stdin was chosen.
+pub fn capture_with_input(mut command: Command, purpose: &str, hint: &str) -> Result<String> {
+    trace(&command, purpose);
+    let output = command.output();
+    let output = output.map_err(|source| not_started(&command, purpose, hint, source))?;
+    succeeded(&command, output).map(|(printed, _)| printed)
+}
+
 /// The same, with what it prints on stderr after that.
 pub fn capture_both(mut command: Command, purpose: &str, hint: &str) -> Result<(String, String)> {
     let output = output(&mut command, purpose, hint)?;
+    succeeded(&command, output)
+}
+
+fn succeeded(command: &Command, output: Output) -> Result<(String, String)> {
     if !output.status.success() {
         return Err(Error::Failed {
-            what: describe(&command),
+            what: describe(command),
             status: output.status,
             detail: tail(&String::from_utf8_lossy(&output.stderr), ""),
         });

@@ -34,7 +34,8 @@ pub fn run() -> Result<ExitCode> {
 fn examine(report: &mut Report, home: &Home, toolchain: &Toolchain) {
     report.good("compiler", format!("rustc {}", toolchain.version.text));
     report.more(toolchain.rustc.display());
-    report.more(format_args!("releases that work: {}", releases()));
+    report.more(toolchain.version.how_far_tried());
+    report.more(format_args!("releases that are known: {}", releases()));
     report.good("LLVM", format!("{} in {}", toolchain.version.llvm, toolchain.libraries.display()));
     match linker() {
         Ok(version) => report.good("linker", version),

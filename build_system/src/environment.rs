@@ -32,11 +32,27 @@ pub fn restore(command: &mut Command, toolchain: &Toolchain) {
     if !under_cargo_run() {
         return;
     }
+    forget_package(command);
+    for_libraries(command, toolchain);
+}
+
+/// Takes away what `cargo run` has said of this program's package.
+pub fn undo_cargo_run(command: &mut Command) {
+    command.env_remove("CARGO");
+    if under_cargo_run() {
+        forget_package(command);
+    }
+}
+
+fn forget_package(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(describes_this_package) {
             command.env_remove(name);
         }
     }
+}
+
+fn for_libraries(command: &mut Command, toolchain: &Toolchain) {
     if let Some(value) = std::env::var_os("LD_LIBRARY_PATH") {
         let mut own = vec![toolchain.sysroot.clone()];
         // From target/release/cargo-schism: cargo added target/release/deps and the like.

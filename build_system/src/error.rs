@@ -36,6 +36,20 @@ pub enum Error {
         tried: String,
     },
 
+    /// The plugin does not build for a compiler that is newer than all that are known.
+    #[error(
+        "the plugin does not build for rustc {version}, as cargo's messages above say; it works with rustc {releases}: \
+         `rustup toolchain install {install}`, then `cargo +{install} schism setup`"
+    )]
+    NewerCompiler {
+        /// What the compiler says of itself.
+        version: String,
+        /// The releases that are known.
+        releases: String,
+        /// The one to install.
+        install: &'static str,
+    },
+
     /// rustc-dev could not be provided.
     #[error(
         "the compiler's own crates (rustc-dev for rustc {release}) are not at hand; tried:\n{tried}\n\
@@ -94,6 +108,33 @@ pub enum Error {
         pinned: String,
     },
 
+    /// The package with the compiler's source has other files than when it was installed.
+    #[error(
+        "the compiler's source in {path} is not what the package rust-src has: dpkg --verify says `{said}`; nothing was \
+         built from it. `apt install --reinstall rust-src` restores it"
+    )]
+    ChangedPackage {
+        /// The source.
+        path: PathBuf,
+        /// The first lines of dpkg.
+        said: String,
+    },
+
+    /// An archive of the compiler's source has another digest than the file beside it says.
+    #[error(
+        "{archive} has the SHA-256 digest {found}, and {beside} says {wanted}: it is damaged or was changed; nothing was built from it"
+    )]
+    OtherSum {
+        /// The archive.
+        archive: PathBuf,
+        /// The file with its digest.
+        beside: PathBuf,
+        /// The archive's digest.
+        found: String,
+        /// The file's.
+        wanted: String,
+    },
+
     /// A distribution's patch does not fit.
     #[error(
         "{patch} does not fit {file}: the crate is not the one that the distribution patched; \
@@ -116,6 +157,22 @@ pub enum Error {
         path: PathBuf,
         /// The packages.
         added: String,
+    },
+
+    /// A package is to be made where something is.
+    #[error("there is a {path} already: choose another name, or remove it")]
+    Exists {
+        /// What is there.
+        path: PathBuf,
+    },
+
+    /// A package cannot have this name.
+    #[error("`{name}` cannot be the name of a package: {why}")]
+    BadName {
+        /// The name.
+        name: String,
+        /// Why not.
+        why: String,
     },
 
     /// A failure of the developers' program.

@@ -4,7 +4,7 @@
 //! ([`toolchain`]), its own crates ([`rustc_dev`]), and the plugin and stage 2 ([`artifacts`]),
 //! built from [`sources`]; everything lies in one [`home`]. [`cargo`] then runs cargo with the
 //! result; [`targets`] and [`stdpar`] tell the compiler what else a build asks for. [`doctor`],
-//! [`hcf`], `emit`, `bundle` and `kernel_cache` look at what is there.
+//! [`hcf`], `emit`, `bundle` and `kernel_cache` look at what is there; `new` makes packages to start from.
 //!
 //! The program is [`run`]. What is public besides is for the developers' program inside the
 //! checkout, which has all verbs of this one; it is no interface for others.
@@ -30,6 +30,7 @@ mod kernel_cache;
 pub mod lock;
 mod lockfile;
 mod manifest;
+mod new;
 mod opencl;
 #[allow(dead_code)] // the build script has it too; each uses a part
 mod pack;
@@ -82,6 +83,7 @@ fn serve(request: Request) -> Result<ExitCode> {
         ),
         Request::Setup => drop(setup::ensure(&Home::from_environment()?)?),
         Request::Clean => setup::clean(&Home::from_environment()?)?,
+        Request::New(arguments) => new::run(&arguments)?,
         Request::Doctor => return doctor::run(),
         Request::BackendPath => {
             let ready = setup::ensure(&Home::from_environment()?)?;

@@ -49,6 +49,8 @@ pub fn ensure(home: &Home) -> Result<Ready> {
         memory.write(&installed, &manifest)?;
         return Ok(Ready { toolchain, installed }); // touched, or the same in another place
     }
+    let version = &toolchain.version;
+    progress::step("Compiler", &format!("rustc {}: {}", version.release, version.how_far_tried()));
     let rustc_dev = rustc_dev::provide(home, &toolchain)?;
     let installed = artifacts::build(home, &toolchain, &rustc_dev, &sources)?;
     installed.link(home)?;

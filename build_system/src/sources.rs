@@ -118,6 +118,16 @@ impl Sources {
     }
 }
 
+/// The checkout that a package to start from depends on: the one of [`Sources::find`], or the one that
+/// this program was installed from, if that is there. `None` for a program of the registry's.
+pub fn checkout() -> Option<PathBuf> {
+    if let Ok(Sources::Checkout(root)) = Sources::find() {
+        return Some(root);
+    }
+    let built_in = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
+    built_in.join("codegen/Cargo.toml").is_file().then(|| built_in.to_owned())
+}
+
 /// Writes packed files below `place`. Files that are as they should be keep their times, for
 /// cargo's sake; files that do not belong go.
 fn unpack(block: &[u8], place: &Path) -> Result<()> {

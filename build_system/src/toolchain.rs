@@ -1,21 +1,19 @@
 //! The compiler: finding the active one, or another whose release works.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command;
 use crate::error::{Error, Result};
 use crate::hash::Hasher;
-use crate::variables::UNTRIED_RUSTC;
 
-/// The releases that work: each has a module in `codegen/src/rustc/`.
+/// The releases that are known: each has a module in `codegen/src/rustc/`.
 pub const RELEASES: &[Release] = &[
     Release { minor: "1.95", tried: Tried::All },
-    Release { minor: "1.96", tried: Tried::Distributions },
-    Release { minor: "1.97", tried: Tried::Distributions },
-    Release { minor: "1.98", tried: Tried::Distributions },
+    Release { minor: "1.96", tried: Tried::Debians("1.96.1") },
+    Release { minor: "1.97", tried: Tried::Debians("1.97.1") },
+    Release { minor: "1.98", tried: Tried::Debians("1.98.1") },
 ];
 /// The one that rustup installs where there is none.
 pub const RELEASE: &str = "1.95.0";
@@ -27,33 +25,33 @@ pub const COMMIT: &str = "59807616e1fa2540724bfbac14d7976d7e4a3860";
 pub struct Release {
     /// `1.95`.
     pub minor: &'static str,
-    /// Whose builds have passed the tests.
+    /// How far it was tried.
     pub tried: Tried,
 }
 
-/// Whose builds of a release have passed the tests. Others, and nightlies, are taken where the
-/// variable [`UNTRIED_RUSTC`] is set.
+/// How far a release was tried.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Tried {
-    /// rust-lang's.
+    /// All tests have passed with rust-lang's build.
     All,
-    /// Those of a distribution.
-    Distributions,
+    /// Two examples and four test programs have passed with Debian's build of this release.
+    Debians(&'static str),
 }
 
-impl fmt::Display for Release {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.minor)?;
-        match self.tried {
-            Tried::All => Ok(()),
-            Tried::Distributions => formatter.write_str(" (a distribution's)"),
-        }
-    }
+/// What is known of a compiler.
+#[derive(Debug, Clone, Copy)]
+pub enum Standing {
+    /// There is a module for its release.
+    Known(&'static Release),
+    /// It is newer than all that have one: the newest module is tried.
+    Newer,
+    /// It is older, or a nightly or beta from before the newest of them.
+    Unsupported,
 }
 
-/// The releases that work, as a message lists them.
+/// The releases that are known, as a message lists them.
 pub fn releases() -> String {
-    RELEASES.iter().map(Release::to_string).collect::<Vec<_>>().join(", ")
+    RELEASES.iter().map(|release| release.minor).collect::<Vec<_>>().join(", ")
 }
 
 /// An installed compiler with all that set-up needs to know of it.
@@ -109,22 +107,47 @@ impl Version {
         }
     }
 
-    /// Whether the plugin knows this release's internals. Who built it does not matter here: its
-    /// own crates are provided for each build, and compared with it.
-    pub fn is_known(&self) -> bool {
-        self.module().is_some_and(|release| self.was_tried(release) || allows_untried())
+    /// What is known of this compiler. Who built it does not matter here: its own crates are
+    /// provided for each build, and compared with it.
+    pub fn standing(&self) -> Standing {
+        if let Some(release) = RELEASES.iter().find(|release| release.minor == self.minor()) {
+            return Standing::Known(release);
+        }
+        let number = |release: &str| {
+            let mut parts = release.split('.').map(str::parse::<u32>);
+            Some((parts.next()?.ok()?, parts.next()?.ok()?))
+        };
+        let newest = RELEASES.iter().filter_map(|release| number(release.minor)).max();
+        let own = number(&self.release);
+        // A nightly or a beta of the newest release may have its interfaces, or later ones.
+        let is_final = !self.release.contains('-');
+        if own > newest || (own == newest && !is_final) {
+            Standing::Newer
+        } else {
+            Standing::Unsupported
+        }
     }
 
-    /// The release, if there is a module for it.
-    fn module(&self) -> Option<&'static Release> {
-        RELEASES.iter().find(|release| release.minor == self.minor())
-    }
-
-    /// Whether the tests have passed with this build.
-    fn was_tried(&self, release: &Release) -> bool {
-        match release.tried {
-            Tried::All => true,
-            Tried::Distributions => !self.is_original(),
+    /// How far this compiler was tried, in one line for the person at the terminal.
+    pub fn how_far_tried(&self) -> String {
+        let newest = RELEASES.last().map_or("", |release| release.minor);
+        match self.standing() {
+            Standing::Known(Release { tried: Tried::All, .. }) if self.is_original() => {
+                "all tests pass with it".to_owned()
+            }
+            Standing::Known(Release { minor, tried: Tried::All }) => {
+                format!("all tests pass with rust-lang's build of {minor}; this one was not tried")
+            }
+            Standing::Known(Release { tried: Tried::Debians(tried), .. }) => {
+                let this = if self.is_original() { "; rust-lang's was not tried" } else { "" };
+                format!(
+                    "two examples and four test programs pass with Debian's build of {tried}{this}"
+                )
+            }
+            Standing::Newer => {
+                format!("newer than {newest}, the last one that is known: its module is tried")
+            }
+            Standing::Unsupported => format!("not supported; {} are", releases()),
         }
     }
 
@@ -137,25 +160,6 @@ impl Version {
         }
     }
 
-    /// Whether this is a nightly no older than the newest release that is known.
-    fn is_new_nightly(&self) -> bool {
-        let number = |release: &str| release.split('.').nth(1)?.parse::<u32>().ok();
-        let newest = RELEASES.iter().filter_map(|release| number(release.minor)).max();
-        self.release.ends_with("-nightly") && number(&self.release) >= newest
-    }
-
-    /// Why it is not taken, and what allows it if anything does.
-    fn refusal(&self) -> String {
-        if self.module().is_some() || self.is_new_nightly() {
-            return format!(
-                "rustc {} was not tried ({UNTRIED_RUSTC}=1 allows it{})",
-                self.text,
-                if self.is_new_nightly() { ", with its component rustc-dev" } else { "" }
-            );
-        }
-        format!("rustc {} is not supported", self.text)
-    }
-
     /// Whether rust-lang built it: distributions add words to its version.
     fn is_original(&self) -> bool {
         let commit = self.commit.get(..9).unwrap_or(&self.commit);
@@ -164,7 +168,7 @@ impl Version {
 }
 
 impl Toolchain {
-    /// The active compiler if its release is known, else rustup's copy of one that is.
+    /// The active compiler if its release is known or newer, else rustup's copy of one that is.
     ///
     /// The active one is that of the cargo which started this program (`rust-toolchain.toml` and
     /// `RUSTUP_TOOLCHAIN` decide which), else what `rustc` in `PATH` is.
@@ -178,22 +182,13 @@ impl Toolchain {
                 continue;
             }
             match probe(&rustc) {
-                Ok(version) if version.is_known() => {
+                Ok(version) if !matches!(version.standing(), Standing::Unsupported) => {
                     tracing::debug!(sysroot = %sysroot.display(), origin, "found the compiler");
-                    return Ok(Toolchain::new(sysroot, version));
-                }
-                // A nightly's own crates come from rustup only.
-                Ok(version)
-                    if allows_untried()
-                        && version.is_new_nightly()
-                        && has_rustc_dev(&sysroot, &version.host) =>
-                {
-                    tracing::debug!(sysroot = %sysroot.display(), origin, "found a nightly");
                     return Ok(Toolchain::new(sysroot, version));
                 }
                 Ok(version) => {
                     tried.push(format!("  - {} ({origin}): {}", rustc.display(), version.text));
-                    first.get_or_insert_with(|| version.refusal());
+                    first.get_or_insert_with(|| format!("rustc {} is not supported", version.text));
                 }
                 Err(problem) => {
                     tried.push(format!("  - {} ({origin}): {problem}", rustc.display()))
@@ -280,11 +275,6 @@ pub fn find_in(directory: &Path, prefix: &str, suffix: &str) -> Option<PathBuf> 
         })
         .map(|entry| entry.path())
         .min()
-}
-
-/// Whether compilers that were not tried are allowed.
-fn allows_untried() -> bool {
-    std::env::var_os(UNTRIED_RUSTC).is_some_and(|value| !value.is_empty())
 }
 
 /// Whether rustup's component `rustc-dev` is there. Both kinds of file: an interrupted or partial
@@ -393,45 +383,44 @@ mod tests {
         assert_eq!(version.host, "x86_64-unknown-linux-gnu");
         assert_eq!(version.llvm, "22.1.2");
         assert_eq!(version.date, "2026-04-14");
-        assert!(version.is_known() && version.is_original());
+        assert!(matches!(version.standing(), Standing::Known(_)) && version.is_original());
+    }
+
+    fn release(release: &str) -> Version {
+        Version::parse(&OUTPUT.replace("1.95.0", release))
     }
 
     #[test]
-    fn other_releases_are_refused_and_nightlies_are_no_releases() {
-        let version = |release: &str| Version::parse(&OUTPUT.replace("1.95.0", release));
-        assert!(version("1.95.1").is_known());
-        for release in ["1.94.0", "1.97.1", "1.195.0", "1.95.0-nightly", "1.97.0-beta.3", "95", ""]
+    fn known_releases_are_taken_newer_ones_tried_and_older_ones_refused() {
+        for known in ["1.95.0", "1.95.1", "1.96.0", "1.97.1", "1.98.3"] {
+            assert!(matches!(release(known).standing(), Standing::Known(_)), "{known}");
+        }
+        for newer in
+            ["1.99.0", "1.195.0", "2.0.0", "1.98.0-nightly", "1.98.0-beta.2", "1.99.0-nightly"]
         {
-            assert!(!version(release).is_known(), "{release}");
+            assert!(matches!(release(newer).standing(), Standing::Newer), "{newer}");
         }
-        assert!(!Version::parse("").is_known());
-        assert!(version("1.197.0-nightly").is_new_nightly());
-        assert!(!version("1.94.0-nightly").is_new_nightly() && !version("1.97.0").is_new_nightly());
+        for other in ["1.94.0", "0.99.0", "1.95.0-nightly", "1.97.0-beta.3", "95", "1.x.0", ""] {
+            assert!(matches!(release(other).standing(), Standing::Unsupported), "{other}");
+        }
+        assert!(matches!(Version::parse("").standing(), Standing::Unsupported));
     }
 
     #[test]
-    fn a_distributions_build_is_taken_where_rust_langs_was_not_tried() {
-        let built_from_source =
-            OUTPUT.replace("14)\nbinary", "14) (built from a source tarball)\nbinary");
-        for Release { minor, .. } in RELEASES {
-            let version =
-                Version::parse(&built_from_source.replace("1.95.0", &format!("{minor}.1")));
-            assert!(version.is_known(), "{minor}");
-            assert!(version.refusal().contains("was not tried"), "{minor}");
+    fn how_far_each_was_tried_is_one_line() {
+        let debians = OUTPUT.replace("14)\nbinary", "14) (built from a source tarball)\nbinary");
+        let by_debian = |release: &str| Version::parse(&debians.replace("1.95.0", release));
+        for (version, part) in [
+            (release("1.95.0"), "all tests pass with it"),
+            (by_debian("1.95.0"), "this one was not tried"),
+            (release("1.97.0"), "Debian's build of 1.97.1; rust-lang's was not tried"),
+            (release("1.99.0"), "newer than 1.98"),
+            (release("1.94.0"), "1.95, 1.96, 1.97, 1.98 are"),
+        ] {
+            let line = version.how_far_tried();
+            assert!(line.contains(part) && !line.contains('\n'), "{line}");
         }
-        for other in ["1.94.0", "1.199.0"] {
-            assert!(!Version::parse(&built_from_source.replace("1.95.0", other)).is_known());
-        }
-    }
-
-    #[test]
-    fn what_is_refused_is_told_with_what_allows_it() {
-        let refusal = |release: &str| Version::parse(&OUTPUT.replace("1.95.0", release)).refusal();
-        assert_eq!(refusal("1.94.0"), "rustc 1.94.0 (59807616e 2026-04-14) is not supported");
-        let nightly = refusal("1.199.0-nightly");
-        assert!(nightly.contains("SCHISM_UNTRIED_RUSTC=1 allows it, with its component rustc-dev"));
-        // rust-lang's builds of releases that were tried with a distribution's only.
-        assert!(refusal("1.97.1").contains("was not tried (SCHISM_UNTRIED_RUSTC=1 allows it)"));
+        assert!(by_debian("1.97.1").how_far_tried().ends_with("Debian's build of 1.97.1"));
     }
 
     #[test]

@@ -18,8 +18,6 @@ pub const STDPAR_BUILD: &str = "SCHISM_STDPAR_BUILD";
 pub const TARGETS: &str = "SCHISM_TARGETS";
 /// `1`, or a level: shows which programs are started and what is found.
 pub const TRACE: &str = "SCHISM_TRACE";
-/// `1`: allows compilers that were not tried.
-pub const UNTRIED_RUSTC: &str = "SCHISM_UNTRIED_RUSTC";
 /// A path: the checkout that the plugin is built of.
 pub const WORKSPACE: &str = "SCHISM_WORKSPACE";
 /// `portable`, `host`: the mathematics library of kernels on `cpu`, as programs choose it.

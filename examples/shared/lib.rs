@@ -15,6 +15,7 @@
 //! With `--check` each also runs a plain loop on the host and compares.
 
 pub mod air;
+pub mod animation;
 pub mod arguments;
 pub mod blur;
 pub mod fractal;

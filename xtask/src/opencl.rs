@@ -30,9 +30,13 @@ const DRIVER: &str = "SCHISM_OPENCL";
 /// The folder of the SPIR-V tools.
 const TOOLS: &str = "SCHISM_SPIRV_TOOLS";
 
-/// The packages of Intel's driver, and of what it is linked with.
-const PACKAGES: [&str; 3] =
-    ["intel-opencl-rt==2026.*", "intel-cmplr-lib-rt==2026.*", "tbb==2023.*"];
+/// The packages of Intel's driver, and of what it is linked with, as pip's file of requirements has
+/// them: pip refuses what has another digest.
+const PACKAGES: &str = "\
+intel-opencl-rt==2026.2.0 --hash=sha256:6b6215a420598b4999ee01caca6d5cbe106aa4155c46c52377619c5aafce9f67
+intel-cmplr-lib-rt==2026.2.0 --hash=sha256:9f713083073a820d2496a6da8e8d4f3482aba6640f74521d25ea48dcebe72748
+tbb==2023.2.0 --hash=sha256:7d80615b6e970f11671fa05b6eaa9483ac864fbfe525ac280271a78b37870b7c
+";
 
 /// Large files in these packages that the driver does not need.
 const NEEDLESS: [&str; 1] = ["icx-lto.so"];
@@ -82,10 +86,10 @@ fn install(home: &Home) -> Result<()> {
     create_parent(&folder)?;
     let draft = Draft::new(&folder)?;
     let wheels = draft.path().join("wheels");
-    let mut pip = Command::new("python3");
-    pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest"]);
-    pip.arg(&wheels).args(PACKAGES);
-    command::capture(pip, "to fetch a driver", INSTALL_PIP)?;
+    let list = draft.path().join("requirements.txt");
+    std::fs::write(&list, PACKAGES).at("write", &list)?;
+    command::capture(download(&list, &wheels), "to fetch a driver", INSTALL_PIP)?;
+    std::fs::remove_file(&list).at("remove", &list)?;
     for wheel in files(&wheels)? {
         let mut unzip = Command::new("python3");
         unzip.args(["-m", "zipfile", "-e"]).arg(&wheel).arg(&wheels);
@@ -108,11 +112,18 @@ fn install(home: &Home) -> Result<()> {
     std::fs::remove_dir_all(&wheels).at("remove", &wheels)?;
     if !draft.path().join(LIBRARY).is_file() {
         return Err(Error::Usage(format!(
-            "the packages {} have no {LIBRARY}; {VARIABLE} can name a driver instead",
-            PACKAGES.join(", ")
+            "these packages have no {LIBRARY}; {VARIABLE} can name a driver instead:\n{PACKAGES}"
         )));
     }
     draft.publish()
+}
+
+/// pip, which fetches what a file lists, with the digests that it lists, and nothing else.
+fn download(list: &Path, to: &Path) -> Command {
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]);
+    pip.arg("--require-hashes").arg("--dest").arg(to).arg("--requirement").arg(list);
+    pip
 }
 
 /// Tells the tests where the SPIR-V tools are, if it is not in the `PATH`, and fetches them where
@@ -146,6 +157,43 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// pip takes a wheel with the listed digest, and refuses it with another.
+    #[test]
+    fn what_pip_fetches_has_the_listed_digest() {
+        assert!(PACKAGES.lines().all(|line| line.contains("--hash=sha256:")));
+        let scratch = tempfile::tempdir().expect("a folder");
+        let make = "import zipfile\nwith zipfile.ZipFile('own-1.0-py3-none-any.whl', 'w') as w:\n \
+                    w.writestr('own-1.0.dist-info/METADATA', 'Metadata-Version: 2.1\\nName: own\\nVersion: 1.0\\n')\n \
+                    w.writestr('own-1.0.dist-info/WHEEL', 'Wheel-Version: 1.0\\nTag: py3-none-any\\n')\n \
+                    w.writestr('own-1.0.dist-info/RECORD', '')\n\
+                    import hashlib\n\
+                    print(hashlib.sha256(open('own-1.0-py3-none-any.whl', 'rb').read()).hexdigest())";
+        let mut python = Command::new("python3");
+        python.arg("-c").arg(make).current_dir(scratch.path());
+        let Ok(output) = python.output() else {
+            println!("skipped: there is no python3");
+            return;
+        };
+        let digest = String::from_utf8(output.stdout).expect("a digest").trim().to_owned();
+        assert_eq!(digest.len(), 64, "{}", String::from_utf8_lossy(&output.stderr));
+        let (list, wheels) = (scratch.path().join("list"), scratch.path().join("wheels"));
+        let wrong = "0".repeat(64);
+        for (digest, is_taken) in [(&wrong, false), (&digest, true)] {
+            std::fs::write(&list, format!("own==1.0 --hash=sha256:{digest}\n")).expect("a file");
+            let mut pip = download(&list, &wheels);
+            pip.args(["--no-index", "--find-links"]).arg(scratch.path());
+            let output = pip.output().expect("pip");
+            let said = String::from_utf8_lossy(&output.stderr);
+            if said.contains("No module named pip") {
+                println!("skipped: there is no pip");
+                return;
+            }
+            assert_eq!(output.status.success(), is_taken, "{said}");
+            assert!(is_taken || said.contains("THESE PACKAGES DO NOT MATCH THE HASHES"), "{said}");
+        }
+        assert!(wheels.join("own-1.0-py3-none-any.whl").is_file());
+    }
 
     #[test]
     fn a_driver_is_one_that_is_there() {

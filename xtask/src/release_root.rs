@@ -187,7 +187,6 @@ fn enter(root: &Path, checkout: &Path) -> Command {
         done\n\
         exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
         SCHISM_HOME=/schism-home CARGO_TARGET_DIR=/schism-target CARGO_INCREMENTAL=0 \
-        SCHISM_UNTRIED_RUSTC=\"$SCHISM_UNTRIED_RUSTC\" \
         chroot \"$root\" sh -ec 'cd \"$1\"; eval \"$2\"' sh \"$checkout\" \"$script\"";
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private", "sh", "-c", mounts, "sh"]);

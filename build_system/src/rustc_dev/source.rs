@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::digest::Came;
 use super::{apt, debian, digest};
 use crate::command;
 use crate::error::{Error, FileContext, Result};
@@ -50,7 +51,7 @@ pub fn find(
                 tried.push(format!("  - SCHISM_RUSTC_SRC: there is no {}", path.display()));
             } else {
                 let origin = path.display().to_string();
-                return unpack(&path, &root, toolchain, pinned, origin).map(Some);
+                return unpack(&path, Came::ByUser, &root, toolchain, pinned, origin).map(Some);
             }
         }
         None => tried.push("  - SCHISM_RUSTC_SRC: not set".to_owned()),
@@ -60,12 +61,13 @@ pub fn find(
     if beside.join("compiler/rustc/Cargo.toml").is_file() && debian::is_source(&beside) {
         let origin = beside.canonicalize().unwrap_or_else(|_| beside.clone());
         let origin = format!("the package rust-src, {}", origin.display());
-        return unpack(&beside, &root, toolchain, pinned, origin).map(Some);
+        return unpack(&beside, Came::WithPackage, &root, toolchain, pinned, origin).map(Some);
     }
     tried.push(format!("  - the package rust-src: no compiler's source in {}", beside.display()));
     match apt::fetch(home, toolchain) {
         Ok(package) => {
-            let source = unpack(&package.archive, &root, toolchain, pinned, package.description)?;
+            let (from, origin) = (package.archive, package.description);
+            let source = unpack(&from, Came::ByApt, &root, toolchain, pinned, origin)?;
             // 90 MB that are not needed again.
             let _ = std::fs::remove_dir_all(home.apt());
             Ok(Some(source))
@@ -83,11 +85,13 @@ pub fn find(
 
 fn unpack(
     from: &Path,
+    came: Came,
     root: &Path,
     toolchain: &Toolchain,
     pinned: Option<&str>,
     origin: String,
 ) -> Result<Source> {
+    let vouched = came.vouched(from)?;
     progress::step("Unpacking", &format!("the compiler's source from {origin}"));
     let draft = Draft::new(root)?;
     if from.is_dir() {
@@ -123,7 +127,7 @@ fn unpack(
             needed: format!("{kind} {needed}"),
         });
     }
-    digest::check(draft.path(), pinned, toolchain, &origin)?;
+    digest::check(draft.path(), pinned, vouched.as_deref(), toolchain, &origin)?;
     only_the_compiler(draft.path())?;
     let label = draft.path().join("schism-origin");
     std::fs::write(&label, &origin).at("write", &label)?;
@@ -229,7 +233,8 @@ mod tests {
         let mut digests = Vec::new();
         for (from, name) in [(archive(&scratch, &tree), "a"), (tree.clone(), "d")] {
             let root = scratch.path().join(name);
-            let source = unpack(&from, &root, &toolchain(), None, "somewhere".into()).unwrap();
+            let source =
+                unpack(&from, Came::ByUser, &root, &toolchain(), None, "somewhere".into()).unwrap();
             digests.push(digest::of(&root).unwrap());
             assert_eq!(source.origin, "somewhere");
             for there in [
@@ -265,7 +270,8 @@ mod tests {
         };
         let root = scratch.path().join("out");
         let unpack = |from: &Path| {
-            let result = unpack(from, &root, &toolchain(), Some(&good), "a mirror".into());
+            let result =
+                unpack(from, Came::ByUser, &root, &toolchain(), Some(&good), "a mirror".into());
             result.map(|source| source.root).map_err(|error| error.to_string())
         };
         unpack(&archive(&scratch, &tree)).unwrap();
@@ -289,8 +295,10 @@ mod tests {
         let scratch = Scratch::new("wrong-source");
         let tree = tree(&scratch, "0123");
         let root = scratch.path().join("out");
-        let error =
-            unpack(&tree, &root, &toolchain(), None, String::new()).err().unwrap().to_string();
+        let error = unpack(&tree, Came::ByUser, &root, &toolchain(), None, String::new())
+            .err()
+            .unwrap()
+            .to_string();
         assert!(error.contains("0123") && error.contains(&toolchain().version.commit), "{error}");
         assert!(!root.exists());
         assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1);
@@ -301,7 +309,8 @@ mod tests {
         let scratch = Scratch::new("no-archive");
         let file = scratch.path().join("not-an-archive.tar.xz");
         std::fs::write(&file, "hello").unwrap();
-        let error = unpack(&file, &scratch.path().join("out"), &toolchain(), None, String::new())
+        let root = scratch.path().join("out");
+        let error = unpack(&file, Came::ByUser, &root, &toolchain(), None, String::new())
             .err()
             .unwrap()
             .to_string();

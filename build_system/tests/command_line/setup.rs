@@ -121,34 +121,19 @@ fn a_build_that_fails_fails_the_set_up_and_installs_nothing() {
 #[test]
 fn another_compiler_is_refused_with_the_command_that_helps() {
     let machine = Machine::new("compiler");
-    // By rust-lang, and by a distribution; older than all that work, and newer.
+    // By rust-lang, and by a distribution.
     let debians = VERSION.replace("14)", "14) (built from a source tarball)");
-    for (version, release, is) in [
-        (VERSION, "1.94.0", "(59807616e 2026-04-14) is not supported"),
-        (VERSION, "1.199.0", "(59807616e 2026-04-14) is not supported"),
-        (
-            &debians,
-            "1.94.0",
-            "(59807616e 2026-04-14) (built from a source tarball) is not supported",
-        ),
-        (
-            &debians,
-            "1.199.0",
-            "(59807616e 2026-04-14) (built from a source tarball) is not supported",
-        ),
-        (
-            VERSION,
-            "1.97.1",
-            "(59807616e 2026-04-14) was not tried (SCHISM_UNTRIED_RUSTC=1 allows it)",
-        ),
+    for (version, is) in [
+        (VERSION, "(59807616e 2026-04-14) is not supported"),
+        (&debians, "(59807616e 2026-04-14) (built from a source tarball) is not supported"),
     ] {
-        machine.rustc_says(&version.replace("1.95.0", release));
+        machine.rustc_says(&version.replace("1.95.0", "1.94.0"));
         for verb in ["setup", "build", "doctor"] {
             let output = machine.run(verb);
             assert_eq!(output.status.code(), Some(1), "{verb}");
             let said = stderr(&output) + &String::from_utf8_lossy(&output.stdout);
             // Which it is, which work, what to type: in one sentence.
-            let first = format!("rustc {release} {is}; schism works with rustc 1.95, ");
+            let first = format!("rustc 1.94.0 {is}; schism works with rustc 1.95, ");
             let sentence = said.lines().find(|line| line.contains(&first));
             let sentence = sentence.unwrap_or_else(|| panic!("{verb}: {said}"));
             assert!(
@@ -156,6 +141,59 @@ fn another_compiler_is_refused_with_the_command_that_helps() {
                 "{said}"
             );
         }
+    }
+}
+
+#[test]
+fn every_known_release_is_taken_with_a_line_that_says_how_far_it_was_tried() {
+    let machine = Machine::new("releases");
+    for (release, line) in [
+        ("1.95.0", "rustc 1.95.0: all tests pass with it"),
+        (
+            "1.96.0",
+            "rustc 1.96.0: two examples and four test programs pass with Debian's build of 1.96.1; rust-lang's was not tried",
+        ),
+        (
+            "1.97.1",
+            "rustc 1.97.1: two examples and four test programs pass with Debian's build of 1.97.1; rust-lang's was not tried",
+        ),
+        (
+            "1.98.1",
+            "rustc 1.98.1: two examples and four test programs pass with Debian's build of 1.98.1; rust-lang's was not tried",
+        ),
+    ] {
+        machine.rustc_says(&VERSION.replace("1.95.0", release));
+        let output = machine.run("setup");
+        let said = stderr(&output);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(
+            said.lines().filter(|said| said.trim() == format!("Compiler {line}")).count(),
+            1,
+            "{said}"
+        );
+        let again = machine.run("setup");
+        assert!(again.status.success() && again.stderr.is_empty(), "{}", stderr(&again));
+    }
+}
+
+#[test]
+fn a_newer_compiler_is_tried_and_one_sentence_says_what_works_if_that_fails() {
+    let machine = Machine::new("newer");
+    for release in ["1.99.0", "1.99.0-nightly", "1.98.0-beta.2"] {
+        machine.rustc_says(&VERSION.replace("1.95.0", release));
+        let failed = machine.schism("setup").env("FAKE_FAIL", "1").output().unwrap();
+        assert_eq!(failed.status.code(), Some(1));
+        let said = stderr(&failed);
+        assert!(said.contains(&format!("rustc {release}: newer than 1.98")), "{said}");
+        let errors: Vec<&str> =
+            said.lines().filter(|line| line.starts_with("error: the plugin")).collect();
+        let sentence = format!(
+            "error: the plugin does not build for rustc {release} (59807616e 2026-04-14), as cargo's messages above say; \
+             it works with rustc 1.95, 1.96, 1.97, 1.98: `rustup toolchain install 1.95.0`, then `cargo +1.95.0 schism setup`"
+        );
+        assert_eq!(errors, [sentence]);
+        let output = machine.run("setup");
+        assert!(output.status.success(), "{}", stderr(&output));
     }
 }
 
@@ -234,6 +272,23 @@ fn a_source_that_was_changed_is_refused_before_anything_is_built_from_it() {
     }
 }
 
+/// For a release whose digest is not pinned the file beside the archive has it.
+#[test]
+fn an_archive_with_another_digest_than_the_file_beside_it_is_refused() {
+    let machine = Machine::new("other-sum");
+    machine.without_rustc_dev();
+    machine.rustc_says(&VERSION.replace("1.95.0", "1.97.1").replace("59807616e1", "0123456789"));
+    machine.write("rustc-1.97.1-src.tar.xz", "not what was published");
+    machine.write("rustc-1.97.1-src.tar.xz.sha256", &format!("{}  x\n", "0".repeat(64)));
+    let archive = machine.path("rustc-1.97.1-src.tar.xz");
+    let output = machine.schism("setup").env("SCHISM_RUSTC_SRC", &archive).output().unwrap();
+    let said = stderr(&output);
+    assert!(!output.status.success(), "{said}");
+    assert!(said.contains("SHA-256") && said.contains("nothing was built from it"), "{said}");
+    assert!(!said.contains("Unpacking"), "{said}");
+    assert_eq!(machine.read("log"), "", "cargo was started");
+}
+
 #[test]
 fn what_is_built_is_what_the_lock_file_says() {
     let machine = Machine::new("locked");
@@ -294,11 +349,10 @@ fn the_active_compiler_comes_before_rustups_other_ones() {
     let before = machine.run("doctor");
     assert!(String::from_utf8_lossy(&before.stdout).contains("rustc 1.95.0"));
     machine.rustc_says(&VERSION.replace("1.95.0", "1.97.1"));
-    assert!(String::from_utf8_lossy(&machine.run("doctor").stdout).contains("rustc 1.95.0"));
-    let after = machine.schism("doctor").env("SCHISM_UNTRIED_RUSTC", "1").output().unwrap();
+    let after = machine.run("doctor");
     let report = String::from_utf8_lossy(&after.stdout);
     assert!(report.contains("rustc 1.97.1"), "{report}");
-    assert!(report.contains("releases that work: 1.95"), "{report}");
+    assert!(report.contains("releases that are known: 1.95"), "{report}");
 }
 
 /// The compiler of the user's folder: by rustup's own choice (rust-toolchain.toml, then what
@@ -360,10 +414,7 @@ fn rustup_or_the_path_chooses_the_compiler() {
 #[test]
 fn each_compiler_has_a_plugin_of_its_own() {
     let machine = Machine::new("two-compilers");
-    let set_up = || {
-        let mut command = machine.schism("setup");
-        command.env("SCHISM_UNTRIED_RUSTC", "1").status().unwrap().success()
-    };
+    let set_up = || machine.run("setup").status.success();
     assert!(set_up());
     let built = machine.plugin_builds();
     machine.rustc_says(&VERSION.replace("1.95.0", "1.97.1"));

@@ -18,7 +18,7 @@
 //! ```
 //! `#[acc]` before a function gives a meaning to the directives inside of it. Without these
 //! attributes it is the same sequential program, with the same results. What a directive stands for,
-//! and which there are, is in `docs/directives.md`.
+//! and which there are, is in `docs/guide/directives.md`.
 //!
 //! Launches are made through the [default device](crate::Device::default_device), or the queue of
 //! [`with_queue`]. A launch that fails panics with the text of its error, as the loop itself does

@@ -5,6 +5,7 @@
 //! of the workspace.
 
 mod circles;
+mod links;
 mod list;
 mod measures;
 mod tokens;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::list::List;
 use crate::tokens::{find, lines};
 use crate::tree::Tree;
-use crate::{circles, walks, words};
+use crate::{circles, links, walks, words};
 
 /// A number that is to be small.
 pub struct Measure {
@@ -85,6 +85,13 @@ pub const MEASURES: &[Measure] = &[
         limit: 0,
         goal: 0,
         list: environment,
+    },
+    Measure {
+        name: "links",
+        what: "links of documents that lead nowhere, and pages that the book lacks",
+        limit: 0,
+        goal: 0,
+        list: links::list,
     },
     Measure {
         name: "words",

@@ -23,6 +23,7 @@ mod internal_errors;
 mod kernel_names;
 mod launches;
 mod matrix;
+mod new_packages;
 mod pass_effects;
 mod print;
 mod random;
