@@ -59,9 +59,8 @@ fn owner(block: *mut u8) -> Owner {
         Owner::Parent
     } else {
         let replaced = shared_heap::replaced_by(block.addr());
-        replaced.map_or(Owner::Program, |own| {
-            Owner::Arena(std::ptr::with_exposed_provenance_mut(own))
-        })
+        replaced
+            .map_or(Owner::Program, |own| Owner::Arena(std::ptr::with_exposed_provenance_mut(own)))
     }
 }
 
