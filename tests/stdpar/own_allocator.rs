@@ -1,5 +1,5 @@
-//! An ordinary program with a global allocator of its own, and what that counts. With the first argument
-//! `mapped` the allocator takes large blocks from mappings of its own, as those do that are no wrappers of
+//! An ordinary program with its own global allocator, and what that counts. With the first argument
+//! `mapped` the allocator takes large blocks from its own mappings, as those do that are no wrappers of
 //! the system's. With another argument the program says which blocks lie in a mapping of many gibibytes,
 //! where a shared heap is.
 

@@ -60,7 +60,7 @@ pub unsafe extern "C" fn __schism_heap_realloc(
     unsafe { shared_heap::realloc(block, Layout::from_size_align_unchecked(size, align), new) }
 }
 
-/// Allocates in front of the program's own allocator.
+/// Allocates before the program's own allocator is asked.
 ///
 /// # Safety
 /// As for [`__schism_heap_alloc`]; the last argument is the allocator's function.
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn __schism_heap_program_alloc(
     unsafe { program_heap::alloc(Layout::from_size_align_unchecked(size, align), alloc) }
 }
 
-/// Allocates zeros in front of the program's own allocator.
+/// Allocates zeros before the program's own allocator is asked.
 ///
 /// # Safety
 /// As for [`__schism_heap_program_alloc`].
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn __schism_heap_program_alloc_zeroed(
     unsafe { program_heap::alloc_zeroed(Layout::from_size_align_unchecked(size, align), alloc) }
 }
 
-/// Frees in front of the program's own allocator.
+/// Frees before the program's own allocator is asked.
 ///
 /// # Safety
 /// As for [`__schism_heap_program_alloc`].
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn __schism_heap_program_dealloc(
     }
 }
 
-/// Changes a block's size in front of the program's own allocator.
+/// Changes a block's size before the program's own allocator is asked.
 ///
 /// # Safety
 /// As for [`__schism_heap_program_alloc`], with all of the allocator's functions.
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn __schism_heap_program_realloc(
 }
 
 /// Takes note of what the program defines: `free`, `realloc` and `malloc_usable_size` that call the
-/// functions below, and whether it has a global allocator of its own. It runs before the program's
+/// functions below, and whether it has its own global allocator. It runs before the program's
 /// `main`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __schism_heap_defined(

@@ -36,7 +36,7 @@ const FREE: usize = 0;
 const REALLOC: usize = 1;
 const USABLE_SIZE: usize = 2;
 
-/// Whether the program has a global allocator of its own, which may hold a lock when it calls C's
+/// Whether the program has its own global allocator, which may hold a lock when it calls C's
 /// functions: making the arena allocates.
 static HAS_ALLOCATOR: AtomicBool = AtomicBool::new(false);
 

@@ -1,4 +1,4 @@
-//! The arena in front of a program's own global allocator.
+//! The arena before a program's own global allocator.
 //!
 //! The program's allocator is asked for every block, as it would be without an arena: it may count
 //! blocks, refuse them, or keep a list of them. Where a large block that it gives is not of the
