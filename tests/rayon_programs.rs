@@ -144,6 +144,17 @@ pub fn traced(program: &mut Command) -> (String, usize) {
     (String::from_utf8_lossy(&ran.stdout).into_owned(), kernels)
 }
 
+/// The fake driver of NVIDIA's, which runs no kernels. It is built once, since tests run at the same time.
+pub fn fake_driver(lab: &Lab) -> &'static Path {
+    static MADE: OnceLock<PathBuf> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let folder = lab.folder("stdpar-driver");
+        let mut rustc = lab.rustc(Compiler::Stock, &folder);
+        text(rustc.args(["--crate-type=cdylib", "-O"]).arg(lab::source("crates/fake_cuda.rs")));
+        folder.join("libfake_cuda.so")
+    })
+}
+
 /// A program that was built by plain rustc and with `--stdpar`.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -231,6 +242,7 @@ pub struct Programs {
 const PROGRAMS: &[&str] = &[
     "allocating",
     "alone",
+    "c_heap",
     "captured",
     "demos",
     "dropped",
@@ -243,6 +255,7 @@ const PROGRAMS: &[&str] = &[
     "memory",
     "natural",
     "nested",
+    "own_allocator",
     "owners",
     "panicking",
     "results",

@@ -34,6 +34,8 @@ struct OngoingDeviceHalf {
     /// Symbols of the containers that a program of the crate must link in any case: those with
     /// functions for other crates' kernels.
     exporters: Vec<String>,
+    /// Arguments for the linker of a program of the crate.
+    linker_arguments: Vec<String>,
 }
 
 impl Plugin for Schism {
@@ -50,6 +52,7 @@ impl Plugin for Schism {
 
     fn patch_unit(tcx: TyCtxt<'_>, unit: Symbol, module: &mut ModuleCodegen<LlvmModule>) {
         descriptors::patch(tcx, unit, &mut module.module_llvm);
+        heap::put_before_programs_allocator(tcx, &mut module.module_llvm);
     }
 
     fn patch_allocator(tcx: TyCtxt<'_>, module: &mut LlvmModule) {
@@ -60,7 +63,11 @@ impl Plugin for Schism {
         let teller = lto::Teller;
         let half = compose::make(tcx, Purpose::Build);
         teller.tell(half.as_ref());
-        OngoingDeviceHalf { half, exporters: imports::exporters(tcx) }
+        OngoingDeviceHalf {
+            half,
+            exporters: imports::exporters(tcx),
+            linker_arguments: heap::linker_arguments(tcx),
+        }
     }
 
     fn report(ongoing: &OngoingDeviceHalf, sess: &Session) {
@@ -71,6 +78,10 @@ impl Plugin for Schism {
 
     fn linked_symbols(ongoing: &OngoingDeviceHalf) -> Vec<String> {
         ongoing.exporters.clone()
+    }
+
+    fn linker_arguments(ongoing: &OngoingDeviceHalf) -> Vec<String> {
+        ongoing.linker_arguments.clone()
     }
 
     fn finish(

@@ -28,7 +28,7 @@ fn bench_without_a_suite_lists_the_suites() {
             "gpu",
             "launch",
             "opencl",
-            "packages",
+            "programs",
             "stdpar",
         ] {
             assert!(text.contains(&format!("  bench {suite} ")), "{words}: {text}");
@@ -47,7 +47,7 @@ fn each_suite_says_how_it_is_used() {
         ("launch", "[PROCESSES]"),
         ("gpu", "--clock device|host"),
         ("opencl", "--lowering [KERNEL]"),
-        ("packages", "--settings auto,always,never"),
+        ("programs", "--sources DIR"),
         ("stdpar", "--explicit"),
     ] {
         let text = said(&format!("bench {suite} --help"));

@@ -14,13 +14,15 @@ use rustc_codegen_ssa::back::write::OngoingCodegen;
 use rustc_codegen_ssa::traits::{
     CodegenBackend, ExtraBackendMethods, ModuleBufferMethods, WriteBackendMethods,
 };
-use rustc_codegen_ssa::{CompiledModule, ModuleCodegen};
+use rustc_codegen_ssa::{CompiledModule, CrateInfo, ModuleCodegen, NativeLib};
+use rustc_hir::attrs::NativeLibKind;
 use rustc_middle::dep_graph::{WorkProduct, WorkProductId};
 use rustc_middle::middle::exported_symbols::SymbolExportKind;
 use rustc_middle::ty::TyCtxt;
 use rustc_middle::util::Providers;
 use rustc_session::Session;
 use rustc_session::config::{Lto, OutputFilenames};
+
 use rustc_span::Symbol;
 
 /// rustc's LLVM backend.
@@ -54,6 +56,9 @@ pub(crate) trait Plugin: Clone + Send + Sync + 'static {
     /// The symbols that a program of the crate must link besides rustc's.
     fn linked_symbols(ongoing: &Self::Ongoing) -> Vec<String>;
 
+    /// Arguments for the linker of a program of the crate.
+    fn linker_arguments(ongoing: &Self::Ongoing) -> Vec<String>;
+
     /// Finishes the work: an object of the crate, and what is kept for the next session.
     fn finish(
         ongoing: Self::Ongoing,
@@ -70,9 +75,17 @@ pub(crate) trait Plugin: Clone + Send + Sync + 'static {
 #[derive(Clone)]
 pub(crate) struct Backend<P: Plugin> {
     pub(super) llvm: Llvm,
-    /// The symbols that a program must link: from `join_codegen`, or from there to `link`.
-    linked: Arc<OnceLock<Vec<(String, SymbolExportKind)>>>,
+    /// What the plugin adds to a link: from `join_codegen`, or from there to `link`.
+    linked: Arc<OnceLock<Linked>>,
     plugin: PhantomData<fn() -> P>,
+}
+
+/// What the plugin adds to a link.
+struct Linked {
+    /// Symbols that a program must link.
+    symbols: Vec<(String, SymbolExportKind)>,
+    /// Arguments for the linker.
+    arguments: Vec<NativeLib>,
 }
 
 /// The value from `codegen_crate` to `join_codegen`.
@@ -98,21 +111,30 @@ impl<P: Plugin> Backend<P> {
         (module, cost)
     }
 
-    /// Keeps the plugin's symbols for [`Self::add_linked_symbols`].
-    pub(super) fn keep_linked_symbols(&self, ongoing: &P::Ongoing) {
+    /// Keeps what the plugin adds to a link for [`Self::add_to_link`].
+    pub(super) fn keep_for_link(&self, ongoing: &P::Ongoing) {
         let symbols = P::linked_symbols(ongoing).into_iter();
+        let symbols = symbols.map(|name| (name, SymbolExportKind::Data)).collect();
+        let argument = |text: String| NativeLib {
+            kind: NativeLibKind::LinkArg,
+            name: Symbol::intern(&text),
+            filename: None,
+            cfg: None,
+            verbatim: false,
+            dll_imports: Vec::new(),
+        };
+        let arguments = P::linker_arguments(ongoing).into_iter().map(argument).collect();
         // Set once: a backend compiles one crate.
-        let _ = self.linked.set(symbols.map(|name| (name, SymbolExportKind::Data)).collect());
+        let _ = self.linked.set(Linked { symbols, arguments });
     }
 
-    /// Adds the plugin's symbols to those of each kind of output.
-    pub(super) fn add_linked_symbols<'s>(
-        &self,
-        outputs: impl Iterator<Item = &'s mut Vec<(String, SymbolExportKind)>>,
-    ) {
-        for symbols in outputs {
-            symbols.extend(self.linked.get().into_iter().flatten().cloned());
+    /// Adds the plugin's symbols to those of each kind of output, and its arguments.
+    pub(super) fn add_to_link(&self, crate_info: &mut CrateInfo) {
+        let Some(linked) = self.linked.get() else { return };
+        for symbols in crate_info.linked_symbols.values_mut() {
+            symbols.extend(linked.symbols.iter().cloned());
         }
+        crate_info.used_libraries.extend(linked.arguments.iter().cloned());
     }
 }
 

@@ -53,9 +53,9 @@ codegen_backend! {
             .expect("codegen_crate of this backend returned it");
         let Ongoing { host, plugin } = *ongoing;
         P::report(&plugin, sess);
-        self.keep_linked_symbols(&plugin);
+        self.keep_for_link(&plugin);
         let (mut results, mut work_products) = host.join(sess);
-        self.add_linked_symbols(results.crate_info.linked_symbols.values_mut());
+        self.add_to_link(&mut results.crate_info);
         let (module, product) = P::finish(plugin, sess, outputs);
         work_products.extend(product);
         results.modules.extend(module);

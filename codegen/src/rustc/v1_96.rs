@@ -55,7 +55,7 @@ codegen_backend! {
             .expect("codegen_crate of this backend returned it");
         let Ongoing { host, plugin } = *ongoing;
         P::report(&plugin, sess);
-        self.keep_linked_symbols(&plugin);
+        self.keep_for_link(&plugin);
         let (mut compiled, mut work_products) = host.join(sess);
         let (module, product) = P::finish(plugin, sess, outputs);
         work_products.extend(product);
@@ -80,7 +80,7 @@ codegen_backend! {
         metadata: EncodedMetadata,
         outputs: &OutputFilenames,
     ) {
-        self.add_linked_symbols(crate_info.linked_symbols.values_mut());
+        self.add_to_link(&mut crate_info);
         self.llvm.link(sess, compiled, crate_info, metadata, outputs);
     }
 }

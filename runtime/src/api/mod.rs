@@ -5,6 +5,7 @@ pub(crate) mod conditions;
 pub(crate) mod device;
 pub(crate) mod event;
 pub(crate) mod fallback;
+pub mod heap;
 pub(crate) mod placement;
 pub(crate) mod queue;
 pub(crate) mod resident;

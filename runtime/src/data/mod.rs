@@ -2,6 +2,7 @@
 
 pub(crate) mod atomic_view;
 pub(crate) mod buffer;
+pub(crate) mod c_heap;
 pub(crate) mod device_copy;
 pub(crate) mod device_memory;
 pub(crate) mod free_list;
@@ -13,6 +14,7 @@ mod not_captured;
 pub(crate) mod operand;
 pub(crate) mod pending;
 pub(crate) mod present;
+pub(crate) mod program_heap;
 pub(crate) mod shared_heap;
 pub(crate) mod source;
 pub(crate) mod transfer;

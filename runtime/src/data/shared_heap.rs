@@ -1,26 +1,38 @@
 //! The heap of programs whose memory a device shares.
 //!
-//! A program without its own global allocator, built for a device that uses the program's own
-//! pointers, has the functions of this module behind its allocator: the compiler puts them there.
 //! Large blocks lie in an *arena*, a range of addresses that host and device share and that is
 //! moved to where it is used. Small blocks, and all blocks of processes that use no such device,
 //! are the system allocator's. A block's address says whose it is, so any thread may free it.
 //!
+//! The compiler has these ask the arena first:
+//!
+//! - the standard library's allocator, in a program without its own: the functions of this module;
+//! - the program's own global allocator: [`program_heap`](super::program_heap);
+//! - C's allocation functions, where the program's objects call them: [`c_heap`](super::c_heap).
+//!
 //! The arena is reserved when the first large block is requested. It is never given back, so an
 //! address in it never belongs to anything else.
+//!
+//! What the arena's own bookkeeping allocates is the system allocator's ([`is_inside`]): a program's
+//! allocator may hold a lock when it asks the arena.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::LocalKey;
 
 use crate::data::free_list::FreeList;
 
 /// Blocks of this size and larger lie in the arena. Its multiples are the sizes and alignments of
 /// blocks there: a page of a device.
-const LARGE: usize = 64 << 10;
+pub(crate) const LARGE: usize = 64 << 10;
+
+/// Before a block of this size is given, the system is asked whether it has so much memory: an arena
+/// has more addresses.
+const DOUBTFUL: usize = 1 << 30;
 
 /// Sizes of arenas, of which the first that the device grants is taken. They are addresses, not
 /// memory.
@@ -53,6 +65,8 @@ struct Blocks {
     free: FreeList,
     /// Sizes of those in use, and of the recent ones, by address.
     used: BTreeMap<usize, usize>,
+    /// The blocks of the program's allocator in whose place others are, by the addresses of these.
+    replaced: BTreeMap<usize, usize>,
     recent: Recent,
     asked: Asked,
 }
@@ -143,6 +157,59 @@ pub(crate) struct Block {
     pub(crate) size: usize,
 }
 
+thread_local! {
+    /// Whether the thread is in the arena's bookkeeping.
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Sets a thread's flag until it is dropped.
+struct Flag {
+    flag: &'static LocalKey<Cell<bool>>,
+    before: bool,
+}
+
+impl Flag {
+    fn set(flag: &'static LocalKey<Cell<bool>>) -> Self {
+        Self { flag, before: flag.replace(true) }
+    }
+}
+
+impl Drop for Flag {
+    fn drop(&mut self) {
+        self.flag.set(self.before);
+    }
+}
+
+/// Whether the thread is in the arena's bookkeeping, whose memory is the system allocator's.
+#[inline]
+pub(crate) fn is_inside() -> bool {
+    IS_INSIDE.get()
+}
+
+/// Whether the process was forked from the one whose arena it is. It has no pages of it, and its
+/// blocks are the system's.
+static IS_LEFT: AtomicBool = AtomicBool::new(false);
+
+/// Runs in each forked process. It neither locks nor allocates.
+extern "C" fn leave() {
+    IS_LEFT.store(true, Ordering::Relaxed);
+}
+
+/// Whether this process was forked from the one whose arena it is.
+pub(crate) fn is_left() -> bool {
+    IS_LEFT.load(Ordering::Relaxed)
+}
+
+/// Calls `run` with the blocks; `None` if this process has no arena.
+fn with_blocks<R>(run: impl FnOnce(&mut Blocks) -> R) -> Option<R> {
+    // Another thread of the parent's may have had the lock when this process was forked.
+    if SIZE.load(Ordering::Acquire) == 0 || is_left() {
+        return None;
+    }
+    let _inside = Flag::set(&IS_INSIDE);
+    blocks().as_mut().map(run)
+}
+
 fn blocks() -> MutexGuard<'static, Option<Blocks>> {
     BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -178,11 +245,32 @@ pub(crate) fn block_of(address: usize) -> Option<(Block, bool)> {
     if !is_in_arena(address) {
         return None;
     }
-    let mut blocks = blocks();
-    let blocks = blocks.as_mut()?;
-    let (&begin, &size) = blocks.used.range(..=address).next_back()?;
-    let offset = begin - BEGIN.load(Ordering::Relaxed);
-    (address - begin < size).then(|| (Block { begin, size }, blocks.asked.add(offset, size)))
+    with_blocks(|blocks| {
+        let (&begin, &size) = blocks.used.range(..=address).next_back()?;
+        let offset = begin - BEGIN.load(Ordering::Relaxed);
+        (address - begin < size).then(|| (Block { begin, size }, blocks.asked.add(offset, size)))
+    })?
+}
+
+/// The size of the block that begins at an address of the arena.
+pub(crate) fn size_of_block(begin: usize) -> Option<usize> {
+    with_blocks(|blocks| blocks.used.get(&begin).copied())?
+}
+
+/// Takes note of the block of the program's allocator in whose place an arena's block is.
+pub(crate) fn replace(replaced: usize, begin: usize) {
+    with_blocks(|blocks| blocks.replaced.insert(begin, replaced));
+}
+
+/// The block of the program's allocator in whose place an arena's block is.
+pub(crate) fn replaced_by(begin: usize) -> Option<usize> {
+    with_blocks(|blocks| blocks.replaced.get(&begin).copied())?
+}
+
+/// Gives a block back that was in the place of another.
+pub(crate) fn give_replacement(begin: usize) {
+    with_blocks(|blocks| blocks.replaced.remove(&begin));
+    give(begin);
 }
 
 thread_local! {
@@ -193,13 +281,7 @@ thread_local! {
 /// Runs what an arena needs before it can be reserved: large blocks that the thread requests
 /// meanwhile are the system allocator's, and make no arena.
 pub(crate) fn prepare<R>(run: impl FnOnce() -> R) -> R {
-    struct Restore(bool);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            IS_PREPARING.set(self.0);
-        }
-    }
-    let _restore = Restore(IS_PREPARING.replace(true));
+    let _preparing = Flag::set(&IS_PREPARING);
     run()
 }
 
@@ -216,30 +298,71 @@ fn start() {
     if let Some((begin, size)) = found {
         let begin_in_pages = begin.next_multiple_of(LARGE);
         let size = (size - (begin_in_pages - begin)) / LARGE * LARGE;
+        let inside = Flag::set(&IS_INSIDE);
         let mut new = Blocks::default();
         new.free.add_block(begin_in_pages as u64, size);
         *blocks() = Some(new);
+        drop(inside);
+        // SAFETY: the function does not unwind and stays as long as the process. Without it, forked
+        // processes would use the parent's arena.
+        unsafe { libc::pthread_atfork(None, None, Some(leave)) };
         BEGIN.store(begin_in_pages, Ordering::Relaxed);
         SIZE.store(size, Ordering::Release);
     }
     STATE.store(DECIDED, Ordering::Release);
 }
 
-/// A block of the arena; `None` if it is not for such blocks, or has none left.
-fn take(layout: Layout) -> Option<*mut u8> {
-    if layout.size() < LARGE || layout.align() > LARGE {
-        return None;
-    }
+/// Whether there may be blocks of the arena.
+#[inline]
+pub(crate) fn is_used() -> bool {
+    STATE.load(Ordering::Relaxed) != UNUSED
+}
+
+/// Whether the arena is for blocks of this layout.
+#[inline]
+pub(crate) const fn is_for(size: usize, align: usize) -> bool {
+    size >= LARGE && align <= LARGE
+}
+
+/// Makes the arena, if one is wanted. This allocates.
+pub(crate) fn make() {
     if STATE.load(Ordering::Acquire) == WANTED && !IS_PREPARING.get() {
         start();
     }
-    if SIZE.load(Ordering::Acquire) == 0 {
+}
+
+/// A block of the arena; `None` if it is not for such blocks, or has none left.
+pub(crate) fn take(size: usize, align: usize) -> Option<*mut u8> {
+    if !is_for(size, align) || is_inside() {
         return None;
     }
-    let size = layout.size().checked_next_multiple_of(LARGE)?;
-    let mut blocks = blocks();
-    let blocks = blocks.as_mut()?;
-    blocks.take(size).map(std::ptr::with_exposed_provenance_mut)
+    if size >= DOUBTFUL && !has_memory(size) {
+        return None;
+    }
+    let size = size.checked_next_multiple_of(LARGE)?;
+    let block = with_blocks(|blocks| blocks.take(size))??;
+    Some(std::ptr::with_exposed_provenance_mut(block))
+}
+
+/// Whether the system would give so much memory to its allocator.
+fn has_memory(size: usize) -> bool {
+    let (rights, how) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a fresh mapping at an address of the system's choice, which goes again at once.
+    unsafe {
+        let mapping = libc::mmap(std::ptr::null_mut(), size, rights, how, -1, 0);
+        mapping != libc::MAP_FAILED && libc::munmap(mapping, size) == 0
+    }
+}
+
+/// A block of the arena, which is made for it.
+#[inline]
+fn make_and_take(layout: Layout) -> Option<*mut u8> {
+    if !is_used() || !is_for(layout.size(), layout.align()) {
+        return None;
+    }
+    make();
+    take(layout.size(), layout.align())
 }
 
 /// Allocates, as [`GlobalAlloc::alloc`].
@@ -248,9 +371,7 @@ fn take(layout: Layout) -> Option<*mut u8> {
 /// As there.
 #[inline]
 pub(crate) unsafe fn alloc(layout: Layout) -> *mut u8 {
-    if STATE.load(Ordering::Relaxed) != UNUSED
-        && let Some(block) = take(layout)
-    {
+    if let Some(block) = make_and_take(layout) {
         return block;
     }
     // SAFETY: the caller's promise.
@@ -263,9 +384,7 @@ pub(crate) unsafe fn alloc(layout: Layout) -> *mut u8 {
 /// As there.
 #[inline]
 pub(crate) unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
-    if STATE.load(Ordering::Relaxed) != UNUSED
-        && let Some(block) = take(layout)
-    {
+    if let Some(block) = make_and_take(layout) {
         // SAFETY: the block is at least as large.
         unsafe { block.write_bytes(0, layout.size()) };
         return block;
@@ -281,9 +400,7 @@ pub(crate) unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
 #[inline]
 pub(crate) unsafe fn dealloc(block: *mut u8, layout: Layout) {
     if is_in_arena(block.addr()) {
-        // It was allocated with the same layout.
-        let size = layout.size().next_multiple_of(LARGE);
-        give(Block { begin: block.addr(), size });
+        give(block.addr());
     } else {
         // SAFETY: the caller's promise; the block is not of the arena.
         unsafe { System.dealloc(block, layout) };
@@ -297,7 +414,7 @@ pub(crate) unsafe fn dealloc(block: *mut u8, layout: Layout) {
 #[inline]
 pub(crate) unsafe fn realloc(block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
     let of_arena = is_in_arena(block.addr());
-    if !of_arena && (size < LARGE || STATE.load(Ordering::Relaxed) == UNUSED) {
+    if !of_arena && (size < LARGE || !is_used()) {
         // SAFETY: the caller's promise.
         return unsafe { System.realloc(block, layout, size) };
     }
@@ -320,18 +437,31 @@ pub(crate) unsafe fn realloc(block: *mut u8, layout: Layout, size: usize) -> *mu
     new
 }
 
+/// Gives back the block that begins at an address of the arena.
 #[cold]
-fn give(block: Block) {
-    if let Some(blocks) = blocks().as_mut() {
-        blocks.give(block);
-    }
+pub(crate) fn give(begin: usize) {
+    with_blocks(|blocks| {
+        if let Some(&size) = blocks.used.get(&begin) {
+            blocks.give(Block { begin, size });
+        }
+    });
+}
+
+/// The heap of a test, which has it alone: there is one in a process.
+#[cfg(test)]
+pub(crate) fn for_tests() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    want(Box::new(tests::reserve));
+    make();
+    one
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn reserve(bytes: usize) -> Option<usize> {
+    pub(super) fn reserve(bytes: usize) -> Option<usize> {
         // SAFETY: fresh memory, at an address of the system's choice.
         let address = unsafe {
             libc::mmap(
@@ -391,15 +521,14 @@ mod tests {
         assert_eq!(blocks.take(64 * LARGE), Some(1 << 20));
     }
 
-    /// One test, since there is one heap in a process.
     #[test]
     fn blocks_keep_what_is_in_them() {
         let layout = |size, align| Layout::from_size_align(size, align).unwrap();
-        // Before there is an arena.
+        let _heap = for_tests();
+        // As before there is an arena.
         // SAFETY: the size is not 0.
-        let early = unsafe { alloc(layout(1 << 20, 8)) };
+        let early = unsafe { System.alloc(layout(1 << 20, 8)) };
         assert!(!is_in_arena(early.addr()));
-        want(Box::new(reserve));
         // SAFETY: each block is used as it was allocated, and freed once.
         unsafe {
             early.write_bytes(7, 1 << 20);
@@ -443,7 +572,7 @@ mod tests {
             .unwrap();
             dealloc(grown, layout(LARGE, 8));
             // More than there is.
-            assert!(take(layout(1 << 41, 8)).is_none());
+            assert!(take(1 << 41, 8).is_none());
         }
         let mut blocks = blocks();
         let blocks = blocks.as_mut().unwrap();

@@ -3,6 +3,7 @@
 
 mod after_panics;
 mod both;
+mod heaps;
 mod identity;
 mod notes;
 mod places;

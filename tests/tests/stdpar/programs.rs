@@ -2,15 +2,14 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use schism_tests::lab::{self, Compiler, Lab, clean_command, output, text};
 use schism_tests::rayon_programs::{
-    EXPLAINED, MANIFEST, Program, Programs, build, build_in, build_with, explain, kernels, name_of,
-    named, project, project_with, run_in, target, traced,
+    EXPLAINED, MANIFEST, Program, Programs, build, build_in, build_with, explain, fake_driver,
+    kernels, name_of, named, project, project_with, run_in, target, traced,
 };
 
 /// A project's program that [`build`] has built, on the device `cpu`.
@@ -394,17 +393,6 @@ fn without_the_option_nothing_changes() {
     build(&[]);
     let always = [("SCHISM_STDPAR", "always")];
     assert_eq!(kernels(&mut run_in(&target, name_of(&folder), "debug", &always)), 1);
-}
-
-/// The fake driver, which runs no kernels. It is built once, since tests run at the same time.
-fn fake_driver(lab: &Lab) -> &'static Path {
-    static MADE: OnceLock<PathBuf> = OnceLock::new();
-    MADE.get_or_init(|| {
-        let folder = lab.folder("stdpar-driver");
-        let mut rustc = lab.rustc(Compiler::Stock, &folder);
-        text(rustc.args(["--crate-type=cdylib", "-O"]).arg(lab::source("crates/fake_cuda.rs")));
-        folder.join("libfake_cuda.so")
-    })
 }
 
 #[test]

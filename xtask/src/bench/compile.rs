@@ -5,7 +5,7 @@
 //! ratio is taken within each pair: of the time that passed, and of the processor time, which what
 //! else the machine does changes less.
 //!
-//! With `--stdpar` it is the programs of `bench packages`, whose parallel iterators become kernels:
+//! With `--stdpar` it is the programs of `bench programs`, whose parallel iterators become kernels:
 //! from nothing, and once more the program and the crate that does its work, without the others.
 
 use std::ffi::OsString;
@@ -19,14 +19,14 @@ use lexopt::Arg::{Long, Value};
 use super::builds::Checkout;
 use super::cost::Cost;
 use super::options::{misused, number_of_pairs, parts_of_names};
-use super::packages::{self, Program};
+use super::programs::{self, Program};
 use super::statistics::median;
 
 /// How it is used.
 pub const USAGE: &str = "\
 usage: cargo schism bench compile [PAIRS]
        cargo schism bench compile --stdpar [PAIRS] [--only NAME,…]
-                                       the programs of `bench packages`, with --stdpar; --only takes parts of names";
+                                       the programs of `bench programs`, with --stdpar; --only takes parts of names";
 
 /// Ratio that kernel-free crates are to stay under.
 const GOAL_WITHOUT_KERNELS: f64 = 1.02;
@@ -119,15 +119,15 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The programs of `bench packages`, with `--stdpar` and without.
+/// The programs of `bench programs`, with `--stdpar` and without.
 fn programs(options: &Options, checkout: &Checkout) -> Result<ExitCode> {
-    let folder = packages::folder(&checkout.root);
+    let folder = programs::folder(&checkout.root);
     // What it needs of the network is there before anything is measured.
     let mut fetch = checkout.plain();
     fetch.current_dir(&folder).args(["fetch", "--locked", "--quiet"]);
     command::capture(fetch, "needed to measure", "install cargo")?;
     let mut failed = false;
-    for program in packages::chosen(&options.only)? {
+    for program in programs::chosen(&options.only)? {
         let build = |side: Side| {
             let cargo = || match side {
                 Side::Schism => checkout.with_stdpar(&folder),

@@ -13,7 +13,7 @@ mod opencl;
 mod options;
 mod output;
 mod pack;
-mod packages;
+mod programs;
 mod statistics;
 mod stdpar;
 
@@ -88,10 +88,10 @@ const SUITES: &[Suite] = &[
         run: opencl::run,
     },
     Suite {
-        name: "packages",
-        summary: "public crates that use rayon with `--stdpar` beside the same by plain rustc",
-        usage: packages::USAGE,
-        run: packages::run,
+        name: "programs",
+        summary: "public programs and crates that use rayon, with `--stdpar` and by plain rustc",
+        usage: programs::USAGE,
+        run: programs::run,
     },
     Suite {
         name: "stdpar",

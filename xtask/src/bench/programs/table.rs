@@ -1,4 +1,4 @@
-//! The table of `bench packages`: ratios of times and of processor times, and what programs
+//! The table of `bench programs`: ratios of times and of processor times, and what programs
 //! printed that they were not to print.
 
 use std::collections::BTreeMap;
@@ -14,6 +14,8 @@ const GOAL: f64 = 0.95;
 pub(super) struct Run {
     /// What it took.
     pub(super) cost: Cost,
+    /// What it says that its work took, if it does; the unit cancels out.
+    pub(super) own: Option<f64>,
     /// What it printed: on standard output, and how it ended if that was no success.
     pub(super) result: String,
     /// What it printed on standard error.
@@ -31,6 +33,8 @@ struct Measured {
     ratios: Vec<f64>,
     /// The same of processor time.
     processor: Vec<f64>,
+    /// The same of the time that the program says itself, where it does.
+    own: Vec<f64>,
 }
 
 /// All ratios.
@@ -42,6 +46,8 @@ pub(super) struct Table {
     measured: BTreeMap<(String, String), Measured>,
     /// Pipelines that ran as kernels, and all, by program and setting.
     kernels: BTreeMap<(String, String), [usize; 2]>,
+    /// Where pipelines ran that were no kernels, and why.
+    reasons: Vec<String>,
     /// Programs that do not build, or whose builds print different results.
     failures: Vec<String>,
     /// What was printed on standard error.
@@ -56,6 +62,7 @@ impl Table {
             plain: BTreeMap::new(),
             measured: BTreeMap::new(),
             kernels: BTreeMap::new(),
+            reasons: Vec::new(),
             failures: Vec::new(),
             notes: Vec::new(),
         }
@@ -100,13 +107,20 @@ impl Table {
             let numbers = words.filter(|(_, rest)| rest.starts_with(what));
             numbers.filter_map(|(number, _)| number.parse::<usize>().ok()).sum()
         };
+        let with_rayon = report.lines().filter_map(|line| line.strip_prefix("schism: "));
+        for line in with_rayon.filter(|line| line.split(' ').nth(1) == Some("with")) {
+            // How often they ran, and for how long, is not the reason.
+            let reason = line.rsplit_once(": ").map_or(line, |(reason, _)| reason);
+            add_once(&mut self.reasons, format!("{name} ({setting}): {reason}"));
+        }
         let counts = [number("as a kernel"), number("parallel iterator")];
         self.kernels.insert((name.to_owned(), setting.to_owned()), counts);
     }
 
     /// Adds a pair.
     pub(super) fn add(&mut self, name: &str, runs: &Runs) {
-        let Some(plain) = runs.get(&None).map(|run| run.cost) else { return };
+        let Some(plain) = runs.get(&None) else { return };
+        let (plain, plain_own) = (plain.cost, plain.own);
         add_once(&mut self.order, name.to_owned());
         self.plain.entry(name.to_owned()).or_default().push(plain.wall);
         for (setting, run) in runs {
@@ -116,6 +130,7 @@ impl Table {
             measured.seconds.push(run.cost.wall);
             measured.ratios.push(plain.wall / run.cost.wall);
             measured.processor.push(plain.processor / run.cost.processor);
+            measured.own.extend(plain_own.zip(run.own).map(|(plain, own)| plain / own));
         }
     }
 
@@ -125,12 +140,12 @@ impl Table {
         for setting in &self.settings {
             let _ = write!(
                 text,
-                "  {setting:>9} {:>7}  {:>16} {:>9} {:>8}",
-                "speed", "", "processor", "kernels"
+                "  {setting:>9} {:>7}  {:>16} {:>7} {:>9} {:>8}",
+                "speed", "", "own", "processor", "kernels"
             );
         }
         text.push('\n');
-        let mut means: BTreeMap<&str, [Vec<f64>; 2]> = BTreeMap::new();
+        let mut means: BTreeMap<&str, [Vec<f64>; 3]> = BTreeMap::new();
         for name in &self.order {
             let plain = self.plain.get_mut(name).map_or(f64::NAN, |seconds| median(seconds));
             let _ = write!(text, "{name:20} {plain:>7.3} s");
@@ -146,9 +161,16 @@ impl Table {
                 let _ = write!(text, "  {seconds:>7.3} s {speed:>7.2}{mark} {range:>16}");
                 let [kernels, all] = self.kernels.get(&key).copied().unwrap_or_default();
                 let kernels = format!("{kernels}/{all}");
-                let _ = write!(text, " {processor:>9.2} {kernels:>8}");
-                let [speeds, processors] = means.entry(setting).or_default();
+                // Where a program says nothing, the whole run counts.
+                let own = match &mut measured.own {
+                    own if own.is_empty() => None,
+                    own => Some(median(own)),
+                };
+                let shown = own.map_or_else(|| "-".to_owned(), |own| format!("{own:.2}"));
+                let _ = write!(text, " {shown:>7} {processor:>9.2} {kernels:>8}");
+                let [speeds, owns, processors] = means.entry(setting).or_default();
                 speeds.push(speed);
+                owns.push(own.unwrap_or(speed));
                 processors.push(processor);
             }
             text.push('\n');
@@ -156,16 +178,21 @@ impl Table {
         let _ = write!(text, "{:20} {:>9}", "geometric mean", "");
         for setting in &self.settings {
             let means = means.remove(setting.as_str()).unwrap_or_default();
-            let [speed, processor] = means.map(|all| geometric_mean(&all).unwrap_or(f64::NAN));
-            let _ = write!(text, "  {:>9} {speed:>7.2}  {:>16} {processor:>9.2} {:>8}", "", "", "");
+            let [speed, own, processor] = means.map(|all| geometric_mean(&all).unwrap_or(f64::NAN));
+            let _ = write!(
+                text,
+                "  {:>9} {speed:>7.2}  {:>16} {own:>7.2} {processor:>9.2} {:>8}",
+                "", "", ""
+            );
         }
         let _ = write!(
             text,
             "\ntimes of plain rustc's build by those with --stdpar, median of the pairs; above 1 \
-             schism is faster, or takes less processor time\nkernels: pipelines that ran as kernels, of all; where it is \
+             schism is faster, or takes less processor time\nspeed: of whole runs, from start to end; own: by the time that the program \
+             says itself, and in the mean the whole run where it says none\nkernels: pipelines that ran as kernels, of all; where it is \
              0, rayon is compared with rayon\n`!`: auto is below {GOAL}\n"
         );
-        for line in self.failures.iter().chain(&self.notes) {
+        for line in self.failures.iter().chain(&self.reasons).chain(&self.notes) {
             let _ = writeln!(text, "{line}");
         }
         text
@@ -185,6 +212,7 @@ mod tests {
     fn runs(plain: f64, auto: f64, result: &str) -> Runs {
         let run = |wall, result: &str| Run {
             cost: Cost { wall, processor: 2.0 * wall },
+            own: (result == "aa").then_some(wall / 2.0),
             result: result.to_owned(),
             said: String::new(),
         };
@@ -200,7 +228,7 @@ mod tests {
         let text = table.render();
         let line = text.lines().find(|line| line.starts_with("dssim ")).unwrap_or_default();
         let words: Vec<&str> = line.split_whitespace().collect();
-        assert_eq!(words[5..], ["2.00", "(0.50", "to", "8.00)", "2.00", "0/0"], "{text}");
+        assert_eq!(words[5..], ["2.00", "(0.50", "to", "8.00)", "2.00", "2.00", "0/0"], "{text}");
         assert!(table.is_sound());
     }
 
@@ -211,7 +239,9 @@ mod tests {
                       schism: 1 with rayon: chosen by time: 1 runs\nschism:   8 runs as a kernel; x\n";
         table.count("dssim", "auto", report);
         table.add("dssim", &runs(1.0, 1.0, "aa"));
-        assert!(table.render().contains(" 2/3\n"));
+        let text = table.render();
+        assert!(text.contains(" 2/3\n"), "{text}");
+        assert!(text.contains("dssim (auto): 1 with rayon: chosen by time\n"), "{text}");
     }
 
     #[test]
