@@ -23,6 +23,15 @@ def manifest(crate):
         return tomllib.loads(archive.extractfile(name).read().decode())
 
 
+def fits(requirement, versions):
+    """Whether a version may be meant: one with the same numbers up to the first that is not 0. Other forms than carets may be."""
+    wanted = requirement.lstrip("^").split(".")
+    if not all(number.isdigit() for number in wanted):
+        return bool(versions)
+    count = next((at for at, number in enumerate(wanted) if number != "0"), len(wanted) - 1) + 1
+    return any(version.split(".")[:count] == wanted[:count] for version in versions)
+
+
 def dependencies(manifest, there):
     """The dependencies as the index has them."""
     tables = [(manifest, None)] + [(table, target) for target, table in manifest.get("target", {}).items()]
@@ -32,7 +41,8 @@ def dependencies(manifest, there):
                 wanted = {"version": wanted} if isinstance(wanted, str) else wanted
                 package = wanted.get("package", name)
                 # Those of tests are of no use, and are not all there.
-                if kind == "dev" or (package not in there and (target or wanted.get("optional"))):
+                is_there = fits(wanted.get("version", "*"), there.get(package, []))
+                if kind == "dev" or (not is_there and (target or wanted.get("optional"))):
                     continue
                 yield {
                     "name": name,
@@ -78,7 +88,9 @@ def main():
         if package.get("source", "").startswith("registry+") and package["name"] not in own:
             crates.extend(cache.glob(f"*/{package['name']}-{package['version']}.crate"))
     manifests = {crate.name: (crate, manifest(crate)) for crate in crates}
-    there = {found["package"]["name"] for _, found in manifests.values()}
+    there = {}
+    for _, found in manifests.values():
+        there.setdefault(found["package"]["name"], []).append(found["package"]["version"])
     folder.mkdir()
     for crate, found in manifests.values():
         package = found["package"]

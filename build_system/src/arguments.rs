@@ -18,6 +18,8 @@ pub(crate) enum Request {
     New(Vec<OsString>),
     /// Provide everything.
     Setup,
+    /// Provide everything, and say how long that took.
+    SetupTimings,
     /// Remove everything that set-up made.
     Clean,
     /// Say what is there.
@@ -148,6 +150,9 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Request> {
     };
     match rest.first() {
         None => Ok(request),
+        Some(option) if rest.len() == 1 && verb == "setup" && option == "--timings" => {
+            Ok(Request::SetupTimings)
+        }
         Some(extra) => {
             Err(Error::Usage(format!("`{verb}` takes no arguments, and got `{}`", extra.display())))
         }
@@ -290,7 +295,9 @@ mod tests {
         assert!(ask("biuld").unwrap_err().contains("did you mean `build`?"));
         assert!(ask("frobnicate").unwrap_err().starts_with("there is no verb `frobnicate`\n"));
         assert!(ask("--release build").unwrap_err().contains("cargo schism build --release"));
-        assert!(ask("setup now").unwrap_err().contains("takes no arguments"));
+        assert!(ask("setup now").unwrap_err().contains("got `now`"));
+        assert!(ask("setup --timings now").unwrap_err().contains("setup"));
+        assert_eq!(ask("setup --timings"), Ok(Request::SetupTimings));
         assert_eq!(ask("setup --help"), Ok(Request::HelpOf("setup")));
         assert_eq!(ask("emit ptx --help"), Ok(Request::HelpOf("emit")));
         assert_eq!(ask("help bundle"), Ok(Request::HelpOf("bundle")));

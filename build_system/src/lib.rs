@@ -45,6 +45,7 @@ pub mod sources;
 pub mod stage2;
 pub mod stdpar;
 pub mod targets;
+pub mod timings;
 pub mod toolchain;
 mod trace;
 pub mod variables;
@@ -82,6 +83,7 @@ fn serve(request: Request) -> Result<ExitCode> {
             toolchain::releases()
         ),
         Request::Setup => drop(setup::ensure(&Home::from_environment()?)?),
+        Request::SetupTimings => setup::timings(&Home::from_environment()?)?,
         Request::Clean => setup::clean(&Home::from_environment()?)?,
         Request::New(arguments) => new::run(&arguments)?,
         Request::Doctor => return doctor::run(),

@@ -12,6 +12,7 @@ use crate::progress;
 use crate::publish;
 use crate::rustc_dev;
 use crate::sources::Sources;
+use crate::timings::{self, Step, Timings};
 use crate::toolchain::Toolchain;
 
 /// A machine that is set up.
@@ -51,8 +52,18 @@ pub fn ensure(home: &Home) -> Result<Ready> {
     }
     let version = &toolchain.version;
     progress::step("Compiler", &format!("rustc {}: {}", version.release, version.how_far_tried()));
-    let rustc_dev = rustc_dev::provide(home, &toolchain)?;
-    let installed = artifacts::build(home, &toolchain, &rustc_dev, &sources)?;
+    let steps: &[Step] = match rustc_dev::present(home, &toolchain) {
+        Some(_) => &[Step::Build],
+        None => &[Step::Crates, Step::Build],
+    };
+    let timings = Timings::of(steps);
+    let rustc_dev = match rustc_dev::present(home, &toolchain) {
+        Some(present) => present,
+        None => timings.step(Step::Crates, || rustc_dev::provide(home, &toolchain, &timings))?,
+    };
+    let build = || artifacts::build(home, &toolchain, &rustc_dev, &sources);
+    let installed = timings.step(Step::Build, build)?;
+    timings.write(home)?;
     installed.link(home)?;
     if sources.manifest()? == manifest {
         known.write(&installed, &Manifest::default())?;
@@ -63,6 +74,16 @@ pub fn ensure(home: &Home) -> Result<Ready> {
         &format!("schism for rustc {} in {}", toolchain.version.release, home.root().display()),
     );
     Ok(Ready { toolchain, installed })
+}
+
+/// Makes sure that all is there, and says what the last set-up took that had something to do.
+pub fn timings(home: &Home) -> Result<()> {
+    ensure(home)?;
+    match timings::of_last(home) {
+        Some(text) => print!("{text}"),
+        None => println!("no set-up in {} has said what it took", home.root().display()),
+    }
+    Ok(())
 }
 
 /// What is there for these sources, without making anything. `None` if it is not there or not up to

@@ -10,6 +10,7 @@ use cargo_schism::home::Home;
 use cargo_schism::lock::Lock;
 use cargo_schism::rustc_dev;
 use cargo_schism::sources::Sources;
+use cargo_schism::timings::{Step, Timings};
 use cargo_schism::toolchain::Toolchain;
 
 /// Lints it. Does not return when all goes well: this process becomes cargo.
@@ -19,7 +20,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let workspace = Sources::find()?.workspace(&home)?;
     let rustc_dev = {
         let _lock = Lock::take(&home)?;
-        rustc_dev::provide(&home, &toolchain)?
+        rustc_dev::provide(&home, &toolchain, &Timings::of(&[Step::Crates]))?
     };
     let target = artifacts::target_directory(&home, &toolchain, &workspace);
     let mut command =

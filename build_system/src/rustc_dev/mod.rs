@@ -24,6 +24,7 @@ use crate::error::{Error, FileContext, Result};
 use crate::home::Home;
 use crate::progress;
 use crate::publish::Draft;
+use crate::timings::Timings;
 use crate::toolchain::{Toolchain, find_in};
 
 /// rustc-dev, ready for use.
@@ -67,7 +68,7 @@ pub fn present(home: &Home, toolchain: &Toolchain) -> Option<RustcDev> {
 }
 
 /// Provides rustc-dev. The caller holds the set-up lock.
-pub fn provide(home: &Home, toolchain: &Toolchain) -> Result<RustcDev> {
+pub fn provide(home: &Home, toolchain: &Toolchain, timings: &Timings) -> Result<RustcDev> {
     if let Some(ready) = present(home, toolchain) {
         return Ok(ready);
     }
@@ -87,7 +88,7 @@ pub fn provide(home: &Home, toolchain: &Toolchain) -> Result<RustcDev> {
     };
     let place = home.rustc_dev(&toolchain.key());
     let draft = Draft::new(&place)?;
-    rebuild::rebuild(toolchain, &source, &work, draft.path())?;
+    rebuild::rebuild(toolchain, &source, &work, draft.path(), timings)?;
     let label = draft.path().join("origin");
     std::fs::write(&label, format!("{}\n", source.origin)).at("write", &label)?;
     draft.publish()?;

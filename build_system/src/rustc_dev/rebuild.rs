@@ -21,6 +21,7 @@ use crate::environment;
 use crate::error::{Error, FileContext, Result};
 use crate::lockfile;
 use crate::progress;
+use crate::timings::{Step, Timings};
 use crate::toolchain::{Toolchain, find_in};
 
 /// How rust-lang's releases are configured: what determines the ids.
@@ -36,7 +37,13 @@ const PROFILE: &[(&str, &str)] = &[
 const INTERVAL: Duration = Duration::from_secs(15);
 
 /// Builds into `work`, where an interrupted build resumes, and puts the result in `out`.
-pub fn rebuild(toolchain: &Toolchain, source: &Source, work: &Path, out: &Path) -> Result<()> {
+pub fn rebuild(
+    toolchain: &Toolchain,
+    source: &Source,
+    work: &Path,
+    out: &Path,
+    timings: &Timings,
+) -> Result<()> {
     let Some(driver) = toolchain.driver_library() else {
         return Err(Error::Missing {
             what: "the installation of rustc".to_owned(),
@@ -45,7 +52,7 @@ pub fn rebuild(toolchain: &Toolchain, source: &Source, work: &Path, out: &Path) 
     };
     let shims = Shims::make(&work.join("shims"))?;
     let target = work.join("target");
-    compile(toolchain, source, work, &shims, &target)?;
+    compile(toolchain, source, work, &shims, &target, timings)?;
 
     let lib = out.join("lib");
     std::fs::create_dir_all(&lib).at("create", &lib)?;
@@ -71,6 +78,7 @@ fn compile(
     work: &Path,
     shims: &Shims,
     target: &Path,
+    timings: &Timings,
 ) -> Result<()> {
     let version = &toolchain.version;
     let profile = if debian::is_source(&source.root) {
@@ -124,22 +132,24 @@ fn compile(
         );
 
     let log = work.join("rebuild.log");
-    progress::step(
-        "Rebuilding",
-        "the compiler's crates, metadata only (about 2 minutes on 2 cores, once per compiler)",
-    );
+    progress::step("Rebuilding", "the compiler's crates, metadata only (once per compiler)");
     let what = "rebuilding the compiler's crates (cargo fetches their dependencies from crates.io)";
     let mut running = Logged::start(cargo, what, "to rebuild the compiler's crates", "", &log)?;
+    // A few are for other systems.
+    let lock = std::fs::read_to_string(source.root.join("Cargo.lock")).unwrap_or_default();
+    let all = lock.matches("[[package]]").count();
     let (started, mut told) = (Instant::now(), Instant::now());
     while !running.poll()? {
         std::thread::sleep(Duration::from_millis(100));
         if told.elapsed() >= INTERVAL {
             told = Instant::now();
             let count = std::fs::read_to_string(&log).map_or(0, |log| compiled(&log));
-            progress::step(
-                "Rebuilding",
-                &format!("{count} crates compiled, {} s", started.elapsed().as_secs()),
-            );
+            let part = count as f64 / all.max(count + 1) as f64;
+            let left = timings.left(Step::Crates, part);
+            let left = left.map_or(String::new(), |left| format!(", {left}"));
+            let seconds = started.elapsed().as_secs();
+            let text = format!("{count} of {all} crates compiled, {seconds} s{left}");
+            progress::step("Rebuilding", &text);
         }
     }
     Ok(())
@@ -186,7 +196,9 @@ mod tests {
         };
         let source = Source { root: work.clone(), origin: String::new() };
         let shims = Shims::make(&work.join("shims")).unwrap();
-        compile(&toolchain, &source, &work, &shims, &work.join("target")).unwrap();
+        let timings = Timings::of(&[Step::Crates]);
+        let target = work.join("target");
+        compile(&toolchain, &source, &work, &shims, &target, &timings).unwrap();
         assert!(work.join(lockfile::ORIGINAL).is_file());
         let log = std::fs::read_to_string(work.join("rebuild.log")).unwrap();
         assert!(log.starts_with("build --locked --release --target here "), "{log}");

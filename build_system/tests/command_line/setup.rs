@@ -177,6 +177,20 @@ fn every_known_release_is_taken_with_a_line_that_says_how_far_it_was_tried() {
 }
 
 #[test]
+fn steps_are_counted_and_what_they_took_is_told() {
+    let machine = Machine::new("timings");
+    let first = machine.run("setup --timings");
+    assert!(first.status.success(), "{}", stderr(&first));
+    assert!(stderr(&first).contains("Step 1 of 1: the plugin and stage 2"), "{}", stderr(&first));
+    // A second one has nothing to do, and tells of the first.
+    let second = machine.run("setup --timings");
+    assert!(second.status.success() && second.stderr.is_empty());
+    let told = String::from_utf8(second.stdout).unwrap();
+    assert!(told.trim_end().ends_with(" s  the plugin and stage 2"), "{told}");
+    assert_eq!(told.as_bytes(), first.stdout);
+}
+
+#[test]
 fn a_newer_compiler_is_tried_and_one_sentence_says_what_works_if_that_fails() {
     let machine = Machine::new("newer");
     for release in ["1.99.0", "1.99.0-nightly", "1.98.0-beta.2"] {
