@@ -26,11 +26,12 @@
 //! `free`, `realloc` and `malloc_usable_size`, so that each block goes back where it came from:
 //!
 //! ```llvm
-//! define ptr @__wrap_malloc(i64 %size) {
+//! define weak ptr @__wrap_malloc(i64 %size) {
 //!   %block = call ptr @__schism_heap_malloc(i64 %size, ptr @__real_malloc)
 //!   ...
 //! }
-//! define weak void @free(ptr %block) { call void @__schism_heap_free(ptr %block) ... }
+//! @free = weak alias void (ptr), ptr @schism.free
+//! define internal void @schism.free(ptr %block) { call void @__schism_heap_free(ptr %block) ... }
 //! ```
 
 use std::fmt::Write;
@@ -141,7 +142,7 @@ pub(crate) fn linker_arguments(tcx: TyCtxt<'_>) -> Vec<String> {
 }
 
 /// The definitions of C's functions that a program has, and of a constructor that tells the runtime of
-/// them.
+/// them. They are weak: a program that is linked with its own has these.
 fn c_functions(has_own_allocator: bool) -> String {
     let mut text = format!(
         "
@@ -185,7 +186,7 @@ define internal void @schism.heap_defined() nounwind {{
         let _ = write!(
             text,
             "declare {result} @__real_{name}({types})
-define {result} @__wrap_{name}({named}) nounwind {{
+define weak {result} @__wrap_{name}({named}) nounwind {{
   %result = tail call {result} @{runtimes}({named}, ptr @__real_{name})
   ret {result} %result
 }}

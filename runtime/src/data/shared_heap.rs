@@ -303,8 +303,8 @@ fn start() {
         new.free.add_block(begin_in_pages as u64, size);
         *blocks() = Some(new);
         drop(inside);
-        // SAFETY: the function does not unwind and stays as long as the process. Without it, forked
-        // processes would use the parent's arena.
+        // Before there is an arena: without it, forked processes would use their parent's.
+        // SAFETY: the function does not unwind and stays as long as the process.
         unsafe { libc::pthread_atfork(None, None, Some(leave)) };
         BEGIN.store(begin_in_pages, Ordering::Relaxed);
         SIZE.store(size, Ordering::Release);
