@@ -144,6 +144,7 @@ pub const LLVM_PIPELINE: &str = "llvm-o3";
 /// generated of.
 pub static CPU: &[Step] = &[
     // Legalize: the kernel becomes the body of a loop nest.
+    Step::Pass("spread-rows"),
     Step::Target(TargetStep::LinkDeviceLibrary),
     Step::Target(TargetStep::DefinePrint),
     Step::Target(TargetStep::DefineClock),
@@ -238,6 +239,8 @@ pub static PTX: &[Step] = &[
     // Pre-optimize.
     Step::Pass("unroll-policy"),
     BOUNDS,
+    // Behind what takes checks out of loops: a loop that may panic stays as it is.
+    Step::Pass("spread-rows"),
     Step::Pass("clamped-checks"),
     llvm("llvm-loop-simplify", "function(loop-simplify)"),
     Step::Pass("unroll-hints"),
@@ -276,6 +279,7 @@ pub static SPIRV: &[Step] = &[
     // Pre-optimize.
     Step::Pass("unroll-policy"),
     BOUNDS,
+    Step::Pass("spread-rows"),
     OPTIMIZE,
     // For SPIR-V.
     END_IN_ENTRY,
@@ -295,6 +299,8 @@ pub static AMDGCN: &[Step] = &[
     DEVICE_LIBRARY,
     Step::Target(TargetStep::InlineAll),
     GPU_ENTRY,
+    // Before barriers are several instructions.
+    Step::Pass("spread-rows"),
     // LLVM knows which of this target's registers differ between work-items.
     Step::Target(TargetStep::LowerRegisters),
     THREAD_JUMPS,

@@ -93,6 +93,7 @@ mod shapes;
 mod single_item;
 pub(crate) mod split_clamps;
 mod split_range;
+pub(crate) mod spread_rows;
 mod tables;
 
 use inkwell::module::Module;
