@@ -144,7 +144,6 @@ pub const LLVM_PIPELINE: &str = "llvm-o3";
 /// generated of.
 pub static CPU: &[Step] = &[
     // Legalize: the kernel becomes the body of a loop nest.
-    Step::Pass("spread-rows"),
     Step::Target(TargetStep::LinkDeviceLibrary),
     Step::Target(TargetStep::DefinePrint),
     Step::Target(TargetStep::DefineClock),
@@ -154,6 +153,7 @@ pub static CPU: &[Step] = &[
     Step::Target(TargetStep::ChooseInlining),
     llvm("llvm-inline", "always-inline,globaldce"),
     Step::Pass("promote-locals"),
+    Step::Pass("spread-rows"),
     Step::Target(TargetStep::ResolveBuiltins),
     Step::Target(TargetStep::UnfuseMultiplyAdd),
     // Before loops are cloned: a region's loops have no barriers.

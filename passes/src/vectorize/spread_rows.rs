@@ -47,9 +47,10 @@ use schism_llvm::{Block, Builder, IntPredicate, ModuleRef, Opcode, Value};
 use super::independent::{self, Team};
 use super::intrinsics::{self, Form};
 use crate::analysis::effects::{is_barrier, touches_no_memory};
+use crate::bounds::loop_versioning;
 use crate::ir::cfg::Cfg;
 use crate::llvm_passes;
-use crate::spec::builtins::{PANIC_SHAPED, PANIC_SITE, ROW, is_panic};
+use crate::spec::builtins::{BARRIER, PANIC_SHAPED, PANIC_SITE, ROW, is_panic};
 use crate::spec::target::AddressSpaces;
 
 /// What the names of NVIDIA's intrinsics begin with, and of those that read registers.
@@ -73,10 +74,7 @@ pub fn run(module: ModuleRef<'_>) -> Result<Vec<String>, String> {
     }
     let mut remarks = Vec::new();
     for function in functions {
-        let outcome = match AddressSpaces::of_triple(&module.triple()) {
-            Some(spaces) => spread(function, row, spaces)?,
-            None => Err("the target has no groups that run together"),
-        };
+        let outcome = spread(function, row, AddressSpaces::of_triple(&module.triple()))?;
         let name = function.name();
         remarks.push(match outcome {
             Ok(loops) => format!("{name}: {loops} loops are shared out among the lanes of a group"),
@@ -97,7 +95,7 @@ pub fn run(module: ModuleRef<'_>) -> Result<Vec<String>, String> {
 fn spread(
     function: Value<'_>,
     row: Value<'_>,
-    spaces: &AddressSpaces,
+    spaces: Option<&AddressSpaces>,
 ) -> Result<Result<usize, &'static str>, String> {
     let calls = |function: Value<'_>| {
         row.users().into_iter().filter(|call| call.parent_function() == function).count()
@@ -106,12 +104,16 @@ fn spread(
         return Ok(Err("several places ask for the item"));
     }
     function.run_passes(llvm_passes::BEFORE_VECTORIZE)?;
+    if spaces.is_none() {
+        // On the CPU this is before barriers are cut, and so before checks are taken out of loops.
+        loop_versioning::run(function)?;
+    }
     function.run_passes(llvm_passes::BEFORE_VECTORIZE_ITERATIONS)?;
     let instructions = function.instructions();
     let Some(&row) = instructions.iter().find(|one| one.calls(row)) else {
         return Ok(Err("no item is asked for"));
     };
-    let Some(&barrier) = instructions.iter().find(|&&one| is_barrier(one)) else {
+    let Some(&barrier) = instructions.iter().find(|&&one| meets(one)) else {
         return Ok(Err("there is no barrier to copy"));
     };
     let team = Team { lane: row.operand(2), lanes: row.operand(1), barrier };
@@ -120,7 +122,8 @@ fn spread(
         Err(why) => return Ok(Err(why)),
     };
     let cfg = Cfg::of(function);
-    let loops = independent::shareable(&cfg, &[0, spaces.global, spaces.constants]);
+    let known = spaces.map_or([0; 3], |spaces| [0, spaces.global, spaces.constants]);
+    let loops = independent::shareable(&cfg, &known);
     if loops.is_empty() {
         return Ok(Err("no loop stores, and has independent iterations"));
     }
@@ -158,6 +161,11 @@ fn spread(
     row.replace_with(row.operand(0));
     barrier.erase();
     Ok(Ok(loops.len()))
+}
+
+/// Whether an instruction is a barrier of a group, as a GPU has it or as an image.
+fn meets(one: Value<'_>) -> bool {
+    is_barrier(one) || one.direct_callee().is_some_and(|callee| callee.name() == BARRIER)
 }
 
 /// The addresses of locals, which nothing else keeps; or why that is not so.
@@ -234,14 +242,14 @@ fn once(one: Value<'_>, locals: &HashSet<Value<'_>>) -> Result<bool, &'static st
 fn refusal<'m>(
     one: Value<'m>,
     (row, barrier): (Value<'m>, Value<'m>),
-    spaces: &AddressSpaces,
+    spaces: Option<&AddressSpaces>,
 ) -> Option<&'static str> {
     use Opcode::{
         AtomicCmpXchg, AtomicRMW, Call, CallBr, Fence, IndirectBr, Invoke, Load, Store, VAArg,
     };
     match one.opcode()? {
         Load | Store if !one.is_simple() => Some("it has atomic or volatile accesses"),
-        Load if one.operand(0).ty().address_space() == spaces.local => {
+        Load if spaces.is_some_and(|it| one.operand(0).ty().address_space() == it.local) => {
             Some("it uses the memory of a group")
         }
         AtomicRMW | AtomicCmpXchg | Fence => Some("it has atomic accesses"),

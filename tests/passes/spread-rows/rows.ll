@@ -7,6 +7,34 @@ declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x() #1
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x() #1
 declare i64 @__schism_row(i64, i64, i64)
 
+; CHECK-LABEL: @scale(
+; CHECK: %is.there = icmp ult i64 %group, %rows
+; CHECK: br i1 %{{[0-9]+}}, label %enter, label %[[ORDERED:[0-9]+]]
+; CHECK: enter:
+; CHECK-NEXT: call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+; CHECK-NEXT: %[[SOME:[0-9]+]] = icmp ult i64 %lane, %iterations
+; CHECK-NEXT: br i1 %[[SOME]], label %loop, label %leave
+; CHECK: loop:
+; CHECK-NEXT: %iteration = phi i64 [ %lane, %enter ], [ %iteration.next, %loop ]
+; CHECK: store float %new, ptr addrspace(1) %at
+; CHECK: %iteration.next = add nuw i64 %iteration, %lanes
+; CHECK: %[[LAST:[0-9]+]] = icmp uge i64 %iteration.next, %iterations
+; CHECK-NEXT: br i1 %[[LAST]], label %leave, label %loop
+; CHECK: leave:
+; CHECK-NEXT: call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+; CHECK: [[ORDERED]]:
+; CHECK: call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+; CHECK-NEXT: icmp eq i64 %lane, 0
+; CHECK: store float
+; CHECK: call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+; CHECK: %place = getelementptr i64, ptr addrspace(1) %lengths, i64 %group
+; CHECK-NEXT: call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+; CHECK-NEXT: %[[FIRST:[0-9]+]] = icmp eq i64 %lane, 0
+; CHECK-NEXT: br i1 %[[FIRST]], label %[[ONCE:[0-9]+]], label %after
+; CHECK: [[ONCE]]:
+; CHECK-NEXT: store i64 %columns, ptr addrspace(1) %place
+; CHECK: after:
+; CHECK-NEXT: call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
 define ptx_kernel void @scale(ptr addrspace(1) %matrix, ptr addrspace(1) %lengths, i64 %columns, i64 %rows) {
 start:
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
