@@ -153,7 +153,6 @@ pub static CPU: &[Step] = &[
     Step::Target(TargetStep::ChooseInlining),
     llvm("llvm-inline", "always-inline,globaldce"),
     Step::Pass("promote-locals"),
-    Step::Pass("spread-rows"),
     Step::Target(TargetStep::ResolveBuiltins),
     Step::Target(TargetStep::UnfuseMultiplyAdd),
     // Before loops are cloned: a region's loops have no barriers.
@@ -240,7 +239,7 @@ pub static PTX: &[Step] = &[
     Step::Pass("unroll-policy"),
     BOUNDS,
     // Behind what takes checks out of loops: a loop that may panic stays as it is.
-    Step::Pass("spread-rows"),
+    Step::Pass("vectorize"),
     Step::Pass("clamped-checks"),
     llvm("llvm-loop-simplify", "function(loop-simplify)"),
     Step::Pass("unroll-hints"),
@@ -279,7 +278,7 @@ pub static SPIRV: &[Step] = &[
     // Pre-optimize.
     Step::Pass("unroll-policy"),
     BOUNDS,
-    Step::Pass("spread-rows"),
+    Step::Pass("vectorize"),
     OPTIMIZE,
     // For SPIR-V.
     END_IN_ENTRY,
@@ -300,7 +299,7 @@ pub static AMDGCN: &[Step] = &[
     Step::Target(TargetStep::InlineAll),
     GPU_ENTRY,
     // Before barriers are several instructions.
-    Step::Pass("spread-rows"),
+    Step::Pass("vectorize"),
     // LLVM knows which of this target's registers differ between work-items.
     Step::Target(TargetStep::LowerRegisters),
     THREAD_JUMPS,

@@ -175,16 +175,18 @@ impl Grid {
         if self != Self::Rows {
             return self == of;
         }
-        let is_element =
-            |ty: Ty<'tcx>| SLICES.iter().any(|(module, _, _)| is_in_module(tcx, ty, module))
-                && own_args(tcx, ty).and_then(|args| args.types().next()).is_some_and(is_number);
+        let is_element = |ty: Ty<'tcx>| {
+            SLICES.iter().any(|(module, _, _)| is_in_module(tcx, ty, module))
+                && own_args(tcx, ty).and_then(|args| args.types().next()).is_some_and(is_number)
+        };
         let has_rows = |ty: Ty<'tcx>| {
             let mut producers = ty.walk().filter_map(|part| part.as_type());
             producers.any(|part| is_known(tcx, part, &[&LEAVES], is_number) && !is_element(part))
         };
         of == Self::Fold
             && is_known(tcx, args.type_at(1), &[&FOR_EACH, &CHANGES], is_number)
-            && (has_rows(args.type_at(0)) || !is_known(tcx, args.type_at(0), &[&PRODUCERS], is_number))
+            && (has_rows(args.type_at(0))
+                || !is_known(tcx, args.type_at(0), &[&PRODUCERS], is_number))
     }
 }
 

@@ -32,8 +32,7 @@ pub const GROUP_RANGE: [&str; 3] =
 pub const BARRIER: &str = "__schism_barrier";
 
 /// `i64 (i64 group, i64 lanes, i64 lane)`: which item of a pipeline a work-item of a group runs: `group`,
-/// if all lanes run it together, or else `group * lanes + lane`. Gone after
-/// [`crate::vectorize::spread_rows`].
+/// if all lanes run it together, as [`crate::vectorize`] may have them do, or else `group * lanes + lane`.
 pub const ROW: &str = "__schism_row";
 
 /// `i32 (i32 value, i32 lane)`: what the work-item at `lane` of the sub-group has called this with;

@@ -30,7 +30,7 @@
 //! on:
 //!   call void @barrier()
 //! ```
-//! Otherwise each work-item runs an item, as without groups: `%group * %lanes + %lane`.
+//! Otherwise the builtin stays, and each work-item runs an item, as without groups: `%group * %lanes + %lane`.
 //!
 //! **Why that is sound.** Between two barriers, either all lanes read and none writes but its own locals,
 //! or each runs iterations that have nothing to do with those of others, or one lane stores. So all lanes
@@ -47,10 +47,9 @@ use schism_llvm::{Block, Builder, IntPredicate, ModuleRef, Opcode, Value};
 use super::independent::{self, Team};
 use super::intrinsics::{self, Form};
 use crate::analysis::effects::{is_barrier, touches_no_memory};
-use crate::bounds::loop_versioning;
 use crate::ir::cfg::Cfg;
 use crate::llvm_passes;
-use crate::spec::builtins::{BARRIER, PANIC_SHAPED, PANIC_SITE, ROW, is_panic};
+use crate::spec::builtins::{PANIC_SHAPED, PANIC_SITE, ROW, is_panic};
 use crate::spec::target::AddressSpaces;
 
 /// What the names of NVIDIA's intrinsics begin with, and of those that read registers.
@@ -64,7 +63,7 @@ const PRIVATE: u32 = 5;
 ///
 /// # Errors
 /// LLVM's message, if its passes fail.
-pub fn run(module: ModuleRef<'_>) -> Result<Vec<String>, String> {
+pub(super) fn run(module: ModuleRef<'_>, spaces: &AddressSpaces) -> Result<Vec<String>, String> {
     let Some(row) = module.function(ROW) else { return Ok(Vec::new()) };
     let mut functions = Vec::new();
     for call in row.users() {
@@ -74,20 +73,13 @@ pub fn run(module: ModuleRef<'_>) -> Result<Vec<String>, String> {
     }
     let mut remarks = Vec::new();
     for function in functions {
-        let outcome = spread(function, row, AddressSpaces::of_triple(&module.triple()))?;
+        let outcome = spread(function, row, spaces)?;
         let name = function.name();
         remarks.push(match outcome {
             Ok(loops) => format!("{name}: {loops} loops are shared out among the lanes of a group"),
             Err(why) => format!("{name}: not shared out among lanes: {why}"),
         });
     }
-    for call in row.users() {
-        let [group, lanes, lane] = [0, 1, 2].map(|index| call.operand(index));
-        let builder = Builder::before(call);
-        let first = builder.mul(group, lanes);
-        call.replace_with(builder.add(first, lane));
-    }
-    row.delete_function();
     Ok(remarks)
 }
 
@@ -95,25 +87,14 @@ pub fn run(module: ModuleRef<'_>) -> Result<Vec<String>, String> {
 fn spread(
     function: Value<'_>,
     row: Value<'_>,
-    spaces: Option<&AddressSpaces>,
+    spaces: &AddressSpaces,
 ) -> Result<Result<usize, &'static str>, String> {
-    let calls = |function: Value<'_>| {
-        row.users().into_iter().filter(|call| call.parent_function() == function).count()
-    };
-    if calls(function) != 1 {
-        return Ok(Err("several places ask for the item"));
-    }
     function.run_passes(llvm_passes::BEFORE_VECTORIZE)?;
-    if spaces.is_none() {
-        // On the CPU this is before barriers are cut, and so before checks are taken out of loops.
-        loop_versioning::run(function)?;
-    }
     function.run_passes(llvm_passes::BEFORE_VECTORIZE_ITERATIONS)?;
     let instructions = function.instructions();
-    let Some(&row) = instructions.iter().find(|one| one.calls(row)) else {
-        return Ok(Err("no item is asked for"));
-    };
-    let Some(&barrier) = instructions.iter().find(|&&one| meets(one)) else {
+    let asks: Vec<_> = instructions.iter().copied().filter(|one| one.calls(row)).collect();
+    let &[row] = &asks[..] else { return Ok(Err("not one place asks for the item")) };
+    let Some(&barrier) = instructions.iter().find(|&&one| is_barrier(one)) else {
         return Ok(Err("there is no barrier to copy"));
     };
     let team = Team { lane: row.operand(2), lanes: row.operand(1), barrier };
@@ -122,8 +103,7 @@ fn spread(
         Err(why) => return Ok(Err(why)),
     };
     let cfg = Cfg::of(function);
-    let known = spaces.map_or([0; 3], |spaces| [0, spaces.global, spaces.constants]);
-    let loops = independent::shareable(&cfg, &known);
+    let loops = independent::shareable(&cfg, &[0, spaces.global, spaces.constants]);
     if loops.is_empty() {
         return Ok(Err("no loop stores, and has independent iterations"));
     }
@@ -161,11 +141,6 @@ fn spread(
     row.replace_with(row.operand(0));
     barrier.erase();
     Ok(Ok(loops.len()))
-}
-
-/// Whether an instruction is a barrier of a group, as a GPU has it or as an image.
-fn meets(one: Value<'_>) -> bool {
-    is_barrier(one) || one.direct_callee().is_some_and(|callee| callee.name() == BARRIER)
 }
 
 /// The addresses of locals, which nothing else keeps; or why that is not so.
@@ -242,14 +217,14 @@ fn once(one: Value<'_>, locals: &HashSet<Value<'_>>) -> Result<bool, &'static st
 fn refusal<'m>(
     one: Value<'m>,
     (row, barrier): (Value<'m>, Value<'m>),
-    spaces: Option<&AddressSpaces>,
+    spaces: &AddressSpaces,
 ) -> Option<&'static str> {
     use Opcode::{
         AtomicCmpXchg, AtomicRMW, Call, CallBr, Fence, IndirectBr, Invoke, Load, Store, VAArg,
     };
     match one.opcode()? {
         Load | Store if !one.is_simple() => Some("it has atomic or volatile accesses"),
-        Load if spaces.is_some_and(|it| one.operand(0).ty().address_space() == it.local) => {
+        Load if one.operand(0).ty().address_space() == spaces.local => {
             Some("it uses the memory of a group")
         }
         AtomicRMW | AtomicCmpXchg | Fence => Some("it has atomic accesses"),

@@ -362,7 +362,7 @@ mod host {
 }
 
 /// Which item the running work-item of a launch by [`run_in_groups`] runs: that of its group's number, if
-/// stage 2 has the lanes of a group run an item together, and otherwise that of its own.
+/// stage 2 has the lanes of a group run an item together, and otherwise that of the work-item's number.
 ///
 /// # Safety
 /// It runs in such a launch. All work-items of the group call this first.

@@ -32,8 +32,8 @@ pub const OFFSET_PARAMS: usize = 3;
 // Functions with a meaning for targets. An image declares them and defines none.
 pub use schism_passes::spec::builtins::{
     ABORT, BALLOT, BARRIER, CLOCK, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, HOST_HEAP,
-    LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PAUSE, ROW,
-    PRINT, REDUCE_ADD, REDUCE_LEAST, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR,
+    LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PAUSE,
+    PRINT, REDUCE_ADD, REDUCE_LEAST, ROW, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR,
     SUB_GROUP_BARRIER, TIME, convergent as group_operation_builtins, in_images as builtins,
     of_groups_in_images as group_builtins, reductions,
 };

@@ -12,8 +12,7 @@ declare void @__schism_panic(ptr, i64, ptr)
 
 ; Each iteration loads what the one before it has stored.
 ; CHECK-LABEL: @carried(
-; CHECK: %[[FIRST:[a-zA-Z0-9.]+]] = mul i64 %group, %lanes
-; CHECK-NEXT: add i64 %[[FIRST]], %lane
+; CHECK: %row = call i64 @__schism_row(i64 %group, i64 %lanes, i64 %lane)
 ; CHECK-NOT: %enter
 define ptx_kernel void @carried(ptr addrspace(1) %matrix, i64 %columns) {
 start:
@@ -46,8 +45,7 @@ after:
 
 ; Iterations store where loaded numbers say.
 ; CHECK-LABEL: @scattered(
-; CHECK: %[[FIRST:[a-zA-Z0-9.]+]] = mul i64 %group, %lanes
-; CHECK-NEXT: add i64 %[[FIRST]], %lane
+; CHECK: %row = call i64 @__schism_row(i64 %group, i64 %lanes, i64 %lane)
 ; CHECK-NOT: %enter
 define ptx_kernel void @scattered(ptr addrspace(1) %matrix, i64 %columns, ptr addrspace(1) %indices) {
 start:
@@ -81,8 +79,7 @@ after:
 
 ; All iterations store at the same place.
 ; CHECK-LABEL: @one_place(
-; CHECK: %[[FIRST:[a-zA-Z0-9.]+]] = mul i64 %group, %lanes
-; CHECK-NEXT: add i64 %[[FIRST]], %lane
+; CHECK: %row = call i64 @__schism_row(i64 %group, i64 %lanes, i64 %lane)
 ; CHECK-NOT: %enter
 define ptx_kernel void @one_place(ptr addrspace(1) %matrix, i64 %columns) {
 start:
@@ -113,8 +110,7 @@ after:
 
 ; The item counts what all see.
 ; CHECK-LABEL: @counted(
-; CHECK: %[[FIRST:[a-zA-Z0-9.]+]] = mul i64 %group, %lanes
-; CHECK-NEXT: add i64 %[[FIRST]], %lane
+; CHECK: %row = call i64 @__schism_row(i64 %group, i64 %lanes, i64 %lane)
 ; CHECK-NOT: %enter
 define ptx_kernel void @counted(ptr addrspace(1) %matrix, i64 %columns, ptr addrspace(1) %counter) {
 start:
@@ -147,8 +143,7 @@ after:
 
 ; What is called has effects, and is none for each lane.
 ; CHECK-LABEL: @calls(
-; CHECK: %[[FIRST:[a-zA-Z0-9.]+]] = mul i64 %group, %lanes
-; CHECK-NEXT: add i64 %[[FIRST]], %lane
+; CHECK: %row = call i64 @__schism_row(i64 %group, i64 %lanes, i64 %lane)
 ; CHECK-NOT: %enter
 define ptx_kernel void @calls(ptr addrspace(1) %matrix, i64 %columns) {
 start:
@@ -181,8 +176,7 @@ after:
 
 ; Lanes may read different values.
 ; CHECK-LABEL: @reads(
-; CHECK: %[[FIRST:[a-zA-Z0-9.]+]] = mul i64 %group, %lanes
-; CHECK-NEXT: add i64 %[[FIRST]], %lane
+; CHECK: %row = call i64 @__schism_row(i64 %group, i64 %lanes, i64 %lane)
 ; CHECK-NOT: %enter
 define ptx_kernel void @reads(ptr addrspace(1) %matrix, i64 %columns, ptr addrspace(1) %flag) {
 start:
@@ -217,8 +211,7 @@ after:
 
 ; The number of the lane is part of a result.
 ; CHECK-LABEL: @tells(
-; CHECK: %[[FIRST:[a-zA-Z0-9.]+]] = mul i64 %group, %lanes
-; CHECK-NEXT: add i64 %[[FIRST]], %lane
+; CHECK: %row = call i64 @__schism_row(i64 %group, i64 %lanes, i64 %lane)
 ; CHECK-NOT: %enter
 define ptx_kernel void @tells(ptr addrspace(1) %matrix, i64 %columns) {
 start:
@@ -251,8 +244,7 @@ after:
 
 ; Each lane has another local.
 ; CHECK-LABEL: @keeps(
-; CHECK: %[[FIRST:[a-zA-Z0-9.]+]] = mul i64 %group, %lanes
-; CHECK-NEXT: add i64 %[[FIRST]], %lane
+; CHECK: %row = call i64 @__schism_row(i64 %group, i64 %lanes, i64 %lane)
 ; CHECK-NOT: %enter
 define ptx_kernel void @keeps(ptr addrspace(1) %matrix, i64 %columns, ptr addrspace(1) %keeper) {
 start:
@@ -286,8 +278,7 @@ after:
 
 ; An iteration may panic, and those behind it would have stored.
 ; CHECK-LABEL: @panics(
-; CHECK: %[[FIRST:[a-zA-Z0-9.]+]] = mul i64 %group, %lanes
-; CHECK-NEXT: add i64 %[[FIRST]], %lane
+; CHECK: %row = call i64 @__schism_row(i64 %group, i64 %lanes, i64 %lane)
 ; CHECK-NOT: %enter
 define ptx_kernel void @panics(ptr addrspace(1) %matrix, i64 %columns, i64 %length) {
 start:
@@ -325,8 +316,7 @@ after:
 
 ; What an iteration loads ends the loop.
 ; CHECK-LABEL: @ends_early(
-; CHECK: %[[FIRST:[a-zA-Z0-9.]+]] = mul i64 %group, %lanes
-; CHECK-NEXT: add i64 %[[FIRST]], %lane
+; CHECK: %row = call i64 @__schism_row(i64 %group, i64 %lanes, i64 %lane)
 ; CHECK-NOT: %enter
 define ptx_kernel void @ends_early(ptr addrspace(1) %matrix, i64 %columns) {
 start:
@@ -363,8 +353,7 @@ after:
 
 ; A sum goes from one iteration to the next.
 ; CHECK-LABEL: @sums(
-; CHECK: %[[FIRST:[a-zA-Z0-9.]+]] = mul i64 %group, %lanes
-; CHECK-NEXT: add i64 %[[FIRST]], %lane
+; CHECK: %row = call i64 @__schism_row(i64 %group, i64 %lanes, i64 %lane)
 ; CHECK-NOT: %enter
 define ptx_kernel void @sums(ptr addrspace(1) %matrix, i64 %columns, ptr addrspace(1) %sums) {
 start:
