@@ -87,7 +87,7 @@ fn normalize(bench: &Bench) {
     let mut to = vec![0.0; width * height];
     bench.measure("softmax", || {
         to.par_chunks_mut(width).zip(from.par_chunks(width)).for_each(|(to, from)| {
-            // Without mathematics that devices compute by themselves.
+            // No function of mathematics, whose last bits are the device's.
             for (to, &from) in to.iter_mut().zip(from) {
                 *to = 1.0 + from * (1.0 + from * (0.5 + from * (1.0 / 6.0 + from / 24.0)));
             }
