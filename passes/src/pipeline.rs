@@ -238,6 +238,8 @@ pub static PTX: &[Step] = &[
     // Pre-optimize.
     Step::Pass("unroll-policy"),
     BOUNDS,
+    // Behind what takes checks out of loops: a loop that may panic stays as it is.
+    Step::Pass("vectorize"),
     Step::Pass("clamped-checks"),
     llvm("llvm-loop-simplify", "function(loop-simplify)"),
     Step::Pass("unroll-hints"),
@@ -276,6 +278,7 @@ pub static SPIRV: &[Step] = &[
     // Pre-optimize.
     Step::Pass("unroll-policy"),
     BOUNDS,
+    Step::Pass("vectorize"),
     OPTIMIZE,
     // For SPIR-V.
     END_IN_ENTRY,
@@ -295,6 +298,8 @@ pub static AMDGCN: &[Step] = &[
     DEVICE_LIBRARY,
     Step::Target(TargetStep::InlineAll),
     GPU_ENTRY,
+    // Before barriers are several instructions.
+    Step::Pass("vectorize"),
     // LLVM knows which of this target's registers differ between work-items.
     Step::Target(TargetStep::LowerRegisters),
     THREAD_JUMPS,

@@ -88,7 +88,7 @@ pub static PASSES: &[Pass] = &[
     optional("forward-group-memory", "keeps in registers what work-items of a group of known size leave in its memory for each other, and makes updates of it plain accesses (CPU)", |module, _| try_each(module, forward_group_memory::run)),
     // vectorize
     optional("split-clamps", "divides loops over work-items where clamps of indices begin and cease to matter (CPU)", |module, _| Ok(split_clamps::run(module)?)),
-    optional("vectorize", "computes several work-items at once, in the lanes of vectors (CPU)", |module, cx| Ok(cx.remarks.extend(vectorize::run(module, cx.spec.lanes.as_ref())?))),
+    optional("vectorize", "computes several work-items at once, in the lanes of vectors (CPU), or has the lanes of a group share out the loops of an item (GPUs)", |module, cx| Ok(cx.remarks.extend(vectorize::run(module, cx.spec.lanes.as_ref())?))),
     // gpu
     pass("lower-local-memory", "places the local memory of a work-group in one symbol, with offsets for pointers (CUDA)", |module, cx| { Ok(lower_local_memory::run(module.handle(), &cx.kernels(), cx.local_align())?) }),
     pass("panic-sites", "turns panics that show plain values into static descriptors and scalars", |module, _| Ok(panic_sites::run(module.handle()))),

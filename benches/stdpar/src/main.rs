@@ -17,6 +17,7 @@ mod nbody;
 mod numbers;
 mod points;
 mod random;
+mod rows;
 mod sorting;
 mod stream;
 mod text;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
     nbody::run(&bench);
     points::run(&bench);
     image::run(&bench);
+    rows::run(&bench);
     tracer::run(&bench);
     sorting::run(&bench);
     text::run(&bench);

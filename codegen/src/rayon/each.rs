@@ -66,6 +66,17 @@ const PRODUCERS: [Known; 15] = [
     ("len", "MaxLenProducer", 1),
 ];
 
+/// Those of them that others are made of.
+const LEAVES: [Known; 4] = [
+    ("range", "IterProducer", 0),
+    ("slice", "IterProducer", 0),
+    ("slice", "IterMutProducer", 0),
+    ("vec", "DrainProducer", 0),
+];
+
+/// Those of elements.
+const SLICES: [Known; 3] = [LEAVES[1], LEAVES[2], LEAVES[3]];
+
 /// Consumers without results.
 const FOR_EACH: [Known; 2] = [("for_each", "ForEachConsumer", 0), ("noop", "NoopConsumer", 0)];
 
@@ -123,6 +134,8 @@ pub(crate) enum Grid {
     Sums,
     /// For those that collect all items, each in its place.
     Collect,
+    /// For few items that may have loops, beside [`Fold`](Self::Fold).
+    Rows,
 }
 
 impl Grid {
@@ -132,6 +145,7 @@ impl Grid {
         match name.as_ref().map(Symbol::as_str) {
             Some("Sums") => Self::Sums,
             Some("Collect") => Self::Collect,
+            Some("Rows") => Self::Rows,
             _ => Self::Fold,
         }
     }
@@ -148,6 +162,31 @@ impl Grid {
         } else {
             Self::Fold
         }
+    }
+
+    /// Whether it is one of a pipeline's, as in [`of_pipeline`](Self::of_pipeline). Items that are elements
+    /// of slices of numbers are no rows.
+    pub(crate) fn is_of_pipeline<'tcx>(
+        self,
+        tcx: TyCtxt<'tcx>,
+        args: GenericArgsRef<'tcx>,
+    ) -> bool {
+        let of = Self::of_pipeline(tcx, args);
+        if self != Self::Rows {
+            return self == of;
+        }
+        let is_element = |ty: Ty<'tcx>| {
+            SLICES.iter().any(|(module, _, _)| is_in_module(tcx, ty, module))
+                && own_args(tcx, ty).and_then(|args| args.types().next()).is_some_and(is_number)
+        };
+        let has_rows = |ty: Ty<'tcx>| {
+            let mut producers = ty.walk().filter_map(|part| part.as_type());
+            producers.any(|part| is_known(tcx, part, &[&LEAVES], is_number) && !is_element(part))
+        };
+        of == Self::Fold
+            && is_known(tcx, args.type_at(1), &[&FOR_EACH, &CHANGES], is_number)
+            && (has_rows(args.type_at(0))
+                || !is_known(tcx, args.type_at(0), &[&PRODUCERS], is_number))
     }
 }
 

@@ -105,8 +105,7 @@ pub(crate) fn may_be_kernel<'tcx>(tcx: TyCtxt<'tcx>, marker: Instance<'tcx>) -> 
         // Of those that run pieces, there is one.
         && is_form_of_pipeline(tcx, kernel)
         && (!is_copied(tcx, kernel)
-            || (Grid::of_kernel(tcx, kernel) == Grid::of_pipeline(tcx, args)
-                && split_well(tcx, args)))
+            || (Grid::of_kernel(tcx, kernel).is_of_pipeline(tcx, args) && split_well(tcx, args)))
         && (!sorts::is_kernel(tcx, kernel) || sorts::may_be_copied(tcx, args))
 }
 

@@ -31,6 +31,10 @@ pub const GROUP_RANGE: [&str; 3] =
 /// memory.
 pub const BARRIER: &str = "__schism_barrier";
 
+/// `i64 (i64 group, i64 lanes, i64 lane)`: which item of a pipeline a work-item of a group runs: `group`,
+/// if all lanes run it together, as [`crate::vectorize`] may have them do, or else `group * lanes + lane`.
+pub const ROW: &str = "__schism_row";
+
 /// `i32 (i32 value, i32 lane)`: what the work-item at `lane` of the sub-group has called this with;
 /// `lane` is less than [`SUB_GROUP_SIZE`]. For this and all that sub-groups do: all work-items of a
 /// sub-group call it together. What comes of one that has ended, or was never there, is any number.
@@ -136,7 +140,7 @@ pub fn of_groups_in_images() -> impl Iterator<Item = &'static str> {
 pub fn in_images() -> impl Iterator<Item = &'static str> {
     let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE);
     ids.chain(of_groups_in_images())
-        .chain([PANIC, PANIC_FORMAT, ABORT, PRINT, CLOCK, TIME, PAUSE])
+        .chain([PANIC, PANIC_FORMAT, ABORT, PRINT, CLOCK, TIME, PAUSE, ROW])
         .chain(HOST_HEAP)
 }
 

@@ -43,7 +43,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use schism_llvm::{Builder, IntPredicate, ModuleRef, Opcode, Value};
+use schism_llvm::{Block, Builder, IntPredicate, ModuleRef, Opcode, Value};
 
 use super::intrinsics::{self, Form};
 use super::{MARK, plan};
@@ -68,8 +68,8 @@ const MOST: usize = 12;
 const LONGEST: u64 = 1 << 20;
 
 /// A loop that is cloned.
-struct Found<'m> {
-    of: Loop,
+pub(super) struct Found<'m> {
+    pub(super) of: Loop,
     size: usize,
     trip_count: TripCount<'m>,
     /// The header's phis, and what they are.
@@ -122,12 +122,41 @@ pub(super) fn run(function: Value<'_>) -> bool {
         if !is_inside || is_taken || is_copy || (one.innermost && !has_checks(&cfg, one)) {
             continue;
         }
-        let found = find(&cfg, one, &locals).filter(|found| growth + found.size <= GROWTH);
+        let found = find(&cfg, one, &locals, &[0]).filter(|found| growth + found.size <= GROWTH);
         growth += found.as_ref().map_or(0, |found| found.size);
         all.extend(found);
     }
     all.iter().for_each(|found| apply(&cfg, found));
     !all.is_empty()
+}
+
+/// The loops of a function whose iterations can be shared out among the lanes of a group, the outer ones
+/// first, none in another: each is left at its latch alone, and leaves nothing but memory. Accesses are of
+/// the address spaces `spaces`.
+pub(super) fn shareable<'m>(cfg: &Cfg<'m>, spaces: &[u32]) -> Vec<Found<'m>> {
+    let function = cfg.blocks[0].function();
+    let locals = uses_of_locals(function);
+    let (mut growth, mut all) = (0, Vec::<Found<'_>>::new());
+    for one in cfg.loops().iter().rev() {
+        let is_taken = all.iter().any(|found| one.blocks.is_subset(&found.of.blocks));
+        let is_copy = metadata::has(cfg.blocks[one.latch].end(), metadata::CHECKED);
+        if is_taken || is_copy || has_checks(cfg, one) || !leaves_memory_alone(cfg, one) {
+            continue;
+        }
+        let found = find(cfg, one, &locals, spaces).filter(|found| growth + found.size <= GROWTH);
+        growth += found.as_ref().map_or(0, |found| found.size);
+        all.extend(found);
+    }
+    all
+}
+
+/// Whether no value that a loop computes is used outside of it, and where it leads no value depends on from
+/// where.
+fn leaves_memory_alone(cfg: &Cfg<'_>, of: &Loop) -> bool {
+    let is_inside = |user: Value<'_>| of.blocks.contains(&cfg.block_of(user));
+    let after = cfg.successors[of.latch].iter().filter(|next| !of.blocks.contains(next));
+    cfg.instructions(&of.blocks).all(|one| one.users().into_iter().all(is_inside))
+        && after.into_iter().all(|&after| cfg.blocks[after].phis().is_empty())
 }
 
 /// The function that a condition goes through until it is known whether the loop behind it is
@@ -167,7 +196,13 @@ fn uses_of_locals<'m>(function: Value<'m>) -> HashSet<Value<'m>> {
         for user in address.users() {
             let leads_on = matches!(
                 user.opcode(),
-                Some(Opcode::GetElementPtr | Opcode::Phi | Opcode::Select | Opcode::BitCast)
+                Some(
+                    Opcode::GetElementPtr
+                        | Opcode::Phi
+                        | Opcode::Select
+                        | Opcode::BitCast
+                        | Opcode::AddrSpaceCast
+                )
             );
             let is_marker = user.opcode() == Some(Opcode::Call)
                 && user.callee().and_then(intrinsics::form) == Some(Form::Dropped);
@@ -179,8 +214,13 @@ fn uses_of_locals<'m>(function: Value<'m>) -> HashSet<Value<'m>> {
     seen
 }
 
-/// Looks at a loop.
-fn find<'m>(cfg: &Cfg<'m>, of: &Loop, locals: &HashSet<Value<'m>>) -> Option<Found<'m>> {
+/// Looks at a loop, which may access some address spaces whose addresses are those of one memory.
+fn find<'m>(
+    cfg: &Cfg<'m>,
+    of: &Loop,
+    locals: &HashSet<Value<'m>>,
+    spaces: &[u32],
+) -> Option<Found<'m>> {
     let instructions: Vec<Value<'m>> = cfg.instructions(&of.blocks).collect();
     let fits = instructions.len() <= LOOP
         && instructions.iter().all(|&one| {
@@ -207,7 +247,7 @@ fn find<'m>(cfg: &Cfg<'m>, of: &Loop, locals: &HashSet<Value<'m>>) -> Option<Fou
         phis.push((phi, value));
     }
     let front = front(cfg, of, &mut values);
-    let accesses = accesses(cfg, of, &mut values, &instructions)?;
+    let accesses = accesses(cfg, of, &mut values, (&instructions, spaces))?;
     let size = instructions.len();
     Some(Found { of: of.clone(), size, trip_count, phis, front, accesses })
 }
@@ -293,7 +333,7 @@ fn accesses<'m>(
     cfg: &Cfg<'m>,
     of: &Loop,
     values: &mut Values<'_, 'm>,
-    instructions: &[Value<'m>],
+    (instructions, spaces): (&[Value<'m>], &[u32]),
 ) -> Option<Accesses<'m>> {
     let layout = instructions.first()?.parent_function().module().data_layout();
     let mut accesses = Accesses::default();
@@ -312,7 +352,7 @@ fn accesses<'m>(
             }
         };
         let ty = value.ty();
-        if !one.is_simple() || address.ty().address_space() != 0 {
+        if !one.is_simple() || !spaces.contains(&address.ty().address_space()) {
             return None;
         }
         let is_store = one.opcode() == Some(Opcode::Store);
@@ -420,9 +460,94 @@ fn add<'m>(all: &mut Vec<Range<'m>>, new: Range<'m>) -> Option<()> {
 /// Clones a loop, and lets the condition choose.
 fn apply<'m>(cfg: &Cfg<'m>, found: &Found<'m>) {
     let of = &found.of;
-    let block = |number: usize| cfg.blocks[number];
-    let end = block(of.preheader).end();
-    let mut emit = Emit::before(end);
+    let (preheader, header) = (cfg.blocks[of.preheader], cfg.blocks[of.header]);
+    let end = preheader.end();
+    let (apart, count) = before(cfg, found);
+    let cloned = clone::clone_loop(cfg, of);
+    let builder = Builder::before(end);
+    let apart = builder.call_function(marker(header.function().module()), &[apart]);
+    builder.cond_br(apart, header, cloned.block(header));
+    end.erase();
+    let [first, by] = [0, 1].map(|number| count.ty().const_int(number, false));
+    let last = renumber(cfg, found, (preheader, first, by), |builder, next| {
+        let stays = exit(cfg, of, of.latch).is_some_and(|(_, _, stays)| stays);
+        let predicate = if stays { IntPredicate::NE } else { IntPredicate::EQ };
+        builder.icmp(predicate, next, count)
+    });
+    metadata::add(&[last], metadata::INDEPENDENT_ITERATIONS);
+}
+
+/// The lanes of a group, which meet at copies of a barrier.
+#[derive(Clone, Copy)]
+pub(super) struct Team<'m> {
+    /// The number of the lane, and how many there are: both of 64 bits.
+    pub(super) lane: Value<'m>,
+    pub(super) lanes: Value<'m>,
+    pub(super) barrier: Value<'m>,
+}
+
+impl<'m> Team<'m> {
+    /// Has all lanes wait for each other.
+    pub(super) fn meet(&self, builder: &Builder<'m>) {
+        builder.insert(self.barrier.duplicate());
+    }
+}
+
+/// Shares the iterations of a loop of [`shareable`] out among the lanes of a group, unless the condition
+/// does not hold: then all lanes run the clone, which is as the loop was. Lanes meet before and after.
+/// ```llvm
+/// before:
+///   br i1 %apart, label %enter, label %ordered.loop
+/// enter:
+///   call void @barrier()
+///   %has.some = icmp ult i64 %lane, %count
+///   br i1 %has.some, label %loop, label %leave
+/// loop:
+///   %iteration = phi i64 [ %lane, %enter ], [ %iteration.next, %latch ]
+///   …
+/// latch:
+///   %iteration.next = add nuw i64 %iteration, %lanes
+///   %goes.on = icmp ult i64 %iteration.next, %count
+///   br i1 %goes.on, label %loop, label %leave
+/// leave:
+///   call void @barrier()
+///   br label %after
+/// ```
+pub(super) fn share_out<'m>(cfg: &Cfg<'m>, found: &Found<'m>, team: Team<'m>) {
+    let of = &found.of;
+    let (preheader, header) = (cfg.blocks[of.preheader], cfg.blocks[of.header]);
+    let (latch, end) = (cfg.blocks[of.latch], preheader.end());
+    let (apart, count) = before(cfg, found);
+    let cloned = clone::clone_loop(cfg, of);
+    let function = header.function();
+    let (enter, leave) = (function.append_block("enter"), function.append_block("leave"));
+    enter.move_after(preheader);
+    leave.move_after(latch);
+    Builder::before(end).cond_br(apart, enter, cloned.block(header));
+    end.erase();
+
+    let last = latch.end();
+    let stays = u32::from(last.successor(0) != header);
+    let after = last.successor(1 - stays);
+    last.set_successor(1 - stays, leave);
+    let builder = Builder::at_end(leave);
+    team.meet(&builder);
+    builder.br(after);
+
+    renumber(cfg, found, (enter, team.lane, team.lanes), |builder, next| {
+        let predicate = if stays == 0 { IntPredicate::ULT } else { IntPredicate::UGE };
+        builder.icmp(predicate, next, count)
+    });
+    let builder = Builder::at_end(enter);
+    team.meet(&builder);
+    let has_some = builder.icmp(IntPredicate::ULT, team.lane, count);
+    builder.cond_br(has_some, header, leave);
+}
+
+/// Makes, before a loop, the condition under which its iterations are independent, and how many there are.
+fn before<'m>(cfg: &Cfg<'m>, found: &Found<'m>) -> (Value<'m>, Value<'m>) {
+    let of = &found.of;
+    let mut emit = Emit::before(cfg.blocks[of.preheader].end());
     let mut clones = HashMap::new();
     for &one in &found.front {
         let is_inside =
@@ -430,36 +555,35 @@ fn apply<'m>(cfg: &Cfg<'m>, found: &Found<'m>) {
         let clone = in_front(emit.builder(), &is_inside, one, &mut clones);
         emit.stands_for(clone, one);
     }
-    let (apart, count) = condition(&mut emit, found);
+    condition(&mut emit, found)
+}
 
-    let cloned = clone::clone_loop(cfg, of);
-    let header = block(of.header);
-    let module = header.function().module();
-    let apart = emit.builder().call_function(marker(module), &[apart]);
-    emit.builder().cond_br(apart, header, cloned.block(header));
-    end.erase();
-
-    // The loop counts by itself, and what counted with it is computed.
-    let (preheader, latch) = (block(of.preheader), block(of.latch));
-    let first = header.begin();
-    let number = count.ty();
-    let builder = Builder::before(first);
-    let iteration = builder.phi(number).with_name("iteration");
+/// Has a loop count by itself, from a number on by another one, and what counted with it be computed. The
+/// loop is entered from a block, and ends as a condition on the next number says. Returns the latch's end.
+fn renumber<'m>(
+    cfg: &Cfg<'m>,
+    found: &Found<'m>,
+    (entry, from, by): (Block<'m>, Value<'m>, Value<'m>),
+    condition: impl FnOnce(&Builder<'m>, Value<'m>) -> Value<'m>,
+) -> Value<'m> {
+    let of = &found.of;
+    let (header, latch) = (cfg.blocks[of.header], cfg.blocks[of.latch]);
+    let preheader = cfg.blocks[of.preheader];
+    let builder = Builder::before(header.begin());
+    let iteration = builder.phi(from.ty()).with_name("iteration");
     let last = latch.end();
     builder.position_before(last);
-    let next = builder.nuw_add(iteration, number.const_int(1, false)).with_name("iteration.next");
-    iteration.add_incoming(number.zero(), preheader);
+    let next = builder.nuw_add(iteration, by).with_name("iteration.next");
+    iteration.add_incoming(from, entry);
     iteration.add_incoming(next, latch);
-    let stays = exit(cfg, of, of.latch).is_some_and(|(_, _, stays)| stays);
-    let predicate = if stays { IntPredicate::NE } else { IntPredicate::EQ };
-    last.set_operand(0, builder.icmp(predicate, next, count));
+    last.set_operand(0, condition(&builder, next));
     builder.position_before(header.first_non_phi());
     for (phi, value) in &found.phis {
         let start = phi.incoming(preheader).expect("a loop's phi has an edge from before");
         let new = nth(&builder, start, &value.step, iteration).with_name(&phi.name());
         phi.replace_with(new);
     }
-    metadata::add(&[last], metadata::INDEPENDENT_ITERATIONS);
+    last
 }
 
 /// Clones what is computed before a loop, too, with what it is made of.

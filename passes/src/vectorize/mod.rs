@@ -64,6 +64,9 @@
 //! a parallel iterator's pieces, marked by `schism.independent_iterations`. Then that loop is
 //! vectorised in the same way, its iterations for work-items, and the loop around it is not.
 //!
+//! **GPUs** run work-items side by side by themselves. There, the lanes are those of a group that has one item of
+//! a pipeline, and share out its loops: `spread_rows`.
+//!
 //! **Floating-point numbers.** A lane computes what the scalar loop computes, operation for
 //! operation, so its results have the same bits.
 //!
@@ -93,17 +96,19 @@ mod shapes;
 mod single_item;
 pub(crate) mod split_clamps;
 mod split_range;
+mod spread_rows;
 mod tables;
 
 use inkwell::module::Module;
 use schism_llvm::{
-    Block, Builder, FUNCTION_INDEX, IntPredicate, IntoValue, Opcode, TypeKind, Value,
+    AsModule, Block, Builder, FUNCTION_INDEX, IntPredicate, IntoValue, Opcode, TypeKind, Value,
 };
 
 use crate::cpu::split_at_barriers::GROUP_SIZE;
 use crate::ir::cfg::Cfg;
 use crate::ir::metadata;
 use crate::llvm_passes;
+use crate::spec::target::AddressSpaces;
 use cost::Width;
 use plan::Plan;
 use refusal::Refusal;
@@ -116,6 +121,9 @@ pub use region::MARK;
 /// # Errors
 /// LLVM's message, if its passes fail.
 pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, String> {
+    if let Some(spaces) = AddressSpaces::of_triple(&module.handle().triple()) {
+        return spread_rows::run(module.handle(), spaces);
+    }
     expand_copies::run(module);
     let Some(lanes) = lanes else { return Ok(Vec::new()) };
     let mut remarks = Vec::new();

@@ -258,6 +258,31 @@ pub unsafe fn in_group<'g>(item: Item<1>) -> (NdItem<'g, 1>, *mut u8) {
     (NdItem::current(item), unsafe { local::dynamic() })
 }
 
+unsafe extern "C" {
+    safe fn __schism_row(group: usize, lanes: usize, lane: usize) -> usize;
+}
+
+/// The function that the host half links.
+mod host {
+    #[unsafe(no_mangle)]
+    extern "C" fn __schism_row(group: usize, lanes: usize, lane: usize) -> usize {
+        group * lanes + lane
+    }
+}
+
+/// Which item the running work-item of a launch by [`run_in_groups`] runs: that of its group's number, if
+/// stage 2 has the lanes of a group run an item together, and otherwise that of the work-item's number.
+///
+/// # Safety
+/// It runs in such a launch. All work-items of the group call this first.
+#[inline(always)]
+pub unsafe fn row_of_group(item: Item<1>) -> usize {
+    let item = NdItem::current(item);
+    // Stage 2 copies it.
+    item.barrier();
+    __schism_row(item.group_x(), item.local_range()[0], item.local_x())
+}
+
 /// The device of programs that choose none, of those that are the host.
 ///
 /// # Errors

@@ -35,6 +35,9 @@ const WAVES: usize = 4;
 /// A device is taken to run so many work-items at least.
 const LEAST: usize = 4096;
 
+/// The most lanes that share out an item.
+const WIDEST: usize = 256;
+
 /// What has become of a launch.
 pub(crate) enum Outcome {
     /// The result of the whole is in its place, and the pipeline is used up. There were so many pieces.
@@ -64,6 +67,13 @@ impl Shape {
         Self { piece, part: 1, count: len.div_ceil(piece) }
     }
 
+    /// The lanes of the group that an item gets, on a device that runs so many work-items at a time: a power of
+    /// two. `None` if there are too many items for a sub-group each.
+    fn lanes(len: usize, concurrency: usize) -> Option<usize> {
+        let lanes = concurrency.max(LEAST) / len.max(1);
+        (lanes >= LANES).then(|| 1 << lanes.min(WIDEST).ilog2())
+    }
+
     /// Groups of `sub_groups` sub-groups each, on a device that runs so many work-items at a time.
     fn in_groups(len: usize, piece: usize, sub_groups: usize, concurrency: usize) -> Self {
         let pieces = len.div_ceil(piece);
@@ -80,6 +90,8 @@ impl Shape {
 enum Output {
     /// Without results.
     Each,
+    /// The same, by groups of so many lanes.
+    Rows(usize),
     /// Without results, but there is one of the whole.
     Collect(Collected),
     /// In groups, with room for the result of each.
@@ -114,7 +126,11 @@ pub(crate) unsafe fn run(
             (Output::Collect(collected), Shape::without_groups(len, piece_of(len, 0, limits)))
         }
         _ if !form.is_in_groups(size) => {
-            (Output::Each, Shape::without_groups(len, piece_of(len, 0, limits)))
+            let shape = Shape::without_groups(len, piece_of(len, 0, limits));
+            match Shape::lanes(shape.count, concurrency(queue)).filter(|_| grid.rows().is_some()) {
+                Some(lanes) => (Output::Rows(lanes), shape),
+                None => (Output::Each, shape),
+            }
         }
         _ => {
             let shape = in_groups(if form == Form::Sums { 1 } else { piece_of(len, size, limits) });
@@ -150,6 +166,10 @@ pub(crate) unsafe fn run(
             Output::Each | Output::Collect(_) => {
                 run_unchecked(queue, kernel, data.cast(), shape.count)
             }
+            Output::Rows(lanes) => {
+                let kernel = grid.rows().unwrap_or(kernel);
+                run_in_groups(queue, kernel, data.cast(), (shape.count, lanes), 0)
+            }
             Output::InGroups(_) => {
                 run_in_groups(queue, kernel, data.cast(), (shape.count, local), memory)
             }
@@ -164,7 +184,7 @@ pub(crate) unsafe fn run(
     }
     match output {
         // It has no bytes, and stands for those of all work-items.
-        Output::Each => {}
+        Output::Each | Output::Rows(_) => {}
         Output::Collect(collected) => {
             // SAFETY: it was found for this consumer, and all work-items have written theirs.
             unsafe { collected.write(grid, consumer, result) }
@@ -218,6 +238,13 @@ mod tests {
             [within(100, 8, (7, 50)), within(5, 8, (7, 50)), within(100, 8, (1, 0))],
             [7, 5, 1]
         );
+    }
+
+    #[test]
+    fn few_items_have_a_group_each() {
+        let lanes = |len| Shape::lanes(len, 1 << 18);
+        assert_eq!([lanes(2), lanes(1024), lanes(1025)], [Some(256), Some(256), Some(128)]);
+        assert_eq!([lanes(8192), lanes(8193)], [Some(32), None]);
     }
 
     #[test]

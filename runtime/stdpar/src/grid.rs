@@ -15,15 +15,18 @@
 //! [`Collect`] is for pipelines that collect all items: a work-item for each, and no results
 //! (`collected.rs`).
 //!
+//! [`Rows`] is for few items without results, such as rows of a matrix: a group for each, whose lanes
+//! share out the loops of the item where stage 2 finds some that they can.
+//!
 //! This is for producers and consumers that drop nothing, and that are rayon's own: copies of these
 //! may be split side by side, since the parts have nothing in common. The compiler makes no kernels
-//! of others in this module, which it knows by its name, and of each pipeline one of the three.
+//! of others in this module, which it knows by its name, and of each pipeline one of the first three.
 
 use std::array;
 use std::mem::{ManuallyDrop, MaybeUninit, forget, needs_drop, offset_of};
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer};
-use schism::__private::{ErasedKernel, Kernel, KernelType};
+use schism::__private::{ErasedKernel, Kernel, KernelType, row_of_group};
 use schism::Item;
 
 use crate::captures::{self, Captures, Copy};
@@ -385,6 +388,31 @@ where
     }
 }
 
+/// The kernel for few items, without results: a group for each, or a work-item, as stage 2 decides.
+#[repr(transparent)]
+pub struct Rows<P, C>(Data<P, C>)
+where
+    P: Producer,
+    C: Consumer<P::Item>;
+
+impl<P, C> Kernel<1> for Rows<P, C>
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    #[inline(always)]
+    fn run(&self, item: Item<1>) {
+        // SAFETY: the launch is one in groups. Not more than one group runs an item, and if more than one
+        // work-item of it does, they do as one of them would.
+        let row = unsafe { row_of_group(item) };
+        rebound!(pipeline, self);
+        if row < pipeline.parts.pieces() {
+            // SAFETY: as in `Fold`.
+            unsafe { forget(pipeline.fold_alone(row)) };
+        }
+    }
+}
+
 /// Whether the results of a pipeline have bytes: then its kernel runs in groups.
 pub(crate) const fn has_results<P, C>() -> bool
 where
@@ -417,6 +445,8 @@ impl Form {
 pub(crate) struct Steps {
     /// Of each pipeline there is one.
     kernels: [(Form, KernelType); 3],
+    /// The kernel for few items, which some pipelines have as well.
+    rows: KernelType,
     /// Where a kernel has the producer and the consumer, how many parts, and the address of results.
     pub(crate) producer: Bytes,
     pub(crate) consumer: Bytes,
@@ -454,6 +484,7 @@ impl Steps {
                 (Form::Collect, KernelType::of::<Collect<P, C>>()),
                 (Form::Fold, KernelType::of::<Fold<P, C>>()),
             ],
+            rows: KernelType::of::<Rows<P, C>>(),
             producer: Bytes {
                 in_piece: offset_of!(Indexed<P, C>, producer),
                 in_kernel: offset_of!(Data<P, C>, pipeline.producer),
@@ -477,6 +508,11 @@ impl Steps {
     pub(crate) fn kernel(&self) -> Option<(Form, ErasedKernel)> {
         let mut kernels = self.kernels.iter().map(|(form, kernel)| (*form, kernel.kernel()));
         kernels.find(|(_, kernel)| kernel.address() != 0)
+    }
+
+    /// The kernel for few items; `None` if the pipeline has none. Its data are those of the other one.
+    pub(crate) fn rows(&self) -> Option<ErasedKernel> {
+        Some(self.rows.kernel()).filter(|kernel| kernel.address() != 0)
     }
 
     /// Joins the results of two adjacent ranges of pieces, and writes what they give to the place of

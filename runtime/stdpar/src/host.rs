@@ -428,40 +428,22 @@ fn fail(error: LaunchError, queue: &Queue) -> ! {
 
 /// Has the kernels of a pipeline made in the background. Returns whether their maker will tell.
 fn prepare(kind: Kind, prepared: Prepared) -> bool {
-    match kind {
-        Kind::Pipeline(steps) => {
-            let (kernel, in_groups) = match grid_of(steps) {
-                None => (steps.kernel().0, false),
-                Some((_, (form, kernel))) => {
-                    (kernel, form.is_in_groups(steps.result.layout.size()))
-                }
-            };
-            prepare_kernel(prepared, kernel, in_groups, steps.names.0)
-        }
+    // Those that are made first stand last.
+    let kernels = match kind {
+        Kind::Pipeline(steps) => match grid_of(steps) {
+            None => vec![(steps.kernel().0, false)],
+            Some((grid, (form, kernel))) => {
+                let rows = grid.rows().map(|rows| (rows, true));
+                let kernel = (kernel, form.is_in_groups(steps.result.layout.size()));
+                rows.into_iter().chain([kernel]).collect()
+            }
+        },
         Kind::Sort(steps) => {
-            let kernels =
-                [&steps.blocks, &steps.begins, &steps.merge].map(|kernel| kernel.kernel());
-            prepare_all(prepared, kernels, 0)
+            let kernels = [&steps.merge, &steps.begins, &steps.blocks];
+            kernels.map(|kernel| (kernel.kernel(), false)).to_vec()
         }
-    }
-}
-
-/// Has a kernel made in the background, for groups or without. Returns whether its maker will tell.
-fn prepare_kernel(
-    pipeline: Prepared,
-    kernel: ErasedKernel,
-    in_groups: bool,
-    name: fn() -> &'static str,
-) -> bool {
-    let Some(queue) = device::queue() else {
-        pipeline.refuse(name, NO_QUEUE);
-        return true;
     };
-    let told = seen(&queue, move |outcome| match outcome {
-        Ok(()) => pipeline.ready(),
-        Err(error) => pipeline.refuse(name, &why(&error)),
-    });
-    prepare_unchecked(&queue, kernel, in_groups, told)
+    prepare_all(prepared, kind.names().0, kernels)
 }
 
 /// Takes note of what a kernel took to make, and has all of the program's memory made visible to a
@@ -481,23 +463,24 @@ fn seen(
     })
 }
 
-/// Has kernels made, one after the other. What is left is made by the first launch, if the background
-/// has enough to do.
-fn prepare_all(sort: Prepared, kernels: [ErasedKernel; 3], next: usize) -> bool {
-    let kernel = kernels[next];
-    let name = kernel.type_name();
+/// Has kernels made, the last one first, for groups or without. What is left is made by the first launch, if
+/// the background has enough to do. Returns whether their maker will tell.
+fn prepare_all(
+    pipeline: Prepared,
+    name: fn() -> &'static str,
+    mut kernels: Vec<(ErasedKernel, bool)>,
+) -> bool {
+    let Some((kernel, in_groups)) = kernels.pop() else { return false };
     let Some(queue) = device::queue() else {
-        sort.refuse(name, NO_QUEUE);
+        pipeline.refuse(name, NO_QUEUE);
         return true;
     };
     let told = move |outcome: Result<(), LaunchError>| match outcome {
-        Ok(()) if next + 1 == kernels.len() || !prepare_all(sort, kernels, next + 1) => {
-            sort.ready()
-        }
-        Ok(()) => {}
-        Err(error) => sort.refuse(name, &why(&error)),
+        Ok(()) if prepare_all(pipeline, name, kernels) => {}
+        Ok(()) => pipeline.ready(),
+        Err(error) => pipeline.refuse(name, &why(&error)),
     };
-    prepare_unchecked(&queue, kernel, false, seen(&queue, told))
+    prepare_unchecked(&queue, kernel, in_groups, seen(&queue, told))
 }
 
 /// Calls `run` with each of some numbers, as rayon divides such a range. A program has one instance of

@@ -470,6 +470,43 @@ fn groups_join_results() {
     }
 }
 
+/// Lanes of a group share out the loops in an item, where they have nothing to do with each other.
+#[test]
+fn lanes_share_out_rows() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let program = Programs::newest(lab).program("rows");
+    let expected = text(&mut program.by_rustc());
+    let always = ("SCHISM_STDPAR", "always");
+    let cut = [always, ("SCHISM_STDPAR_CUT", "device"), ("SCHISM_CPU_MATH", "host")];
+    for variables in [&[always][..], &cut] {
+        let (found, launches) = traced(&mut program.run("release", variables));
+        assert_eq!(found, expected, "{variables:?}");
+        assert!(launches > 900, "{launches}");
+    }
+    let dump = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stdpar-rows");
+    let driver = std::env::var("SCHISM_TEST_OPENCL").unwrap_or_default();
+    let opencl = [("SCHISM_DEVICE", "opencl"), ("SCHISM_OPENCL", &driver)];
+    for device in [&[("SCHISM_DEVICE", "cuda")][..], &opencl] {
+        let _ = std::fs::remove_dir_all(&dump);
+        let mut on_gpu = program.run("release", &[&[always][..], device].concat());
+        on_gpu.env("SCHISM_DUMP_DIR", &dump).env("SCHISM_CACHE", "0").env("SCHISM_TRACE", "1");
+        let ran = output(&mut on_gpu);
+        let trace = String::from_utf8_lossy(&ran.stderr);
+        if let Some(why) = trace.lines().find(|line| line.contains("all parallel iterators stay")) {
+            println!("skipped: lanes_share_out_rows on {device:?}: {why}");
+            continue;
+        }
+        assert_eq!(String::from_utf8_lossy(&ran.stdout), expected);
+        let files =
+            std::fs::read_dir(&dump).expect("a folder").map(|it| it.expect("a file").path());
+        let shared = files
+            .filter(|path| path.extension().is_some_and(|it| it == "remarks"))
+            .filter_map(|path| std::fs::read_to_string(path).ok())
+            .filter(|text| text.contains("are shared out among the lanes"));
+        assert!(shared.count() > 16);
+    }
+}
+
 /// The files of `tests/stdpar/workspace`.
 const WORKSPACE: [&str; 10] = [
     "Cargo.toml",

@@ -33,7 +33,7 @@ pub const OFFSET_PARAMS: usize = 3;
 pub use schism_passes::spec::builtins::{
     ABORT, BALLOT, BARRIER, CLOCK, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, HOST_HEAP,
     LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PAUSE,
-    PRINT, REDUCE_ADD, REDUCE_LEAST, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR,
+    PRINT, REDUCE_ADD, REDUCE_LEAST, ROW, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR,
     SUB_GROUP_BARRIER, TIME, convergent as group_operation_builtins, in_images as builtins,
     of_groups_in_images as group_builtins, reductions,
 };
@@ -351,6 +351,7 @@ fn check_builtins(module: &Module<'_>) -> Result<(), JitError> {
             SHUFFLE | SHUFFLE_XOR | SHUFFLE_UP | SHUFFLE_DOWN => (number, vec![number; 2]),
             BALLOT => (number, vec![number]),
             PAUSE => (TypeKind::Void, vec![number]),
+            ROW => (long, vec![long; 3]),
             name if reductions().any(|reduction| reduction == name) => (number, vec![number]),
             LOCAL_MEMORY => (pointer, Vec::new()),
             name if HOST_HEAP[..2].contains(&name) => (pointer, vec![long; 2]),

@@ -10,7 +10,7 @@
 //! | `entry_text` | text of the functions around a kernel |
 //! | `inline`, `host_calls` | inlining decisions, the program's own functions |
 //! | `precise_math` | multiplications and additions stay two operations |
-//! | `clock`, `pause` | builtins for clocks, and of work-items that wait |
+//! | `clock`, `pause`, `row` | builtins for clocks, of work-items that wait, and of groups that have one item |
 //! | `devicelib` | mathematics for devices without a library |
 //! | `lines` | source locations |
 //! | `settings` | what the environment asks for |
@@ -30,6 +30,7 @@ pub mod module;
 pub mod pause;
 pub mod precise_math;
 pub mod request;
+pub mod row;
 pub mod settings;
 pub mod target;
 pub mod times;

@@ -115,7 +115,7 @@ use schism_passes::target_step::TargetStep;
 use crate::common::clock::{self, Time};
 use crate::common::image::{self, builtins};
 use crate::common::inline::{self, SMALL_OF_LIBRARY, SMALL_OF_LIBRARY_IN_LANES};
-use crate::common::{devicelib, pause, precise_math};
+use crate::common::{devicelib, pause, precise_math, row};
 use schism_llvm::fatal;
 use schism_llvm::{FileKind, Machine};
 
@@ -227,7 +227,10 @@ impl Target for Cpu {
                 message::add_abort(context, module)?;
             }
             TargetStep::DefineClock => clock::add(context, module, Time::Process)?,
-            TargetStep::DefinePause => pause::ignore(context, module)?,
+            TargetStep::DefinePause => {
+                pause::ignore(context, module)?;
+                row::define(context, module, "alwaysinline")?;
+            }
             TargetStep::NameAllocator => heap::name(module),
             TargetStep::WrapKernel => work_loop::wrap(context, module, kernel, request)?,
             TargetStep::ChooseInlining => {

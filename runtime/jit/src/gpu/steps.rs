@@ -12,8 +12,8 @@ use super::options::GpuOptions;
 use super::{atomics, code, entry, one_function};
 use crate::common::clock::{self, Time};
 use crate::common::module::Module;
-use crate::common::precise_math;
 use crate::common::target::{Work, unknown_step};
+use crate::common::{precise_math, row};
 use crate::{JitError, Request};
 
 /// The state between steps.
@@ -59,7 +59,11 @@ pub(crate) fn run_common<'c>(
             state.entry = Some(entry::wrap(context, module, kernel, request, options)?);
             cx.least_local_align = options.local_align;
         }
-        TargetStep::ResolveBuiltins => entry::resolve(context, module, state.entry()?)?,
+        TargetStep::ResolveBuiltins => {
+            entry::resolve(context, module, state.entry()?)?;
+            // Only now: the pass `vectorize` finds calls of it.
+            row::define(context, module, "")?;
+        }
         TargetStep::HideCode => code::hide(context, module)?,
         TargetStep::UnfuseMultiplyAdd => {
             if request.math == FastMath::PRECISE {
