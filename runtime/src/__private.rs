@@ -6,14 +6,8 @@ pub use std::format_args;
 pub use crate::api::heap;
 pub use crate::api::placement::{Placement, placement, with_placement};
 pub use crate::api::unchecked::{
-<<<<<<< HEAD
     concurrency, default_of_host, device_traits, in_group, note, prepare_unchecked, processor_time,
-    run_in_groups, run_on_threads, run_unchecked, warn, with_host_memory,
-=======
-    concurrency, default_of_host, device_traits, heap, in_group, note, prepare_unchecked,
-    processor_time, row_of_group, run_in_groups, run_on_threads, run_unchecked, warn,
-    with_host_memory,
->>>>>>> b
+    row_of_group, run_in_groups, run_on_threads, run_unchecked, warn, with_host_memory,
 };
 pub use crate::hal::DeviceTraits;
 pub use crate::hal::address_window::has_buffers as has_device_buffers;
