@@ -55,7 +55,7 @@ impl Body<'_> {
     }
 }
 
-/// Runs the work-items of one box.
+/// Runs the work-items of one box, or a group whose kernel is cut at barriers.
 ///
 /// # Safety
 /// As for [`CpuKernel::run`], with the kernel's own data.
@@ -80,7 +80,7 @@ pub(crate) unsafe fn run_cpu(
 /// # Safety
 /// A kernel has returned it and written the record, and its code is still loaded.
 #[cold]
-pub(super) unsafe fn failed(status: u32, record: PanicRecord) -> Result<(), Failure> {
+unsafe fn failed(status: u32, record: PanicRecord) -> Result<(), Failure> {
     match status {
         // Who runs the group knows more.
         RUN_DIVERGED => Err(Failure::DivergentBarrier { group: [0; 3], waiting: 0, ended: 0 }),

@@ -25,9 +25,9 @@ use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 
-use schism_jit_abi::{CPU_BARRIER, CpuChunk, CpuGroup, PanicRecord, RUN_OK};
+use schism_jit_abi::{CPU_BARRIER, CpuChunk, CpuGroup};
 
-use crate::hal::host::body::{Body, failed, run_cpu};
+use crate::hal::host::body::{Body, run_cpu};
 use crate::hal::host::groups::builtins::{Arrays, HostGroup};
 use crate::hal::host::groups::carriers::Carriers;
 use crate::hal::host::groups::coroutine::wait;
@@ -180,7 +180,6 @@ impl GroupWork {
             agree: Some(kept::agree),
             data: std::ptr::from_ref(kept).cast_mut().cast(),
         };
-        let mut record = PanicRecord::EMPTY;
         for _ in begin..end {
             group.id = id;
             group.first = std::array::from_fn(|axis| id[axis] * local.xyz[axis]);
@@ -192,12 +191,9 @@ impl GroupWork {
                 group: &raw const group,
             };
             // SAFETY: the caller's promises; the group lies in the range.
-            let status = unsafe { kernel.run(launch.closure.cast(), &chunk, &mut record) };
-            if status != RUN_OK {
-                // SAFETY: the kernel has just written the record, and is alive.
-                let failed = unsafe { failed(status, record) };
+            if let Err(failure) = unsafe { run_cpu(kernel, launch.closure, &chunk) } {
                 let group = Group { first: group.first, id, work: self, launch, memory };
-                return failed.map_err(|failure| group.place(kept.failure().unwrap_or(failure)));
+                return Err(group.place(kept.failure().unwrap_or(failure)));
             }
             id[0] += 1;
             if id[0] == nx {
