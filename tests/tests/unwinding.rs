@@ -429,3 +429,32 @@ fn a_panic_while_unwinding_ends_the_process() {
         }
     }
 }
+
+/// Destructors that change nothing once they are inlined, so that the kernel is cut at its barriers.
+#[test]
+fn groups_that_are_cut_at_barriers_unwind() {
+    let found = same(|queue| {
+        let values = Buffer::from_slice(queue, &[5_u32; 10]).expect("memory");
+        let values = values.view();
+        let mut sums = Buffer::filled(queue, 12, 0_u32).expect("memory");
+        let sum = sums.view_mut();
+        let range = NdRange::new(12, 3).expect("even groups");
+        let result = queue.parallel_for(range, move |item| {
+            let x = item.global_linear_id();
+            let pair = std::cell::RefCell::new((x, 1_u32));
+            let own = values[pair.borrow().0] + pair.borrow().1;
+            let words = schism::local_array!(item, u32; 3);
+            words.set(item.local_x(), own);
+            item.barrier();
+            let other = words.get((item.local_x() + 1) % 3);
+            // SAFETY: each work-item has its own element.
+            unsafe { sum.set_unchecked(x, own + other) };
+        });
+        let panic = panic_of(result);
+        // The thread goes on as one that has never unwound.
+        assert!(!std::thread::panicking());
+        (panic.work_item, panic.local_id, panic.message)
+    });
+    let message = "index out of bounds: the len is 10 but the index is 10".to_owned();
+    assert_eq!(found, (Some(vec![10]), Some(vec![1]), message));
+}

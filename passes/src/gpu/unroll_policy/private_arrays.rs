@@ -220,10 +220,14 @@ fn trip_count(cfg: &Cfg<'_>, of: &Loop) -> Option<u64> {
             .find(|phi| a == *phi || phi.incoming(latch).is_some_and(|next| a == next))?;
         let next = phi.incoming(latch)?;
         let is_step = next.opcode() == Some(Opcode::Add) && next.operand(0) == phi;
-        let step = if is_step { next.operand(1).as_signed()?.unsigned_abs() } else { return None };
+        let step = if is_step { next.operand(1).as_signed()? } else { return None };
         let Some(end) = b.as_signed() else { return Some(USUAL) };
         let begin = phi.incoming(cfg.blocks[of.preheader])?.as_signed().unwrap_or(0);
-        Some(end.abs_diff(begin).checked_div(step)?.max(1))
+        // In the counter's direction, and past the end of its numbers if need be.
+        let compared = if a == phi { begin } else { begin.wrapping_add(step) };
+        let way = end.wrapping_sub(compared).wrapping_mul(step.signum()).cast_unsigned();
+        let numbers = u64::MAX >> u64::BITS.saturating_sub(b.ty().int_width());
+        (way & numbers).checked_div(step.unsigned_abs())?.checked_add(1)
     };
     let mut ends = of.blocks.iter().filter_map(|&block| {
         let leaves = cfg.successors[block]
