@@ -184,13 +184,13 @@ fn edges() {
         assert!(black_box(malloc(black_box(usize::MAX / 2))).is_null());
         assert_eq!(*__errno_location(), 12);
         assert!(black_box(calloc(usize::MAX / 2, 3)).is_null());
-        assert!(black_box(malloc(1 << 46)).is_null());
+        assert!(black_box(malloc(1 << 60)).is_null());
         let mut to = 5 as *mut u8;
         assert_eq!(posix_memalign(&mut to, 24, 1 << 20), 22);
         assert_eq!(to.addr(), 5);
         let block = malloc(1 << 20);
         block.write_bytes(9, 1 << 20);
-        assert!(black_box(realloc(block, 1 << 46)).is_null());
+        assert!(black_box(realloc(block, 1 << 60)).is_null());
         assert!((0..1 << 20).all(|i| block.add(i).read() == 9));
         // It is freed.
         assert!(black_box(realloc(block, 0)).is_null());
