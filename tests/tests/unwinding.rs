@@ -451,7 +451,7 @@ fn groups_that_are_cut_at_barriers_unwind() {
             unsafe { sum.set_unchecked(x, own + other) };
         });
         let panic = panic_of(result);
-        // The thread goes on as one that has never unwound.
+        // No panic is left on the thread.
         assert!(!std::thread::panicking());
         (panic.work_item, panic.local_id, panic.message)
     });
