@@ -259,6 +259,7 @@ const PROGRAMS: &[&str] = &[
     "owners",
     "panicking",
     "results",
+    "rows",
     "sentinels",
     "sorts",
     "spin",
