@@ -60,7 +60,7 @@ pub unsafe extern "C" fn __schism_heap_realloc(
     unsafe { shared_heap::realloc(block, Layout::from_size_align_unchecked(size, align), new) }
 }
 
-/// Allocates before the program's own allocator is asked.
+/// Allocates by the program's own allocator, whose block one of the shared heap may stand for.
 ///
 /// # Safety
 /// As for [`__schism_heap_alloc`]; the last argument is the allocator's function.
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn __schism_heap_program_alloc(
     unsafe { program_heap::alloc(Layout::from_size_align_unchecked(size, align), alloc) }
 }
 
-/// Allocates zeros before the program's own allocator is asked.
+/// Allocates zeros in the same way.
 ///
 /// # Safety
 /// As for [`__schism_heap_program_alloc`].
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn __schism_heap_program_alloc_zeroed(
     unsafe { program_heap::alloc_zeroed(Layout::from_size_align_unchecked(size, align), alloc) }
 }
 
-/// Frees before the program's own allocator is asked.
+/// Frees what was allocated so.
 ///
 /// # Safety
 /// As for [`__schism_heap_program_alloc`].
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn __schism_heap_program_dealloc(
     }
 }
 
-/// Changes a block's size before the program's own allocator is asked.
+/// Changes the size of a block that was allocated so.
 ///
 /// # Safety
 /// As for [`__schism_heap_program_alloc`], with all of the allocator's functions.

@@ -56,26 +56,18 @@ impl Queue {
     /// # Safety
     /// The kernel over the sources is `Sync`, and allows the shape.
     #[inline(always)]
-    pub(super) unsafe fn run_over_sources<M, S, K, const D: usize>(
+    pub(super) unsafe fn run_over_sources<M, S: Prepare<M>, K: Kernel<D>, const D: usize>(
         &self,
         shape: Option<Result<LaunchShape, LaunchError>>,
         sources: S,
         kernel: impl FnOnce(S::Source) -> K,
         name: fn() -> &'static str,
-    ) -> Result<(), LaunchError>
-    where
-        S: Prepare<M>,
-        K: Kernel<D>,
-    {
-        let mut launch = self.begin(shape)?;
-        sources.check(launch.lengths())?;
-        self.place(&mut launch, name)?;
-        let ready = sources.prepare(launch.placement());
-        // SAFETY: the launch starts here, and only the kernel gets the sources.
-        let kernel = kernel(unsafe { S::start(ready) });
-        let raw = RawKernel::new::<K, D>(&raw const kernel, name);
-        // SAFETY: the kernel lives until this returns; the caller's promises.
-        unsafe { self.run_placed_sources(&launch, &raw) }
+    ) -> Result<(), LaunchError> {
+        let launch = self.begin(shape)?;
+        self.over_sources::<M, _, _, _, D>(launch, sources, kernel, name, |launch, raw| {
+            // SAFETY: the kernel lives until this returns; the caller's promises.
+            unsafe { self.run_placed_sources(launch, raw) }
+        })
     }
 
     /// As [`run_over_sources`](Self::run_over_sources), but returns at once where the device itself
@@ -84,26 +76,37 @@ impl Queue {
     /// # Safety
     /// What the kernel refers to lives until the launch has ended; and that of `run_over_sources`.
     #[inline(always)]
-    pub(super) unsafe fn start_over_sources<M, S, K, const D: usize>(
+    pub(super) unsafe fn start_over_sources<M, S: Prepare<M>, K: Kernel<D>, const D: usize>(
         &self,
         shape: Result<LaunchShape, LaunchError>,
         sources: S,
         kernel: impl FnOnce(S::Source) -> K,
         name: fn() -> &'static str,
-    ) -> Result<Submitted<BackendPending>, LaunchError>
-    where
-        S: Prepare<M>,
-        K: Kernel<D>,
-    {
-        let mut launch = self.begin_without_copies(shape)?;
+    ) -> Result<Submitted<BackendPending>, LaunchError> {
+        let launch = self.begin_without_copies(shape)?;
+        self.over_sources::<M, _, _, _, D>(launch, sources, kernel, name, |launch, raw| {
+            // SAFETY: the kernel lives until this returns; the caller's promises.
+            unsafe { self.submit_placed_sources(launch, raw) }
+        })
+    }
+
+    /// Checks the sources of a launch, has them where the kernel finds them, and calls `run` with the
+    /// kernel, which lives until that returns.
+    #[inline(always)]
+    fn over_sources<M, S: Prepare<M>, K: Kernel<D>, R, const D: usize>(
+        &self,
+        mut launch: SourceLaunch,
+        sources: S,
+        kernel: impl FnOnce(S::Source) -> K,
+        name: fn() -> &'static str,
+        run: impl FnOnce(&SourceLaunch, &RawKernel) -> Result<R, LaunchError>,
+    ) -> Result<R, LaunchError> {
         sources.check(launch.lengths())?;
         self.place(&mut launch, name)?;
         let ready = sources.prepare(launch.placement());
         // SAFETY: the launch starts here, and only the kernel gets the sources.
         let kernel = kernel(unsafe { S::start(ready) });
-        let raw = RawKernel::new::<K, D>(&raw const kernel, name);
-        // SAFETY: the kernel lives until this returns; the caller's promises.
-        unsafe { self.submit_placed_sources(&launch, &raw) }
+        run(&launch, &RawKernel::new::<K, D>(&raw const kernel, name))
     }
 
     #[inline(never)]
