@@ -154,7 +154,8 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Request> {
             Ok(Request::SetupTimings)
         }
         Some(extra) => {
-            Err(Error::Usage(format!("`{verb}` takes no arguments, and got `{}`", extra.display())))
+            let taken = if verb == "setup" { "`--timings` alone" } else { "no arguments" };
+            Err(Error::Usage(format!("`{verb}` takes {taken}, and got `{}`", extra.display())))
         }
     }
 }

@@ -175,6 +175,9 @@ impl Measured {
 /// Builds, measures, and prints the ratios; or packs.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let options = Options::read(arguments)?;
+    if let Some(folder) = options.sources.as_ref().filter(|folder| !folder.is_dir()) {
+        return Err(Error::Usage(format!("there is no folder {}", folder.display())));
+    }
     let programs = options.chosen()?;
     if let Mode::Unpacked(folder) = &options.mode {
         let folder = pack::open(folder, "programs", &[pack::STAGE2])?;
