@@ -183,7 +183,7 @@ fn cargo(
         });
     }
     let detail = "; cargo's messages above say why.\n\
-        Needed are crates.io, a C compiler `cc`, and `make`.";
+        Needed are crates.io and a C compiler `cc`.";
     Err(Error::Failed {
         what: format!("building {} in {}", packages.join(" and "), workspace.display()),
         status,

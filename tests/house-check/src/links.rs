@@ -6,7 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use crate::list::List;
 use crate::tree::Tree;
 
-/// The links that lead nowhere, and the documents in `docs/` that are not in the book.
+/// The links that lead nowhere, the documents in `docs/` that are not in the book, and what mdBook does
+/// not read as it is meant: other lines than entries in its summary, tags outside of code.
 pub fn list(tree: &Tree) -> Result<List, String> {
     // Those of tests become parts of others.
     let is_document = |path: &str| path.ends_with(".md") && !path.contains("/tests/");
@@ -32,6 +33,14 @@ pub fn list(tree: &Tree) -> Result<List, String> {
     let book = documents().find(|file| file.path == "docs/SUMMARY.md");
     let book: BTreeSet<&str> =
         book.map_or_else(BTreeSet::new, |file| links(&file.text).map(|(_, to)| to).collect());
+    for file in documents().filter(|file| file.path.starts_with("docs/")) {
+        let is_summary = file.path == "docs/SUMMARY.md";
+        let lines = file.text.lines().enumerate();
+        let odd = lines.filter(|(_, line)| is_summary && !is_entry(line));
+        found.extend(odd.map(|(at, _)| format!("{}:{}: no entry of a book", file.path, at + 1)));
+        let tags = prose(&file.text).filter(|(_, line)| has_tag(line));
+        found.extend(tags.map(|(at, _)| format!("{}:{at}: a tag outside of code", file.path)));
+    }
     let is_page = |path: &&str| path.starts_with("docs/") && *path != "docs/SUMMARY.md";
     for page in documents().map(|file| &*file.path).filter(is_page) {
         if !book.contains(&page["docs/".len()..]) {
@@ -41,18 +50,37 @@ pub fn list(tree: &Tree) -> Result<List, String> {
     Ok(List::Findings(found))
 }
 
+/// Whether mdBook takes a line of the summary for what it is: nothing, a heading, a page.
+fn is_entry(line: &str) -> bool {
+    let entry = line.trim_start();
+    let page = entry.strip_prefix("- ").unwrap_or(entry);
+    line.is_empty() || line.starts_with("# ") || (page.starts_with('[') && page.ends_with(".md)"))
+}
+
+/// Whether there is a tag outside of the code between ticks.
+fn has_tag(line: &str) -> bool {
+    let begins = |text: &str| text.starts_with(|char: char| char.is_alphabetic() || char == '/');
+    line.split('`').step_by(2).any(|text| text.split('<').skip(1).any(begins))
+}
+
+/// The lines outside of blocks of code, with their numbers.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut is_code = false;
+    text.lines().enumerate().filter_map(move |(at, line)| {
+        is_code ^= line.trim_start().starts_with("```");
+        (!is_code).then_some((at + 1, line))
+    })
+}
+
 /// The targets of links to files, with their lines. Code has none.
 fn links(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut is_code = false;
-    text.lines().enumerate().flat_map(move |(number, line)| {
-        is_code ^= line.trim_start().starts_with("```");
-        let line = if is_code { "" } else { line };
+    prose(text).flat_map(|(number, line)| {
         line.match_indices("](").filter_map(move |(at, _)| {
             // Between ticks it is code, too.
             let is_quoted = line[..at].matches('`').count() % 2 == 1;
             let target = line[at + 2..].split(')').next()?.split(' ').next()?;
             let is_file = !target.contains("://") && !target.starts_with("mailto:");
-            (is_file && !is_quoted).then_some((number + 1, target))
+            (is_file && !is_quoted).then_some((number, target))
         })
     })
 }
@@ -101,6 +129,19 @@ mod tests {
         let text =
             "a [b](c.md#d) and [e](https://f)\n```\n[g](h)\n```\n`[i](j)` [k](l \"title\")\n";
         assert_eq!(links(text).collect::<Vec<_>>(), [(1, "c.md#d"), (5, "l")]);
+    }
+
+    #[test]
+    fn what_mdbook_would_not_read_is_found() {
+        assert!(
+            ["", "# Inside", "- [A](a.md)", "  - [B](b/c.md)", "[D](d.md)"]
+                .iter()
+                .all(|line| is_entry(line))
+        );
+        assert!(
+            !["A page", "* [A](a.md)", "- [A]", "- [A](a.html)"].iter().any(|line| is_entry(line))
+        );
+        assert!(has_tag("a <name> of") && has_tag("`a` </b>") && !has_tag("`Vec<T>`, 1 < 2, <2"));
     }
 
     #[test]
