@@ -121,6 +121,8 @@ pub mod filecheck;
 pub mod fuzz;
 pub mod harness;
 pub mod lab;
+#[cfg(test)]
+mod listings;
 pub mod ptx;
 pub mod random_elements;
 pub mod random_gathers;

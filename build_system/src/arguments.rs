@@ -53,6 +53,8 @@ const CARGO_VERBS: &[(&str, &str, bool)] = &[
     ("bench", "", true),
     ("rustc", "", true),
     ("install", "", true),
+    // A subcommand that users install; it has `cargo test` build.
+    ("nextest", "", true),
     // clippy-driver and rustdoc compile with themselves, not with $RUSTC, and generate no code.
     ("clippy", "", false),
     ("doc", "d", false),

@@ -144,7 +144,7 @@ fn compile(
         if told.elapsed() >= INTERVAL {
             told = Instant::now();
             let count = std::fs::read_to_string(&log).map_or(0, |log| compiled(&log));
-            let part = count as f64 / all.max(count + 1) as f64;
+            let part = done(count, all);
             let left = timings.left(Step::Crates, part);
             let left = left.map_or(String::new(), |left| format!(", {left}"));
             let seconds = started.elapsed().as_secs();
@@ -153,6 +153,12 @@ fn compile(
         }
     }
     Ok(())
+}
+
+/// The part (0 to 1) of the work that is done with so many of all crates: the first are small ones of
+/// crates.io's, and the compiler's own the last.
+fn done(count: usize, all: usize) -> f64 {
+    (count as f64 / all.max(count + 1) as f64).powf(1.5)
 }
 
 fn compiled(log: &str) -> usize {

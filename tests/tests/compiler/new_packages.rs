@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use schism_tests::lab::{Compiler, Lab, clean_command, failure, text, workspace};
+use schism_tests::skip;
 
 /// Has a package made in `folder`, with the versions of the workspace's dependencies.
 fn make(lab: &Lab, folder: &Path, arguments: &[&str]) {
@@ -29,6 +30,18 @@ fn cargo(lab: &Lab, package: &Path, words: &[&str]) -> String {
     text(command.env("SCHISM_DEVICE", "cpu").args(words))
 }
 
+/// A program whose kernel panics, in the guide's chapter about errors.
+const PANICS: &str = "\
+use schism::prelude::*;
+fn main() -> Result<(), Report> {
+    let queue = Queue::new()?;
+    let x = [3, 1, 4, 0, 5];
+    let mut y = [0; 5];
+    queue.for_each((&mut y, &x), |(y, x)| *y = 10 / x)?;
+    Ok(())
+}
+";
+
 #[test]
 fn kernels_run_and_their_tests_pass() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
@@ -39,6 +52,30 @@ fn kernels_run_and_their_tests_pass() {
     let printed = cargo(lab, &package, &["run", "--offline"]);
     assert!(printed.starts_with("[1.0, 3.0, 5.0, 7.0] on cpu"), "{printed}");
     assert!(cargo(lab, &package, &["test", "--offline"]).contains("1 passed"));
+
+    // What the guide shows of a panic.
+    std::fs::create_dir(package.join("examples")).expect("there is none");
+    std::fs::write(package.join("examples/panics.rs"), PANICS).expect("it can be written");
+    let mut command = subcommand(lab, &package);
+    command.env("CARGO_TARGET_DIR", lab.target()).env("CARGO_PROFILE_DEV_DEBUG", "0");
+    command.env("SCHISM_DEVICE", "cpu").args(["run", "--quiet", "--offline", "--example=panics"]);
+    let said = failure(&mut command);
+    let shown = include_str!("../../../docs/guide/errors.md").split("```text\n").nth(1);
+    let shown = shown.and_then(|rest| rest.split("```").next()).expect("the guide shows it");
+    assert!(said.contains(shown), "the guide has\n{shown}and this was said:\n{said}");
+
+    // What cargo-nextest asks a test program: its tests, a line each, and then one test in a process.
+    let listed = cargo(lab, &package, &["test", "--offline", "--", "--list", "--format", "terse"]);
+    let name = listed.lines().find_map(|line| line.strip_suffix(": test")).expect("a test");
+    assert_eq!(name, "tests::every_device_computes_what_a_loop_does");
+    let one = cargo(lab, &package, &["test", "--offline", "--", "--exact", name, "--nocapture"]);
+    assert!(one.contains("1 passed"), "{one}");
+    let installed = Command::new("cargo-nextest").arg("--version").output();
+    if installed.is_ok_and(|output| output.status.success()) {
+        cargo(lab, &package, &["nextest", "run", "--offline", "--no-tests=fail"]);
+    } else {
+        skip::say("there is no cargo-nextest");
+    }
 }
 
 #[test]
