@@ -186,7 +186,7 @@ fn help_for_a_verb_shows_schisms_own_options_before_cargos() {
         assert!(output.status.success(), "{words}: {}", stderr(&output));
         String::from_utf8(output.stdout).unwrap()
     };
-    for verb in ["build", "run", "test", "check", "rustc", "install", "bench"] {
+    for verb in ["build", "run", "test", "check", "rustc", "install", "bench", "nextest"] {
         let own = said(&format!("{verb} --help"));
         assert!(own.contains("--targets LIST") && own.contains("SCHISM_WARN"), "{verb}: {own}");
         assert_eq!(machine.read("log").lines().last(), Some(&*format!("{verb} --help")));
