@@ -18,7 +18,7 @@
 //! themselves, and groups join results ([`grid`], `cut.rs`, `group.rs`, `results.rs`, `collected.rs`); the
 //! launch has copies of small values that closures capture ([`captures`]).
 //!
-//! `choose.rs` decides where a pipeline runs, by `policy.rs`, and `budget.rs` when a kernel is made; where it is not a kernel, rayon's
+//! `choose.rs` decides where a pipeline runs, by `policy.rs` or `joint.rs`, and `budget.rs` when a kernel is made; where it is not a kernel, rayon's
 //! threads share it (`share.rs`). `report.rs` tells what became of them.
 
 mod budget;
@@ -31,6 +31,7 @@ pub mod each;
 pub mod grid;
 mod group;
 pub mod host;
+mod joint;
 mod launch;
 mod memory;
 mod pieces;
