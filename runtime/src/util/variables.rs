@@ -207,6 +207,13 @@ variables! {
             "parallel iterators of `--stdpar` that stay with rayon: those whose names, as `SCHISM_STDPAR_REPORT` tells them, have one of these \
              parts. The names are of types, in which those of closures tell the module and the function"
         );
+        STDPAR_HISTORY = (
+            "SCHISM_STDPAR_HISTORY",
+            "`0`, no; `1`",
+            "`1`",
+            "whether parallel iterators of `--stdpar` begin where earlier runs of the program on the same GPU have found them best. What they have \
+             found is beside the compiled kernels"
+        );
         STDPAR_REPORT = (
             "SCHISM_STDPAR_REPORT",
             "`1`, on standard error; a path, to the end of that file",

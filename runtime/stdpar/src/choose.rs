@@ -14,8 +14,10 @@ use std::time::{Duration, Instant};
 use schism::__private::note;
 use schism::Queue;
 
+use crate::at_exit;
 use crate::budget;
 use crate::device;
+use crate::history;
 use crate::joint::{self, Assignment, Joint};
 use crate::policy::{self, Decision, Kernel, Plan, Policy, Step, Strategy};
 use crate::setting::{self, Setting, setting};
@@ -69,11 +71,48 @@ struct Class {
 /// The classes that are judged together, by their numbers.
 struct Together {
     joint: Joint,
-    classes: Vec<&'static Class>,
+    classes: Vec<(history::Key, &'static Class)>,
 }
 
 static TOGETHER: Mutex<Together> =
     Mutex::new(Together { joint: Joint::new(), classes: Vec::new() });
+
+impl Together {
+    /// A class that was not called before.
+    fn add(&mut self, key: history::Key, class: &'static Class) -> joint::Id {
+        let known = history::of_program();
+        if self.classes.is_empty() {
+            if let Some(assignment) = known.and_then(|known| known.assignment) {
+                self.joint.resume(assignment);
+            }
+            at_exit::run(keep_at_exit);
+        }
+        self.classes.push((key, class));
+        self.joint.add(known.and_then(|known| known.classes.get(&key)).copied())
+    }
+
+    /// Keeps what was measured for later runs.
+    fn keep(&self) {
+        let mut history = history::of_program().cloned().unwrap_or_default();
+        if !history::says_no() {
+            history.assignment = self.joint.assignment();
+        }
+        for known in history.classes.values_mut() {
+            known.calls = 0;
+        }
+        for (id, &(key, _)) in self.classes.iter().enumerate() {
+            history.classes.insert(key, self.joint.known(id));
+        }
+        history::keep(&history);
+    }
+}
+
+extern "C" fn keep_at_exit() {
+    // Another thread that has it still runs a pipeline, and what it has learnt is not missed.
+    if let Ok(together) = TOGETHER.try_lock() {
+        together.keep();
+    }
+}
 
 thread_local! {
     /// The class of this thread's last call that was judged together with others, and when it ended.
@@ -286,6 +325,15 @@ impl Site {
         &self.classes[within][(usize::BITS - len.unwrap_or(0).leading_zeros()) as usize]
     }
 
+    /// What stands for a class in later runs.
+    fn key(&self, len: Option<usize>) -> history::Key {
+        history::Key {
+            pipeline: history::pipeline_of(self.descriptor),
+            is_within: rayon::current_thread_index().is_some(),
+            bits: (usize::BITS - len.unwrap_or(0).leading_zeros()) as u8,
+        }
+    }
+
     fn run(&'static self, class: &'static Class, len: Option<usize>, learns: Learns) -> Run {
         let begin = (!matches!(learns, Learns::Nobody)).then(Instant::now);
         Run { site: self, len, class, learns, is_asked_for: false, begin }
@@ -359,19 +407,18 @@ impl Site {
         state: u8,
         prepare: &dyn Fn(Prepared) -> bool,
     ) -> Choice {
-        let Ok(mut together) = TOGETHER.try_lock() else {
+        let Ok(mut guard) = TOGETHER.try_lock() else {
             return self.as_planned(class, class.plan.load(Ordering::Relaxed), len);
         };
-        let Together { joint, classes } = &mut *together;
+        let together = &mut *guard;
         if let Some((id, ended)) = LAST.take() {
-            joint.after(id, nanos(ended.elapsed()));
+            together.joint.after(id, nanos(ended.elapsed()));
         }
-        let id = *class.joint.get_or_init(|| {
-            classes.push(class);
-            joint.add()
-        });
+        let id = *class.joint.get_or_init(|| together.add(self.key(len), class));
+        let Together { joint, classes } = together;
         let is_worth = |spent| joint.is_worth_a_kernel(spent);
-        let makes = state == UNASKED && self.is_worth_a_kernel(is_worth);
+        let is_new = state == UNASKED && !history::says_no();
+        let makes = is_new && (joint.is_wanted(id) || self.is_worth_a_kernel(is_worth));
         let kernel = match state {
             UNASKED | MAKING => joint::Kernel::Waiting,
             READY => joint::Kernel::Ready,
@@ -381,11 +428,11 @@ impl Site {
         let step = joint.next(id, kernel, budget::is_making());
         let decision = joint.decision();
         if step.change != change {
-            for (id, class) in classes.iter().enumerate() {
+            for (id, (_, class)) in classes.iter().enumerate() {
                 class.set(Plan { strategy: joint.strategy(id), calls: 0 }, false);
             }
         }
-        drop(together);
+        drop(guard);
         if makes {
             self.make(prepare);
         }

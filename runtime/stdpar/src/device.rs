@@ -11,7 +11,7 @@ use schism::__private::{
 };
 use schism::{Adaptivity, Device, DeviceError, Queue};
 
-use crate::setting;
+use crate::{history, setting};
 
 /// Asks for memory that is shared with the device, where a program is to run on one that has memory
 /// separate from the host's. It runs before the program's `main`.
@@ -99,6 +99,9 @@ fn find() -> Option<Device> {
     // Memory is shared with a GPU from the first large block on, which makes a context before anything
     // was measured: that is for programs whose user asks for one.
     let is_given = DEVICE.set().is_some();
+    if names_others() && history::says_no() {
+        return refuse(format_args!("earlier runs gained less than the device's start takes"));
+    }
     let device = match if is_given { Device::default_device() } else { default_of_host() } {
         Ok(device) => device,
         // Children of a program are no fault of the user's.

@@ -16,6 +16,7 @@
 //! - What a trial costs is counted in full, with the calls in which the data move back. None begins before
 //!   that is a small part of what was spent since the last one, and one ends that costs far more.
 
+use crate::history::Known;
 use crate::policy::{
     Nanos, PROBE, Strategy, Times, WORTH_A_KERNEL, calls_of_probe, clearly_longer,
 };
@@ -99,6 +100,9 @@ struct Class {
     /// Calls since the last decision, and those before, of which the older ones count less.
     calls: u64,
     before: u64,
+    /// Calls in all.
+    in_all: u64,
+    is_refused: bool,
 }
 
 impl Class {
@@ -230,11 +234,51 @@ impl Joint {
         }
     }
 
-    /// A class that has not been called before.
-    pub(crate) fn add(&mut self) -> Id {
-        self.classes.push(Class { is_kernel: true, ..Class::default() });
-        self.reference.push(None);
+    /// A class that has not been called before, and what earlier runs have shown of it.
+    pub(crate) fn add(&mut self, known: Option<Known>) -> Id {
+        let mut class = Class { is_kernel: true, ..Class::default() };
+        if let Some(known) = known {
+            class.is_kernel = known.is_kernel;
+            for (times, time) in class.times.iter_mut().zip(known.times) {
+                if time != 0 {
+                    times.add(time);
+                }
+            }
+        }
+        self.reference.push(class.time(self.current));
+        self.classes.push(class);
         self.classes.len() - 1
+    }
+
+    /// Begins with the assignment that was best in earlier runs.
+    pub(crate) fn resume(&mut self, assignment: Assignment) {
+        (self.current, self.first) = (assignment, First::Over);
+    }
+
+    /// The assignment that is best by now; `None` if no other than rayon's was tried.
+    pub(crate) fn assignment(&self) -> Option<Assignment> {
+        (self.first == First::Over).then_some(self.current)
+    }
+
+    /// What is known of a class.
+    pub(crate) fn known(&self, id: Id) -> Known {
+        let class = &self.classes[id];
+        let time = |assignment| class.time(assignment).unwrap_or(0);
+        Known {
+            times: [Assignment::Rayon, Assignment::Kernels, Assignment::Mixed].map(time),
+            is_kernel: class.is_kernel,
+            is_refused: class.is_refused,
+            calls: class.in_all,
+        }
+    }
+
+    /// Whether a class is a kernel as soon as there is one.
+    pub(crate) fn is_wanted(&self, id: Id) -> bool {
+        match self.current {
+            Assignment::Rayon => false,
+            Assignment::Kernels => true,
+            Assignment::Mixed => self.classes[id].is_kernel,
+        }
     }
 
     /// Whether a pipeline that has taken so long with rayon is worth a kernel, because it takes a part of the time:
@@ -266,7 +310,8 @@ impl Joint {
     /// A call asks what to do, which has a kernel or not. `is_making`: kernels are being made.
     pub(crate) fn next(&mut self, id: Id, kernel: Kernel, is_making: bool) -> Step {
         let class = &mut self.classes[id];
-        class.is_waiting = kernel == Kernel::Waiting;
+        (class.is_waiting, class.is_refused) =
+            (kernel == Kernel::Waiting, kernel == Kernel::Refused);
         // What is tried stays the same until it was.
         if kernel == Kernel::Ready && !class.is_ready && self.trial.is_none() {
             class.is_ready = true;
@@ -330,6 +375,7 @@ impl Joint {
         class.row = class.row.saturating_add(1);
         class.is_after = counts;
         class.calls += u64::from(calls);
+        class.in_all += u64::from(calls);
         let usual = class.time(current);
         if counts {
             class.times[assignment as usize].add(time);

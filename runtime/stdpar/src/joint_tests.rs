@@ -94,7 +94,7 @@ impl<'a> Run<'a> {
                 }
                 let is_making = sites.iter().any(|site| site.made.is_some_and(|made| made > now));
                 let site = &mut sites[number];
-                let id = *site.id.get_or_insert_with(|| joint.add());
+                let id = *site.id.get_or_insert_with(|| joint.add(None));
                 let is_worth = site.spent >= WORTH_A_KERNEL || joint.is_worth_a_kernel(site.spent);
                 if site.made.is_none() && is_worth {
                     site.made = Some(now + ms(30));
@@ -182,7 +182,7 @@ fn phases_of_a_program_are_noticed() {
     let mut program =
         Program { parts: vec![pipeline([ms(30), ms(3)], &[0])], moving: vec![ms(20)] };
     let mut joint = Joint::new();
-    let id = joint.add();
+    let id = joint.add(None);
     let mut calls = |program: &Program, calls| {
         let mut run = Run::of(program);
         for _ in 0..calls {
