@@ -78,7 +78,7 @@ pub(crate) fn of_stage2() -> impl Iterator<Item = (&'static stage2::Variable, &'
 
 /// The value of a variable by its name, for the crates that `schism` is made of: they also ask for
 /// those of the system, such as `HOME`.
-pub(crate) fn by_name(name: &str) -> Option<OsString> {
+pub fn by_name(name: &str) -> Option<OsString> {
     let known = USERS.iter().chain(DEVELOPERS).find(|variable| variable.name == name);
     known.map_or_else(|| env::var_os(name), |variable| variable.get().map(OsStr::to_owned))
 }

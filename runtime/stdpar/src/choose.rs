@@ -180,7 +180,7 @@ pub(crate) struct Run {
 /// Who learns how long a run has taken.
 #[derive(Clone, Copy)]
 enum Learns {
-    Nobody,
+    Not,
     Policy,
     /// All classes together.
     Together(joint::Id, joint::Step),
@@ -198,7 +198,7 @@ pub(crate) fn asked_for(descriptor: usize, len: Option<usize>) -> Choice {
         return Choice::Rayon;
     }
     let site = site(descriptor);
-    let run = Run { is_asked_for: true, ..site.run(site.class(len), len, Learns::Nobody) };
+    let run = Run { is_asked_for: true, ..site.run(site.class(len), len, Learns::Not) };
     Choice::Device(Run { begin: Some(Instant::now()), ..run })
 }
 
@@ -335,7 +335,7 @@ impl Site {
     }
 
     fn run(&'static self, class: &'static Class, len: Option<usize>, learns: Learns) -> Run {
-        let begin = (!matches!(learns, Learns::Nobody)).then(Instant::now);
+        let begin = (!matches!(learns, Learns::Not)).then(Instant::now);
         Run { site: self, len, class, learns, is_asked_for: false, begin }
     }
 
@@ -344,7 +344,7 @@ impl Site {
         if plan & KERNEL == 0 {
             Choice::Rayon
         } else {
-            Choice::Device(self.run(class, len, Learns::Nobody))
+            Choice::Device(self.run(class, len, Learns::Not))
         }
     }
 
@@ -354,7 +354,7 @@ impl Site {
             self.kernel.store(REFUSED, Ordering::Relaxed);
             return Choice::Rayon;
         }
-        let run = self.run(class, len, Learns::Nobody);
+        let run = self.run(class, len, Learns::Not);
         Choice::Device(Run { begin: Some(Instant::now()), ..run })
     }
 
@@ -393,7 +393,7 @@ impl Site {
             }
             Step::Take(Strategy::Rayon, false) => Choice::Rayon,
             Step::Take(strategy, measured) => {
-                let learns = if measured { Learns::Policy } else { Learns::Nobody };
+                let learns = if measured { Learns::Policy } else { Learns::Not };
                 Choice::of(strategy, self.run(class, len, learns))
             }
         }
@@ -579,7 +579,7 @@ impl Run {
         let counts =
             || strategy == Strategy::Rayon || self.site.is_made.swap(true, Ordering::Relaxed);
         match self.learns {
-            Learns::Nobody => {}
+            Learns::Not => {}
             Learns::Policy => {
                 let mut policy = class.policy().lock().unwrap_or_else(PoisonError::into_inner);
                 let plan = policy.end(strategy, nanos, counts());

@@ -9,10 +9,10 @@ use std::num::NonZero;
 use std::sync::OnceLock;
 
 use schism::__private::history::{kernel_hash, recall, remember};
-use schism::__private::variables::{DEVICE, STDPAR_HISTORY};
+use schism::__private::variables::{DEVICE, STDPAR_HISTORY, by_name};
 use schism::__private::{note, warn};
 
-use crate::joint::Assignment;
+use crate::joint::{Assignment, Known};
 use crate::policy::Nanos;
 use crate::setting::{Setting, setting};
 
@@ -34,18 +34,6 @@ pub(crate) struct Key {
     pub(crate) pipeline: u64,
     pub(crate) is_within: bool,
     pub(crate) bits: u8,
-}
-
-/// What is known of a class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Known {
-    /// What a call takes, by assignment; 0 if that is unknown.
-    pub(crate) times: [Nanos; 3],
-    pub(crate) is_kernel: bool,
-    /// Whether it can have no kernel.
-    pub(crate) is_refused: bool,
-    /// Calls in the last run.
-    pub(crate) calls: u64,
 }
 
 /// What is known of a program.
@@ -150,7 +138,7 @@ fn parts() -> [(&'static str, Vec<u8>); 3] {
     let variable =
         |value: Option<&std::ffi::OsStr>| value.unwrap_or_default().as_encoded_bytes().to_vec();
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = std::env::var_os("RAYON_NUM_THREADS");
+    let threads = by_name("RAYON_NUM_THREADS");
     [
         ("devices", variable(DEVICE.set())),
         ("processors", processors.to_le_bytes().to_vec()),

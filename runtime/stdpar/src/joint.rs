@@ -16,7 +16,6 @@
 //! - What a trial costs is counted in full, with the calls in which the data move back. None begins before
 //!   that is a small part of what was spent since the last one, and one ends that costs far more.
 
-use crate::history::Known;
 use crate::policy::{
     Nanos, PROBE, Strategy, Times, WORTH_A_KERNEL, calls_of_probe, clearly_longer,
 };
@@ -155,6 +154,18 @@ enum First {
     Over,
 }
 
+/// What runs of the program have shown of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// What a call takes, by assignment; 0 if that is unknown.
+    pub(crate) times: [Nanos; 3],
+    pub(crate) is_kernel: bool,
+    /// Whether it can have no kernel.
+    pub(crate) is_refused: bool,
+    /// Calls in the last run.
+    pub(crate) calls: u64,
+}
+
 /// What a call does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
@@ -168,7 +179,7 @@ pub(crate) struct Step {
 /// What a trial has led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Decision {
-    /// What was tried, and what the program goes on with.
+    /// What was tried, and what the program continues with.
     pub(crate) tried: Assignment,
     pub(crate) taken: Assignment,
     /// What all took with the one that was current, and with the one that was tried, by the same
@@ -318,6 +329,8 @@ impl Joint {
             let taken = class.time(self.current).unwrap_or(0).saturating_mul(class.calls);
             self.is_new |= taken >= self.spent / 100 * NEW;
             if self.current != Assignment::Rayon {
+                class.times[self.current as usize] = Times::default();
+                class.after[self.current as usize] = Times::default();
                 self.change += 1;
             }
         }
@@ -435,6 +448,9 @@ impl Joint {
         self.asked = self.spent;
         if self.first == First::Pending {
             return self.is_first_due(is_making).then_some(Assignment::Kernels);
+        }
+        if is_making {
+            return None;
         }
         let is_changed = self.is_changed();
         if is_changed {
