@@ -82,6 +82,7 @@ impl Together {
     fn add(&mut self, key: history::Key, class: &'static Class) -> joint::Id {
         let known = history::of_program();
         if self.classes.is_empty() {
+            let known = known.filter(|_| !history::says_no());
             if let Some(assignment) = known.and_then(|known| known.assignment) {
                 self.joint.resume(assignment);
             }

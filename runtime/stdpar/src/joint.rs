@@ -449,7 +449,7 @@ impl Joint {
         if self.first == First::Pending {
             return self.is_first_due(is_making).then_some(Assignment::Kernels);
         }
-        if is_making {
+        if is_making || !self.is_known() {
             return None;
         }
         let is_changed = self.is_changed();
@@ -469,6 +469,14 @@ impl Joint {
             _ => SHARE,
         };
         (self.allowed(share) >= self.expected(assignment)).then_some(assignment)
+    }
+
+    /// Whether it is known what the current assignment takes, of all classes that have come since the last
+    /// change.
+    fn is_known(&self) -> bool {
+        let is_known = |class: &Class| class.time(self.current).is_some();
+        let has_come = |class: &&Class| class.change == self.change && class.row != 0;
+        self.classes.iter().any(is_known) && self.classes.iter().filter(has_come).all(is_known)
     }
 
     /// What a trial may cost.

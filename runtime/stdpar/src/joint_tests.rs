@@ -250,3 +250,36 @@ fn random_programs_lose_little_and_gain_most() {
     assert!(mean < 1.1, "{mean}");
     assert!(lost * 10 < programs && far * 20 < programs, "{lost} {far} of {programs}");
 }
+
+#[test]
+fn later_runs_begin_as_the_first_has_ended() {
+    // What the calls of one run do: with rayon until the kernel is there, after three calls.
+    let run = |joint: &mut Joint, id, calls| {
+        let program =
+            Program { parts: vec![pipeline([ms(12), ms(1) / 2], &[0])], moving: vec![ms(40)] };
+        let mut run = Run::of(&program);
+        for call in 0..calls {
+            let is_making = call < 3;
+            let kernel = if is_making { Kernel::Waiting } else { Kernel::Ready };
+            let step = joint.next(id, kernel, is_making);
+            let time = run.part(&program.parts[0], step.strategy);
+            joint.end(id, step, time, 1, true);
+        }
+        run.kernels
+    };
+    let mut first = Joint::new();
+    let id = first.add(None);
+    run(&mut first, id, 100);
+    assert_eq!(first.assignment(), Some(Assignment::Kernels));
+    let mut known = first.known(id);
+    for _ in 0..3 {
+        let mut later = Joint::new();
+        later.resume(Assignment::Kernels);
+        let id = later.add(Some(known));
+        assert!(later.is_wanted(id));
+        assert_eq!(run(&mut later, id, 100), 97, "{known:?}");
+        assert_eq!(later.assignment(), Some(Assignment::Kernels));
+        known = later.known(id);
+        assert!(known.times.into_iter().take(2).all(|time| time != 0), "{known:?}");
+    }
+}
