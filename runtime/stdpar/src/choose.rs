@@ -417,9 +417,10 @@ impl Site {
         }
         let id = *class.joint.get_or_init(|| together.add(self.key(len), class));
         let Together { joint, classes } = together;
-        let is_worth = |spent| joint.is_worth_a_kernel(spent);
         let is_new = state == UNASKED && !history::says_no();
-        let makes = is_new && (joint.is_wanted(id) || self.is_worth_a_kernel(is_worth));
+        let state = if is_new && joint.is_wanted(id) { self.open() } else { state };
+        let is_worth = |spent| joint.is_worth_a_kernel(spent);
+        let makes = is_new && state == UNASKED && self.is_worth_a_kernel(is_worth);
         let kernel = match state {
             UNASKED | MAKING => joint::Kernel::Waiting,
             READY => joint::Kernel::Ready,
@@ -467,6 +468,17 @@ impl Site {
             Items(len),
             self.descriptor
         ));
+    }
+
+    /// Has the first launch make the kernel, which is in the cache: an earlier run had it.
+    #[cold]
+    fn open(&self) -> u8 {
+        let state = if device::is_wide() { READY } else { REFUSED };
+        let order = (Ordering::AcqRel, Ordering::Acquire);
+        match self.kernel.compare_exchange(UNASKED, state, order.0, order.1) {
+            Ok(_) => state,
+            Err(other) => other,
+        }
     }
 
     /// Has the kernel made, by the first thread that asks.
@@ -546,7 +558,7 @@ impl Display for joint::Decision {
         let name = |assignment| match assignment {
             Assignment::Rayon => "rayon",
             Assignment::Kernels => "kernels",
-            Assignment::Mixed => "kernels or rayon, whichever is better for each,",
+            Assignment::Mixed => "a mixture",
         };
         write!(
             f,

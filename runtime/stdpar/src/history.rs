@@ -25,8 +25,8 @@ const MOST: usize = 4096;
 
 /// Bytes of a header and of a class.
 const HEADER: usize = 16;
-const CLASS: usize = 56;
-const MAGIC: [u8; 8] = *b"schismP1";
+const CLASS: usize = 72;
+const MAGIC: [u8; 8] = *b"schismP2";
 
 /// A class of calls: a pipeline by the hash of its kernel's name, and its lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,8 +75,8 @@ impl History {
             let bits = u64::from(key.bits) << 8;
             let flags = [key.is_within, known.is_kernel, known.is_refused];
             let flags = flags.iter().rev().fold(0, |all, &flag| all << 1 | u64::from(flag));
-            let [a, b, c] = known.times;
-            for word in [key.pipeline, bits | flags, a, b, c, known.calls, 0] {
+            let words = [key.pipeline, bits | flags, known.calls];
+            for word in words.into_iter().chain(known.times).chain(known.after) {
                 bytes.extend(word.to_le_bytes());
             }
         }
@@ -103,11 +103,12 @@ impl History {
             for (to, from) in words.iter_mut().zip(class.chunks_exact(8)) {
                 *to = word(from)?;
             }
-            let [pipeline, flags, a, b, c, calls, _] = words;
+            let [pipeline, flags, calls, a, b, c, d, e, f] = words;
             let flag = |number: u32| flags >> number & 1 != 0;
             let bits = u8::try_from(flags >> 8).ok()?;
             let key = Key { pipeline, is_within: flag(0), bits };
-            let known = Known { times: [a, b, c], is_kernel: flag(1), is_refused: flag(2), calls };
+            let (times, after) = ([a, b, c], [d, e, f]);
+            let known = Known { times, after, is_kernel: flag(1), is_refused: flag(2), calls };
             history.classes.insert(key, known);
         }
         Some(history)
@@ -194,7 +195,13 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read() {
-        let known = Known { times: [1, 2, u64::MAX], is_kernel: true, is_refused: false, calls: 3 };
+        let known = Known {
+            times: [1, 2, u64::MAX],
+            after: [4, 0, 5],
+            is_kernel: true,
+            is_refused: false,
+            calls: 3,
+        };
         for assignment in [None, Some(Assignment::Rayon), Some(Assignment::Mixed)] {
             let history = history(assignment, known);
             assert_eq!(History::from_bytes(&history.to_bytes()), Some(history));

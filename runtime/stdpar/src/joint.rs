@@ -157,8 +157,9 @@ enum First {
 /// What runs of the program have shown of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Known {
-    /// What a call takes, by assignment; 0 if that is unknown.
+    /// What a call takes, by assignment, and the host after it; 0 if that is unknown.
     pub(crate) times: [Nanos; 3],
+    pub(crate) after: [Nanos; 3],
     pub(crate) is_kernel: bool,
     /// Whether it can have no kernel.
     pub(crate) is_refused: bool,
@@ -250,7 +251,8 @@ impl Joint {
         let mut class = Class { is_kernel: true, ..Class::default() };
         if let Some(known) = known {
             class.is_kernel = known.is_kernel;
-            for (times, time) in class.times.iter_mut().zip(known.times) {
+            let times = class.times.iter_mut().chain(&mut class.after);
+            for (times, time) in times.zip(known.times.into_iter().chain(known.after)) {
                 if time != 0 {
                     times.add(time);
                 }
@@ -274,16 +276,17 @@ impl Joint {
     /// What is known of a class.
     pub(crate) fn known(&self, id: Id) -> Known {
         let class = &self.classes[id];
-        let time = |assignment| class.time(assignment).unwrap_or(0);
+        let times = |times: [Times; 3]| times.map(|times| times.median().unwrap_or(0));
         Known {
-            times: [Assignment::Rayon, Assignment::Kernels, Assignment::Mixed].map(time),
+            times: times(class.times),
+            after: times(class.after),
             is_kernel: class.is_kernel,
             is_refused: class.is_refused,
             calls: class.in_all,
         }
     }
 
-    /// Whether a class is a kernel as soon as there is one.
+    /// Whether earlier runs have found that a class is best as a kernel.
     pub(crate) fn is_wanted(&self, id: Id) -> bool {
         match self.current {
             Assignment::Rayon => false,
