@@ -215,7 +215,9 @@ pub(crate) fn choice(
         return Choice::Rayon;
     }
     let site = site(descriptor);
-    if site.kernel.load(Ordering::Relaxed) == REFUSED && !device::may_be_wide() {
+    // Where all pipelines are judged together, what these take counts.
+    let is_refused = site.kernel.load(Ordering::Relaxed) == REFUSED;
+    if is_refused && (setting() != Setting::Auto || !device::may_be_wide()) {
         return Choice::Rayon;
     }
     let wait = site.wait.load(Ordering::Relaxed);
@@ -606,7 +608,8 @@ impl Run {
                 let calls = policy::calls_without_question(nanos);
                 let mut together = TOGETHER.lock().unwrap_or_else(PoisonError::into_inner);
                 if together.joint.end(id, step, nanos, calls + 1, counts()) {
-                    class.set(Plan { strategy, calls }, false);
+                    let is_tiny = strategy == Strategy::Rayon && policy::is_tiny(nanos);
+                    class.set(Plan { strategy, calls }, is_tiny);
                 }
                 drop(together);
                 if strategy == Strategy::Rayon {

@@ -326,6 +326,10 @@ impl Joint {
         let class = &mut self.classes[id];
         (class.is_waiting, class.is_refused) =
             (kernel == Kernel::Waiting, kernel == Kernel::Refused);
+        class.is_ready &= !class.is_refused;
+        if let Some(trial) = &mut self.trial {
+            trial.calls += 1;
+        }
         // What is tried stays the same until it was.
         if kernel == Kernel::Ready && !class.is_ready && self.trial.is_none() {
             class.is_ready = true;
@@ -401,7 +405,6 @@ impl Joint {
         let more = usual.map_or(0, |usual| signed(time) - signed(usual));
         match &mut self.trial {
             Some(trial) => {
-                trial.calls += 1;
                 trial.cost = trial.cost.saturating_add(more);
                 class.is_hopeless |=
                     counts && usual.is_some_and(|usual| time > clearly_longer(usual));

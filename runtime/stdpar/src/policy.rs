@@ -315,7 +315,7 @@ impl Policy {
     pub(crate) fn is_tiny(&self) -> bool {
         self.phase == Phase::Settled
             && self.strategy == Strategy::Rayon
-            && self.current().is_some_and(|time| time < TINY)
+            && self.current().is_some_and(is_tiny)
     }
 }
 
@@ -328,6 +328,11 @@ pub(crate) const fn calls_of_probe(time: Nanos) -> u32 {
 /// are what a program notices.
 pub(crate) const fn clearly_longer(usual: Nanos) -> Nanos {
     if usual < WORTH_A_KERNEL { usual.saturating_mul(8) } else { usual / 8 * 9 }
+}
+
+/// Whether a call takes so little that even to count such calls is to be saved.
+pub(crate) const fn is_tiny(time: Nanos) -> bool {
+    time < TINY
 }
 
 /// Calls that need not ask, after one that took `time`, while nothing is probed.
