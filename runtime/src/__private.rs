@@ -9,6 +9,9 @@ pub use crate::api::unchecked::{
     concurrency, default_of_host, device_traits, in_group, note, prepare_unchecked, processor_time,
     row_of_group, run_in_groups, run_on_threads, run_unchecked, warn, with_host_memory,
 };
+pub mod history {
+    pub use crate::code::history::{kernel_hash, recall, remember};
+}
 pub use crate::hal::DeviceTraits;
 pub use crate::hal::address_window::has_buffers as has_device_buffers;
 pub use crate::kernel::abi::{

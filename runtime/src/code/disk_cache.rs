@@ -48,6 +48,20 @@ pub(crate) fn get_or_compile<E>(
     }
 }
 
+/// An entry of another kind than kernels.
+pub(crate) fn read(key: &Key) -> Option<Value> {
+    // What cannot be read is written again.
+    cache().folder()?.read(key).ok()?
+}
+
+/// Writes an entry of another kind than kernels.
+pub(crate) fn write(key: &Key, value: &Value) {
+    if let Some(folder) = cache().folder() {
+        // Who reads it can do without.
+        let _ = folder.write(key, value);
+    }
+}
+
 /// The key of what stage 2 makes of a kernel, for a purpose (which kind of target, in which form):
 /// `flags` of `schism_jit_abi`, linked images, the values of specialization constants and known
 /// parameters, and what the code assumes of its launches. The caller adds what else the code depends

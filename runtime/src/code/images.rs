@@ -76,6 +76,16 @@ pub(crate) fn any_record(predicate: impl Fn(&RecordRef<'_>) -> bool) -> bool {
     containers.iter().any(|container| unsafe { container.record() }.is_ok_and(&predicate))
 }
 
+/// The ids of all containers that can be read, in their order.
+pub(crate) fn ids() -> Vec<schism_hcf::ObjectId> {
+    let containers = containers();
+    // SAFETY: registered objects stay loaded as long as the lock is held.
+    let id = |container: &Arc<Container>| Some(unsafe { container.record() }.ok()?.object_id());
+    let mut ids: Vec<_> = containers.iter().filter_map(id).collect();
+    ids.sort_unstable();
+    ids
+}
+
 /// An image that defines a function for other images.
 #[derive(Debug)]
 pub(crate) struct Exporter {

@@ -11,6 +11,7 @@ pub(crate) mod compiler;
 pub(crate) mod compiler_path;
 pub(crate) mod disk_cache;
 pub(crate) mod display_name;
+pub(crate) mod history;
 pub(crate) mod host_symbols;
 pub(crate) mod images;
 pub(crate) mod imports;

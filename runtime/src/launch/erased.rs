@@ -119,7 +119,7 @@ impl ErasedKernel {
     /// The address of the descriptor; 0 if the compiler made no kernel of the type.
     #[must_use]
     pub fn address(&self) -> usize {
-        self.0.descriptor.addr()
+        self.0.descriptor.expose_provenance()
     }
 
     /// The layout of the kernel's data.

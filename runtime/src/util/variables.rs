@@ -78,7 +78,7 @@ pub(crate) fn of_stage2() -> impl Iterator<Item = (&'static stage2::Variable, &'
 
 /// The value of a variable by its name, for the crates that `schism` is made of: they also ask for
 /// those of the system, such as `HOME`.
-pub(crate) fn by_name(name: &str) -> Option<OsString> {
+pub fn by_name(name: &str) -> Option<OsString> {
     let known = USERS.iter().chain(DEVELOPERS).find(|variable| variable.name == name);
     known.map_or_else(|| env::var_os(name), |variable| variable.get().map(OsStr::to_owned))
 }
@@ -206,6 +206,13 @@ variables! {
             "none",
             "parallel iterators of `--stdpar` that stay with rayon: those whose names, as `SCHISM_STDPAR_REPORT` tells them, have one of these \
              parts. The names are of types, in which those of closures tell the module and the function"
+        );
+        STDPAR_HISTORY = (
+            "SCHISM_STDPAR_HISTORY",
+            "`0`, no; `1`",
+            "`1`",
+            "whether parallel iterators of `--stdpar` begin where earlier runs of the program on the same GPU have found them best. What they have \
+             found is beside the compiled kernels"
         );
         STDPAR_REPORT = (
             "SCHISM_STDPAR_REPORT",

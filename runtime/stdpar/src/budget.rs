@@ -57,6 +57,11 @@ pub(crate) fn add(took: Duration) {
     budget.made += 1;
 }
 
+/// Whether kernels are being made.
+pub(crate) fn is_making() -> bool {
+    budget().pending != 0
+}
+
 /// Nothing more is made for a pipeline.
 pub(crate) fn end() {
     let mut budget = budget();

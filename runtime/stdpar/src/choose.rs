@@ -1,22 +1,25 @@
 //! Where a pipeline runs: with rayon, or as a kernel.
 //!
 //! `SCHISM_STDPAR=always` runs all as kernels that can be, `never` none. `auto`, the default,
-//! measures, and [`policy`](crate::policy) decides. Most calls read one word that says where
-//! to run, and neither lock anything nor read a clock.
+//! measures, and [`policy`](crate::policy) decides, or [`joint`](crate::joint) on devices with their own memory.
+//! Most calls read one word that says where to run, and neither lock anything nor read a clock.
 
 use std::cell::Cell;
 use std::fmt::{self, Display};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use schism::__private::note;
 use schism::Queue;
 
+use crate::at_exit;
 use crate::budget;
 use crate::device;
-use crate::policy::{self, Decision, Kernel, Plan, Policy, Step};
+use crate::history;
+use crate::joint::{self, Assignment, Joint};
+use crate::policy::{self, Decision, Kernel, Plan, Policy, Step, Strategy};
 use crate::setting::{self, Setting, setting};
 
 /// A pipeline of the program.
@@ -60,15 +63,61 @@ struct Class {
     plan: AtomicU32,
     /// What the latest call took of which that is known, in nanoseconds; 0 if there was none.
     latest: AtomicU64,
-    measured: OnceLock<Box<Mutex<Measured>>>,
+    policy: OnceLock<Box<Mutex<Policy>>>,
+    /// Its number among those that are judged together.
+    joint: OnceLock<joint::Id>,
 }
 
-/// What was measured of a class.
-#[derive(Default)]
-struct Measured {
-    policy: Policy,
-    /// When the last call ended, if no other has begun since.
-    ended: Option<Instant>,
+/// The classes that are judged together, by their numbers.
+struct Together {
+    joint: Joint,
+    classes: Vec<(history::Key, &'static Class)>,
+}
+
+static TOGETHER: Mutex<Together> =
+    Mutex::new(Together { joint: Joint::new(), classes: Vec::new() });
+
+impl Together {
+    /// A class that was not called before.
+    fn add(&mut self, key: history::Key, class: &'static Class) -> joint::Id {
+        let known = history::of_program();
+        if self.classes.is_empty() {
+            let known = known.filter(|_| !history::says_no());
+            if let Some(assignment) = known.and_then(|known| known.assignment) {
+                self.joint.resume(assignment);
+            }
+            at_exit::run(keep_at_exit);
+        }
+        self.classes.push((key, class));
+        self.joint.add(known.and_then(|known| known.classes.get(&key)).copied())
+    }
+
+    /// Keeps what was measured for later runs.
+    fn keep(&self) {
+        let mut history = history::of_program().cloned().unwrap_or_default();
+        if !history::says_no() {
+            history.assignment = self.joint.assignment();
+        }
+        for known in history.classes.values_mut() {
+            known.calls = 0;
+        }
+        for (id, &(key, _)) in self.classes.iter().enumerate() {
+            history.classes.insert(key, self.joint.known(id));
+        }
+        history::keep(&history);
+    }
+}
+
+extern "C" fn keep_at_exit() {
+    // Another thread that has it still runs a pipeline, and what it has learnt is not missed.
+    if let Ok(together) = TOGETHER.try_lock() {
+        together.keep();
+    }
+}
+
+thread_local! {
+    /// The class of this thread's last call that was judged together with others, and when it ended.
+    static LAST: Cell<Option<(joint::Id, Instant)>> = const { Cell::new(None) };
 }
 
 /// A bit of a plan: the calls are kernels.
@@ -86,12 +135,12 @@ const LONGEST_WAIT: u32 = 12;
 const TICKS: u32 = 61;
 
 impl Class {
-    fn measured(&self) -> &Mutex<Measured> {
-        self.measured.get_or_init(Box::default)
+    fn policy(&self) -> &Mutex<Policy> {
+        self.policy.get_or_init(Box::default)
     }
 
     fn set(&self, plan: Plan, is_tiny: bool) {
-        let kernel = if plan.strategy == policy::Strategy::Kernel { KERNEL } else { 0 };
+        let kernel = if plan.strategy == Strategy::Kernel { KERNEL } else { 0 };
         let word = if is_tiny { BY_TICKS } else { plan.calls * ONE };
         self.plan.store(word | kernel, Ordering::Relaxed);
     }
@@ -107,17 +156,35 @@ pub(crate) enum Choice {
     Device(Run),
 }
 
+impl Choice {
+    const fn of(strategy: Strategy, run: Run) -> Self {
+        match strategy {
+            Strategy::Rayon => Self::Measured(run),
+            Strategy::Kernel => Self::Device(run),
+        }
+    }
+}
+
 /// A run that has begun.
 pub(crate) struct Run {
     site: &'static Site,
     /// The pipeline's items, if that is known.
     len: Option<usize>,
     class: &'static Class,
-    /// Whether the policy learns of it.
-    counts: bool,
+    /// Who learns of it.
+    learns: Learns,
     /// Whether the program asks for the device here: what it refuses says nothing of other runs.
     is_asked_for: bool,
     begin: Option<Instant>,
+}
+
+/// Who learns how long a run has taken.
+#[derive(Clone, Copy)]
+enum Learns {
+    Not,
+    Policy,
+    /// All classes together.
+    Together(joint::Id, joint::Step),
 }
 
 /// Whether the user keeps a pipeline of this name with rayon.
@@ -132,7 +199,7 @@ pub(crate) fn asked_for(descriptor: usize, len: Option<usize>) -> Choice {
         return Choice::Rayon;
     }
     let site = site(descriptor);
-    let run = Run { is_asked_for: true, ..site.run(site.class(len), len, false) };
+    let run = Run { is_asked_for: true, ..site.run(site.class(len), len, Learns::Not) };
     Choice::Device(Run { begin: Some(Instant::now()), ..run })
 }
 
@@ -148,7 +215,9 @@ pub(crate) fn choice(
         return Choice::Rayon;
     }
     let site = site(descriptor);
-    if site.kernel.load(Ordering::Relaxed) == REFUSED {
+    // Where all pipelines are judged together, what these take counts.
+    let is_refused = site.kernel.load(Ordering::Relaxed) == REFUSED;
+    if is_refused && (setting() != Setting::Auto || !device::may_be_wide()) {
         return Choice::Rayon;
     }
     let wait = site.wait.load(Ordering::Relaxed);
@@ -259,14 +328,27 @@ impl Site {
         &self.classes[within][(usize::BITS - len.unwrap_or(0).leading_zeros()) as usize]
     }
 
-    fn run(&'static self, class: &'static Class, len: Option<usize>, counts: bool) -> Run {
-        let begin = counts.then(Instant::now);
-        Run { site: self, len, class, counts, is_asked_for: false, begin }
+    /// What stands for a class in later runs.
+    fn key(&self, len: Option<usize>) -> history::Key {
+        history::Key {
+            pipeline: history::pipeline_of(self.descriptor),
+            is_within: rayon::current_thread_index().is_some(),
+            bits: (usize::BITS - len.unwrap_or(0).leading_zeros()) as u8,
+        }
+    }
+
+    fn run(&'static self, class: &'static Class, len: Option<usize>, learns: Learns) -> Run {
+        let begin = (!matches!(learns, Learns::Not)).then(Instant::now);
+        Run { site: self, len, class, learns, is_asked_for: false, begin }
     }
 
     #[inline]
     fn as_planned(&'static self, class: &'static Class, plan: u32, len: Option<usize>) -> Choice {
-        if plan & KERNEL == 0 { Choice::Rayon } else { Choice::Device(self.run(class, len, false)) }
+        if plan & KERNEL == 0 {
+            Choice::Rayon
+        } else {
+            Choice::Device(self.run(class, len, Learns::Not))
+        }
     }
 
     #[cold]
@@ -275,7 +357,8 @@ impl Site {
             self.kernel.store(REFUSED, Ordering::Relaxed);
             return Choice::Rayon;
         }
-        Choice::Device(Run { begin: Some(Instant::now()), ..self.run(class, len, false) })
+        let run = self.run(class, len, Learns::Not);
+        Choice::Device(Run { begin: Some(Instant::now()), ..run })
     }
 
     /// A call that is not planned.
@@ -286,23 +369,23 @@ impl Site {
         len: Option<usize>,
         prepare: &dyn Fn(Prepared) -> bool,
     ) -> Choice {
-        // Who would have to wait goes where the last one went.
-        let Ok(mut measured) = class.measured().try_lock() else {
-            return self.as_planned(class, class.plan.load(Ordering::Relaxed), len);
-        };
-        if let Some(ended) = measured.ended.take() {
-            measured.policy.after(nanos(ended.elapsed()));
+        let state = self.kernel.load(Ordering::Acquire);
+        if device::may_be_wide() && (state != READY || device::is_wide()) {
+            return self.ask_together(class, len, state, prepare);
         }
-        let kernel = match self.kernel.load(Ordering::Acquire) {
-            UNASKED => self.unasked(),
+        let kernel = match state {
+            UNASKED if self.is_worth_a_kernel(|_| false) => Kernel::WorthMaking,
+            UNASKED => Kernel::Unasked,
             MAKING => Kernel::Making,
-            READY if device::is_wide() => Kernel::ReadyElsewhere,
             READY => Kernel::Ready,
             _ => return Choice::Rayon,
         };
-        let step = measured.policy.next(kernel);
-        let decision = measured.policy.decision();
-        drop(measured);
+        // Who would have to wait goes where the last one went.
+        let as_before = || self.as_planned(class, class.plan.load(Ordering::Relaxed), len);
+        let Ok(mut policy) = class.policy().try_lock() else { return as_before() };
+        let step = policy.next(kernel);
+        let decision = policy.decision();
+        drop(policy);
         if let Some(decision) = decision {
             self.tell(decision, len);
         }
@@ -311,32 +394,75 @@ impl Site {
                 self.make(prepare);
                 Choice::Rayon
             }
-            Step::Take(policy::Strategy::Rayon, false) => Choice::Rayon,
-            Step::Take(policy::Strategy::Rayon, true) => {
-                Choice::Measured(self.run(class, len, true))
-            }
-            Step::Take(policy::Strategy::Kernel, measured) => {
-                Choice::Device(self.run(class, len, measured))
+            Step::Take(Strategy::Rayon, false) => Choice::Rayon,
+            Step::Take(strategy, measured) => {
+                let learns = if measured { Learns::Policy } else { Learns::Not };
+                Choice::of(strategy, self.run(class, len, learns))
             }
         }
     }
 
-    /// Whether the kernel is worth making.
-    fn unasked(&self) -> Kernel {
-        let spent = self.spent.load(Ordering::Relaxed);
-        if spent >= policy::WORTH_A_KERNEL && budget::allows() {
-            Kernel::WorthMaking
-        } else {
-            Kernel::Unasked
+    /// The same on a device with its own memory.
+    fn ask_together(
+        &'static self,
+        class: &'static Class,
+        len: Option<usize>,
+        state: u8,
+        prepare: &dyn Fn(Prepared) -> bool,
+    ) -> Choice {
+        let Ok(mut guard) = TOGETHER.try_lock() else {
+            return self.as_planned(class, class.plan.load(Ordering::Relaxed), len);
+        };
+        let together = &mut *guard;
+        if let Some((id, ended)) = LAST.take() {
+            together.joint.after(id, nanos(ended.elapsed()));
         }
+        let id = *class.joint.get_or_init(|| together.add(self.key(len), class));
+        let Together { joint, classes } = together;
+        let is_new = state == UNASKED && !history::says_no();
+        let state = if is_new && joint.is_wanted(id) { self.open() } else { state };
+        let is_worth = |spent| joint.is_worth_a_kernel(spent);
+        let makes = is_new && state == UNASKED && self.is_worth_a_kernel(is_worth);
+        let kernel = match state {
+            UNASKED | MAKING => joint::Kernel::Waiting,
+            READY => joint::Kernel::Ready,
+            _ => joint::Kernel::Refused,
+        };
+        let change = joint.change();
+        let step = joint.next(id, kernel, budget::is_making());
+        let decision = joint.decision();
+        if step.change != change {
+            for (id, (_, class)) in classes.iter().enumerate() {
+                class.set(Plan { strategy: joint.strategy(id), calls: 0 }, false);
+            }
+        }
+        drop(guard);
+        if makes {
+            self.make(prepare);
+        }
+        if let Some(decision) = decision {
+            note(format_args!("{decision}"));
+        }
+        Choice::of(step.strategy, self.run(class, len, Learns::Together(id, step)))
+    }
+
+    /// Whether the kernel is worth making, by what it has taken, or since that is worth it to `others`.
+    fn is_worth_a_kernel(&self, others: impl FnOnce(policy::Nanos) -> bool) -> bool {
+        let spent = self.spent.load(Ordering::Relaxed);
+        (spent >= policy::WORTH_A_KERNEL || others(spent)) && budget::allows()
+    }
+
+    /// So many calls took so long with rayon, each.
+    fn spend(&self, time: policy::Nanos, calls: u32) {
+        self.spent.fetch_add(time.saturating_mul(calls.into()), Ordering::Relaxed);
     }
 
     /// Says what a probe has led to.
     #[cold]
     fn tell(&self, decision: Decision, len: Option<usize>) {
         let way = match decision.strategy {
-            policy::Strategy::Rayon => "rayon",
-            policy::Strategy::Kernel => "a kernel",
+            Strategy::Rayon => "rayon",
+            Strategy::Kernel => "a kernel",
         };
         let [rayon, kernel] = decision.times.map(Taken);
         note(format_args!(
@@ -344,6 +470,17 @@ impl Site {
             Items(len),
             self.descriptor
         ));
+    }
+
+    /// Has the first launch make the kernel, which is in the cache: an earlier run had it.
+    #[cold]
+    fn open(&self) -> u8 {
+        let state = if device::is_wide() { READY } else { REFUSED };
+        let order = (Ordering::AcqRel, Ordering::Acquire);
+        match self.kernel.compare_exchange(UNASKED, state, order.0, order.1) {
+            Ok(_) => state,
+            Err(other) => other,
+        }
     }
 
     /// Has the kernel made, by the first thread that asks.
@@ -406,17 +543,37 @@ impl Display for Items {
     }
 }
 
-/// What a call takes, and the host after it.
-struct Taken(Option<(policy::Nanos, policy::Nanos)>);
+/// What a call takes.
+struct Taken(Option<policy::Nanos>);
 
 impl Display for Taken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some((call, after)) = self.0 else { return f.write_str("unknown") };
-        write!(f, "{:?}", Duration::from_nanos(call))?;
-        if after != 0 {
-            write!(f, " and {:?} after it", Duration::from_nanos(after))?;
+        match self.0 {
+            Some(call) => write!(f, "{:?}", Duration::from_nanos(call)),
+            None => f.write_str("unknown"),
         }
-        Ok(())
+    }
+}
+
+impl Display for joint::Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |assignment| match assignment {
+            Assignment::Rayon => "rayon",
+            Assignment::Kernels => "kernels",
+            Assignment::Mixed => "a mixture",
+        };
+        write!(
+            f,
+            "all pipelines were tried with {}, and go on with {}",
+            name(self.tried),
+            name(self.taken)
+        )?;
+        match self.times {
+            Some([before, tried]) => {
+                write!(f, ": {:.2} of the time before", tried as f64 / before.max(1) as f64)
+            }
+            None => f.write_str(": the trial took too long"),
+        }
     }
 }
 
@@ -426,36 +583,49 @@ impl Run {
         Duration::from_nanos(self.class.latest.load(Ordering::Relaxed))
     }
 
-    fn end_as(&self, strategy: policy::Strategy) -> Option<Duration> {
+    fn end_as(&self, strategy: Strategy) -> Option<Duration> {
         let time = self.begin?.elapsed();
         if self.is_asked_for {
             return Some(time);
         }
         let (class, nanos) = (self.class, nanos(time));
         class.latest.store(nanos, Ordering::Relaxed);
-        if !self.counts {
-            return Some(time);
-        }
-        let mut measured: MutexGuard<'_, Measured> =
-            class.measured().lock().unwrap_or_else(PoisonError::into_inner);
         // The first launch makes the kernel if that was not done.
         let counts =
-            strategy == policy::Strategy::Rayon || self.site.is_made.swap(true, Ordering::Relaxed);
-        let plan = measured.policy.end(strategy, nanos, counts);
-        class.set(plan, measured.policy.is_tiny());
-        // Where the next call is not to be measured, its begin is unknown.
-        measured.ended = (plan.calls == 0).then(Instant::now);
-        drop(measured);
-        if strategy == policy::Strategy::Rayon {
-            let in_all = nanos.saturating_mul(u64::from(plan.calls) + 1);
-            self.site.spent.fetch_add(in_all, Ordering::Relaxed);
+            || strategy == Strategy::Rayon || self.site.is_made.swap(true, Ordering::Relaxed);
+        match self.learns {
+            Learns::Not => {}
+            Learns::Policy => {
+                let mut policy = class.policy().lock().unwrap_or_else(PoisonError::into_inner);
+                let plan = policy.end(strategy, nanos, counts());
+                class.set(plan, policy.is_tiny());
+                drop(policy);
+                if strategy == Strategy::Rayon {
+                    self.site.spend(nanos, plan.calls + 1);
+                }
+            }
+            Learns::Together(id, step) => {
+                let calls = policy::calls_without_question(nanos);
+                let mut together = TOGETHER.lock().unwrap_or_else(PoisonError::into_inner);
+                if together.joint.end(id, step, nanos, calls + 1, counts()) {
+                    let is_tiny = strategy == Strategy::Rayon && policy::is_tiny(nanos);
+                    class.set(Plan { strategy, calls }, is_tiny);
+                }
+                drop(together);
+                if strategy == Strategy::Rayon {
+                    self.site.spend(nanos, calls + 1);
+                }
+                if rayon::current_thread_index().is_none() {
+                    LAST.set(Some((id, Instant::now())));
+                }
+            }
         }
         Some(time)
     }
 
     /// It ran with rayon.
     pub(crate) fn end(self) {
-        self.end_as(policy::Strategy::Rayon);
+        self.end_as(Strategy::Rayon);
     }
 
     /// It ran as a kernel.
@@ -466,7 +636,7 @@ impl Run {
         }
         let (device, name) = (queue.device(), name());
         let items = Items(self.len);
-        match self.end_as(policy::Strategy::Kernel) {
+        match self.end_as(Strategy::Kernel) {
             Some(time) => {
                 note(format_args!(
                     "{items} in {pieces} pieces on `{device}` took {time:?}: {name}"

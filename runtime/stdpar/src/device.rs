@@ -11,15 +11,12 @@ use schism::__private::{
 };
 use schism::{Adaptivity, Device, DeviceError, Queue};
 
-use crate::setting;
+use crate::{history, setting};
 
 /// Asks for memory that is shared with the device, where a program is to run on one that has memory
 /// separate from the host's. It runs before the program's `main`.
 extern "C" fn at_start() {
-    let is_of_host = |name: &str| matches!(name.trim(), "" | "cpu" | "native");
-    let named = DEVICE.set().map(|order| order.to_string_lossy());
-    let on_host = named.is_none_or(|order| order.split(',').all(is_of_host));
-    if !on_host && !setting::is_off() {
+    if names_others() && !setting::is_off() {
         heap::at_start();
         // Shared memory is there before any pipeline chooses a device.
         heap::share(|| queue_on(default()?).map(|queue| Queue::clone(&queue)));
@@ -29,6 +26,20 @@ extern "C" fn at_start() {
 #[used]
 #[unsafe(link_section = ".init_array")]
 static AT_START: extern "C" fn() = at_start;
+
+/// Whether the user names other devices than the host's.
+fn names_others() -> bool {
+    let is_of_host = |name: &str| matches!(name.trim(), "" | "cpu" | "native");
+    let named = DEVICE.set().map(|order| order.to_string_lossy());
+    named.is_some_and(|order| !order.split(',').all(is_of_host))
+}
+
+/// Whether [`is_wide`] may be so of the default device, which need not be there for that.
+#[inline]
+pub(crate) fn may_be_wide() -> bool {
+    static MAY_BE: OnceLock<bool> = OnceLock::new();
+    *MAY_BE.get_or_init(|| names_others() || is_cut_on_device())
+}
 
 /// Whether the device has many work-items at a time, more than there can be pieces.
 pub(crate) fn is_wide() -> bool {
@@ -88,6 +99,9 @@ fn find() -> Option<Device> {
     // Memory is shared with a GPU from the first large block on, which makes a context before anything
     // was measured: that is for programs whose user asks for one.
     let is_given = DEVICE.set().is_some();
+    if names_others() && history::says_no() {
+        return refuse(format_args!("earlier runs gained less than the device's start takes"));
+    }
     let device = match if is_given { Device::default_device() } else { default_of_host() } {
         Ok(device) => device,
         // Children of a program are no fault of the user's.

@@ -498,7 +498,11 @@ fn each_with_rayon(numbers: Range<usize>, run: &(dyn Fn(usize) + Sync)) {
 
 #[cfg(test)]
 mod tests {
+    use std::ptr;
+    use std::sync::atomic::AtomicPtr;
+
     use rayon::ThreadPoolBuilder;
+    use schism::__private::{DESCRIPTOR_ABI, Descriptor};
 
     use super::*;
 
@@ -522,9 +526,16 @@ mod tests {
     #[test]
     fn scopes_decide_for_the_pipelines_that_begin_in_them() {
         let steps = const { &Steps::of::<Nothing>((|| "nothing", || "nothing at all")) };
-        // Not a descriptor, but nothing reads it.
-        static DESCRIPTOR: u8 = 0;
-        let descriptor = (&raw const DESCRIPTOR).addr();
+        static DESCRIPTOR: Descriptor = Descriptor {
+            abi: DESCRIPTOR_ABI,
+            dimensions: 1,
+            name: ptr::dangling(),
+            name_len: 0,
+            container_begin: ptr::null(),
+            container_end: ptr::null(),
+            slot: AtomicPtr::new(ptr::null_mut()),
+        };
+        let descriptor = (&raw const DESCRIPTOR).expose_provenance();
         let decide = || match decide(descriptor, Some(1000), Kind::Pipeline(steps)) {
             Decision::Rayon(place, _) => place,
             Decision::Device(..) => Place::Kernel,

@@ -18,9 +18,11 @@
 //! themselves, and groups join results ([`grid`], `cut.rs`, `group.rs`, `results.rs`, `collected.rs`); the
 //! launch has copies of small values that closures capture ([`captures`]).
 //!
-//! `choose.rs` decides where a pipeline runs, by `policy.rs`, and `budget.rs` when a kernel is made; where it is not a kernel, rayon's
-//! threads share it (`share.rs`). `report.rs` tells what became of them.
+//! `choose.rs` decides where a pipeline runs, by `policy.rs` or `joint.rs`, and `budget.rs` when a kernel is made; where it is not a kernel, rayon's
+//! threads share it (`share.rs`). `history.rs` keeps what was
+//! measured for later runs, and `report.rs` tells what became of them.
 
+mod at_exit;
 mod budget;
 pub mod captures;
 mod choose;
@@ -30,7 +32,9 @@ mod device;
 pub mod each;
 pub mod grid;
 mod group;
+mod history;
 pub mod host;
+mod joint;
 mod launch;
 mod memory;
 mod pieces;

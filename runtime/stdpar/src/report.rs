@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 use schism::__private::variables::STDPAR_REPORT;
 
+use crate::at_exit;
+
 /// Of a pipeline's name, as many characters.
 const LONGEST: usize = 160;
 
@@ -104,9 +106,7 @@ fn sink() -> Option<&'static Sink> {
     static SINK: OnceLock<Option<Sink>> = OnceLock::new();
     let find = || {
         let word = STDPAR_REPORT.set().filter(|word| *word != "0")?;
-        // SAFETY: `atexit` may be called at any time, and the function given to it lives as long as
-        // the program and does not unwind.
-        if unsafe { atexit(at_exit) } != 0 {
+        if !at_exit::run(tell) {
             return None;
         }
         Some(if word == "1" { Sink::StandardError } else { Sink::File(word) })
@@ -114,12 +114,7 @@ fn sink() -> Option<&'static Sink> {
     SINK.get_or_init(find).as_ref()
 }
 
-// SAFETY: this is the C library's function, which takes a function without parameters.
-unsafe extern "C" {
-    fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
-}
-
-extern "C" fn at_exit() {
+extern "C" fn tell() {
     let Some(sink) = sink() else { return };
     let text = REPORT.lock().unwrap_or_else(PoisonError::into_inner).to_string();
     let path = match sink {

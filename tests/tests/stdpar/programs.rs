@@ -470,6 +470,38 @@ fn groups_join_results() {
     }
 }
 
+/// What one run has measured, the next one knows; a file that is damaged is as none.
+#[test]
+fn later_runs_know_what_earlier_ones_have_measured() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let program = Programs::newest(lab).program("results");
+    let expected = text(&mut program.by_rustc());
+    let cache = lab.folder("stdpar-history-cache");
+    let home = cache.to_str().expect("a path in Unicode");
+    let knows = |history: &str| {
+        let variables = [
+            ("SCHISM_STDPAR", "auto"),
+            ("SCHISM_STDPAR_CUT", "device"),
+            ("SCHISM_CPU_MATH", "host"),
+            ("SCHISM_CACHE_DIR", home),
+            ("SCHISM_STDPAR_HISTORY", history),
+        ];
+        let ran = output(program.run("release", &variables).env("SCHISM_TRACE", "1"));
+        let trace = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success(), "{trace}");
+        assert_eq!(String::from_utf8_lossy(&ran.stdout), expected);
+        trace.contains("earlier runs of this program")
+    };
+    assert!(!knows("0") && !knows("1") && knows("1") && !knows("0") && knows("1"));
+    for entry in std::fs::read_dir(&cache).expect("the cache") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|extension| extension == "kernel") {
+            std::fs::write(path, "nothing").expect("it is ours");
+        }
+    }
+    assert!(!knows("1") && knows("1"));
+}
+
 /// Lanes of a group share out the loops in an item, where they have nothing to do with each other.
 #[test]
 fn lanes_share_out_rows() {
