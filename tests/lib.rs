@@ -7,6 +7,7 @@
 //! | `tests/unroll.rs` | hints of how often loops are unrolled: the same results, and code as asked |
 //! | `tests/compiler/code_split.rs` | `SCHISM_DEVICE_CODE_SPLIT` |
 //! | `tests/random_ir.rs` | random modules through all passes, run before and after |
+//! | `tests/random_heaps.rs` | random pipelines of rayon that allocate, on devices with a heap for kernels, against plain rustc |
 //! | `tests/random_nests.rs` | random nests of loops by directives against plain loops, on every device |
 //! | `tests/random_loops.rs` | random loops with checks, some of which fail, and with indices that are loaded, before and after the passes that move checks; random work-items one by one and in lanes |
 //! | `tests/compiler/cache.rs` | compiled kernels that are kept on disk |
@@ -129,6 +130,7 @@ pub mod random_gathers;
 pub mod random_ir;
 pub mod random_lanes;
 pub mod random_loops;
+pub mod random_heaps;
 pub mod random_nests;
 pub mod random_states;
 pub mod rayon_programs;

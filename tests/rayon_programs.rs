@@ -124,6 +124,16 @@ pub fn run_in(target: &Path, name: &str, profile: &str, variables: &[(&str, &str
     program
 }
 
+/// The variables by which a program runs on each device that has memory of its own, or code: those that the machine
+/// lacks leave all pipelines with rayon, and the trace says so.
+#[must_use]
+pub fn devices() -> [Vec<(&'static str, &'static str)>; 3] {
+    static DRIVER: OnceLock<String> = OnceLock::new();
+    let driver = DRIVER.get_or_init(|| std::env::var("SCHISM_TEST_OPENCL").unwrap_or_default());
+    let of = |name| ("SCHISM_DEVICE", name);
+    [vec![of("cuda")], vec![of("hip")], vec![of("opencl"), ("SCHISM_OPENCL", driver)]]
+}
+
 /// How many runs of pipelines were kernels, by the trace.
 ///
 /// # Panics
@@ -245,6 +255,7 @@ const PROGRAMS: &[&str] = &[
     "c_heap",
     "captured",
     "demos",
+    "device_heap",
     "dropped",
     "ending",
     "identity",

@@ -81,6 +81,23 @@ pub(crate) fn is_search_in_order<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> b
     })
 }
 
+/// Whether the only effect of a kernel is its result, by its types, so that it may begin again: each work-item has a
+/// copy of the pipeline, and nothing that this holds or refers to can be changed by it. Addresses that a program's own types hold
+/// may be of what it changes.
+pub(crate) fn is_without_effects<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    let Some(args) = pipeline_of(tcx, kernel).filter(|_| is_copied(tcx, kernel)) else {
+        return false;
+    };
+    let mut types = Types { tcx, seen: FxHashSet::default(), left: MOST_TYPES };
+    args.types().all(|ty| types.are_constant(ty))
+}
+
+/// What collects all items: where they go is its result. Its module, and its name.
+const COLLECTS: (&str, &str) = ("consumer", "CollectConsumer");
+
+/// The crates whose types own what they have addresses of, and change it by an exclusive reference only.
+const OWNERS: [&str; 2] = ["alloc", "std"];
+
 /// Types with more parts than this are not looked through.
 const MOST_TYPES: usize = 10_000;
 
@@ -91,6 +108,64 @@ struct Types<'tcx> {
 }
 
 impl<'tcx> Types<'tcx> {
+    /// Whether nothing can change that values of a type hold or refer to.
+    fn are_constant(&mut self, root: Ty<'tcx>) -> bool {
+        let env = ty::TypingEnv::fully_monomorphized();
+        let mut stack = vec![root];
+        while let Some(ty) = stack.pop() {
+            if !self.seen.insert(ty) {
+                continue;
+            }
+            match self.left.checked_sub(1) {
+                Some(left) => self.left = left,
+                None => return false,
+            }
+            if !ty.is_freeze(self.tcx, env) {
+                return false;
+            }
+            match *ty.kind() {
+                ty::Adt(adt, _) if adt.is_phantom_data() => {}
+                ty::Adt(adt, args) => {
+                    let krate = self.tcx.crate_name(adt.did().krate);
+                    if OWNERS.contains(&krate.as_str()) {
+                        stack.extend(args.types());
+                        continue;
+                    }
+                    let (module, name) = COLLECTS;
+                    if krate.as_str() == RAYON
+                        && self.tcx.item_name(adt.did()).as_str() == name
+                        && is_in_module(self.tcx, ty, module)
+                    {
+                        continue;
+                    }
+                    for field in adt.all_fields() {
+                        let field = field.ty(self.tcx, args);
+                        match self.tcx.try_normalize_erasing_regions(env, field) {
+                            Ok(field) => stack.push(field),
+                            Err(_) => return false,
+                        }
+                    }
+                }
+                ty::Closure(_, args) => stack.extend(args.as_closure().upvar_tys()),
+                ty::Ref(_, ty, ty::Mutability::Not)
+                | ty::Array(ty, _)
+                | ty::Slice(ty)
+                | ty::Pat(ty, _) => stack.push(ty),
+                ty::Tuple(types) => stack.extend(types),
+                ty::FnDef(..)
+                | ty::Bool
+                | ty::Char
+                | ty::Int(_)
+                | ty::Uint(_)
+                | ty::Float(_)
+                | ty::Str
+                | ty::Never => {}
+                _ => return false,
+            }
+        }
+        true
+    }
+
     /// Whether values of a type, and what they refer to, hold no functions.
     fn are_data(&mut self, root: Ty<'tcx>) -> bool {
         let env = ty::TypingEnv::fully_monomorphized();

@@ -12,7 +12,9 @@ use schism_passes::spec::report::{Report, Use, ViolationKind};
 
 use crate::collect::walk::{self, Place, Reached};
 use crate::kernels::{Kernel, KernelInfo, names};
-use crate::rayon::types::{is_pipeline, is_search_in_order, may_be_for_devices};
+use crate::rayon::types::{
+    is_pipeline, is_search_in_order, is_without_effects, may_be_for_devices,
+};
 use crate::rayon::{self, nested};
 use crate::stdpar::explain;
 
@@ -21,6 +23,8 @@ const DEEP: &str =
     "its functions call themselves, or others through pointers, and may need any amount of stack";
 const UNWINDING: &str =
     "if it panics, a destructor changes memory of the program's, and no device runs one then";
+
+const CHANGING: &str = "it allocates or frees memory, and has other effects than its result: where a device has no memory left, it could not begin again";
 
 const LAUNCHES: &str = "it launches kernels itself";
 
@@ -31,8 +35,10 @@ const NESTS: &str = "there is another parallel iterator in it, which may be a ke
 pub(crate) struct Pipelines {
     /// The kernels that are made of pipelines, by name, with their places if these are to be told.
     pipelines: HashMap<String, Option<explain::Place>>,
-    /// The names of those that use the program's allocator, as kernels on the host can.
+    /// The names of those that allocate.
     allocating: BTreeSet<String>,
+    /// The names of those whose only effect is their result.
+    without_effects: BTreeSet<String>,
     /// The names of those that there are for the program's process.
     in_process: BTreeSet<String>,
     /// The names of those that no other device has, and why.
@@ -53,7 +59,15 @@ impl Pipelines {
                 is_told(kernel).then(|| explain::Place::of(tcx, kernel.entry)),
             )
         };
-        Self { pipelines: pipelines.map(place).collect(), ..Self::default() }
+        let without_effects = pipelines
+            .clone()
+            .filter(|kernel| is_without_effects(tcx, kernel.entry.args.type_at(0)))
+            .map(|kernel| kernel.info.name.clone());
+        Self {
+            without_effects: without_effects.collect(),
+            pipelines: pipelines.map(place).collect(),
+            ..Self::default()
+        }
     }
 
     /// The names of all of them.
@@ -77,7 +91,12 @@ impl Pipelines {
         kernels.iter().all(|kernel| self.pipelines.contains_key(&kernel.name))
     }
 
-    /// The names of those that are to use the program's allocator.
+    /// The names of those whose only effect is their result.
+    pub(crate) fn without_effects(&self) -> Vec<String> {
+        self.without_effects.iter().cloned().collect()
+    }
+
+    /// The names of those that are to allocate.
     pub(crate) fn allocating(&self) -> Vec<String> {
         self.allocating.iter().cloned().collect()
     }
@@ -115,7 +134,12 @@ impl Pipelines {
                         ViolationKind::ExternalFunction(symbol)
                             if may_allocate && is_allocator(symbol) =>
                         {
-                            allocate.insert(index);
+                            if self.without_effects.contains(name) {
+                                allocate.insert(index);
+                            } else {
+                                blamed.insert(index);
+                                reasons.entry(index).or_insert_with(|| CHANGING.to_owned());
+                            }
                         }
                         what => {
                             blamed.insert(index);
@@ -178,6 +202,9 @@ impl Pipelines {
             let needs = |capability| kernel.capabilities.contains(&capability);
             if needs(Capability::Recursion) || needs(Capability::IndirectCalls) {
                 return Some(DEEP);
+            }
+            if needs(Capability::ForgedAddresses) {
+                return Some(CHANGING);
             }
             needs(Capability::Unwinding).then_some(UNWINDING)
         };

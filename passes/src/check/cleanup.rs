@@ -9,6 +9,8 @@
 //!   store i64 %length, ptr %of_vector                  ; the length of the program's vector
 //!   resume { ptr, i32 } %pad
 //! ```
+//! Nor has it where the only effect of a kernel is its result, which a launch that panics has not.
+//!
 //! It runs before landing pads are removed, and before anything is inlined.
 
 use inkwell::module::Module;
@@ -25,7 +27,9 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
     let of_program: Vec<(&mut KernelImage, Value<'_>)> = kernels
         .iter_mut()
         .zip(&spec.kernels)
-        .filter(|(image, _)| spec.host_memory.contains(&image.name))
+        .filter(|(image, _)| {
+            spec.host_memory.contains(&image.name) && !spec.without_effects.contains(&image.name)
+        })
         .filter_map(|(image, kernel)| Some((image, module.function(&kernel.entry)?)))
         .collect();
     let entries: Vec<Value<'_>> = of_program.iter().map(|(_, entry)| *entry).collect();

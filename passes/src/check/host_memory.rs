@@ -33,6 +33,13 @@ pub(crate) fn updates_atomics(functions: &[Value<'_>]) -> bool {
     })
 }
 
+/// Whether an address is made of a number that is no constant.
+pub(crate) fn addresses_are_forged(functions: &[Value<'_>]) -> bool {
+    let instructions = functions.iter().flat_map(|function| function.instructions());
+    let mut made = instructions.filter(|it| it.opcode() == Some(Opcode::IntToPtr));
+    made.any(|address| !address.operand(0).is_constant())
+}
+
 /// Whether the address of a constant may get into memory that is not a local variable. `functions`
 /// are all that a kernel reaches.
 pub(crate) fn constants_escape(functions: &[Value<'_>]) -> bool {

@@ -52,7 +52,9 @@ pub struct DeviceSpec {
     pub in_process: bool,
     /// Kernels, by name, that work in the program's own memory.
     pub host_memory: Vec<String>,
-    /// Kernels, by name, that may use the program's allocator.
+    /// Those of them whose only effect is their result.
+    pub without_effects: Vec<String>,
+    /// Kernels, by name, that may allocate.
     pub host_heap: Vec<String>,
     /// For the pass `split` alone: the kernels to keep.
     pub part: Vec<String>,

@@ -83,6 +83,8 @@ pub enum Capability {
     Atomic64,
     /// Addresses of constants that the host can use: the kernel puts some into the host's memory.
     ConstantAddresses,
+    /// Addresses that are made of numbers, of which types tell nothing: only of kernels that allocate.
+    ForgedAddresses,
     /// 128-bit floating-point numbers.
     Fp128,
     /// 16-bit floating-point numbers.
@@ -93,7 +95,7 @@ pub enum Capability {
     Groups,
     /// Updates of atomics in the host's memory, while the host may update them too.
     HostAtomics,
-    /// The program's allocator.
+    /// The program's allocator on the host, and a heap on other devices.
     HostHeap,
     /// Calls through pointers.
     IndirectCalls,
@@ -112,6 +114,7 @@ impl Capability {
         match self {
             Capability::Atomic64 => "atomic64",
             Capability::ConstantAddresses => "constant-addresses",
+            Capability::ForgedAddresses => "forged-addresses",
             Capability::Fp128 => "fp128",
             Capability::Fp16 => "fp16",
             Capability::Fp64 => "fp64",

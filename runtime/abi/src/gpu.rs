@@ -109,7 +109,7 @@ pub const ASSUME_GROUP_ON_THREAD: u32 = 4;
 /// everything else as it is); with [`crate::FLAG_OFFSET`] the launch's offset, three `u64`; with
 /// [`GPU_RANGE`] the launch's range, a `u64` for each dimension; with [`crate::FLAG_BASE`] the
 /// first id of the sub-grid, three `u64` (in groups, for a kernel with [`GPU_GROUPS`]); with
-/// [`GPU_MESSAGES`] the address of a [`GpuMessageBuffer`].
+/// [`GPU_MESSAGES`] the address of a [`GpuMessageBuffer`]; with [`GPU_HEAP`] that of a [`Heap`](crate::heap::Heap).
 ///
 /// Without [`GPU_GROUPS`] a launch uses any blocks (or those of [`KernelRequest::group`], if given)
 /// that cover the range; with it, the blocks are the work-groups. Local memory is the block's
@@ -154,6 +154,10 @@ pub const GPU_LOCAL: u32 = 32;
 /// of groups: six `u32`, each three x first.
 pub const GPU_SUB_GROUPS: u32 = 64;
 
+/// The kernel takes the address of a [`Heap`](crate::heap::Heap): it may allocate. It has
+/// [`GPU_MESSAGES`], too.
+pub const GPU_HEAP: u32 = 256;
+
 /// The kernel reaches memory that the launch is not given for itself by known addresses in its
 /// closure only, see [`GpuKernel::addresses`]: it finds no address in memory, and computes none from
 /// numbers.
@@ -167,7 +171,7 @@ pub const GPU_ADDRESSES: u32 = 128;
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug)]
 pub struct GpuMessageBuffer {
-    /// Whether a work-item panicked: one of the `GPU_STATE_` constants.
+    /// Whether a work-item panicked, or had no memory: one of the `GPU_STATE_` constants.
     pub state: u32,
     /// The size of the part for a panic's message, a multiple of 16 and at least
     /// [`GPU_PANIC_LEAST`].
@@ -186,6 +190,8 @@ pub const GPU_STATE_FREE: u32 = 0;
 pub const GPU_STATE_CLAIMED: u32 = 1;
 /// The message is complete.
 pub const GPU_STATE_COMPLETE: u32 = 2;
+/// The launch has given up: its heap had no block for a work-item.
+pub const GPU_STATE_EXHAUSTED: u32 = 3;
 
 /// The minimum size of the part for a panic's message.
 pub const GPU_PANIC_LEAST: u32 = 1024;

@@ -32,6 +32,7 @@ extern crate std;
 
 pub mod code;
 mod gpu;
+pub mod heap;
 #[cfg(feature = "hcf")]
 mod hcf;
 #[cfg(feature = "library")]
@@ -45,7 +46,7 @@ use core::ffi::{CStr, c_void};
 pub use gpu::*;
 
 /// The version of everything in this crate. Any change of a layout or of a meaning increments it.
-pub const ABI_VERSION: u32 = 25;
+pub const ABI_VERSION: u32 = 26;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";

@@ -1,6 +1,6 @@
 //! Links the compiler's own LLVM, so that no LLVM is downloaded or built, and compiles to
 //! bitcode what stage 2 links to kernels: the device library, and the code that copies messages on
-//! GPUs.
+//! GPUs and has their heap.
 
 mod library;
 mod llvm;
@@ -36,7 +36,7 @@ fn main() {
     println!("cargo::rustc-env=SCHISM_DISTRIBUTION_LLD={}", distributions.display());
     let llvm = Llvm::open(&library, &library::OPTIONS);
     device_library(&sysroot.join("bin/rustc"), &llvm);
-    recorder(&sysroot.join("bin/rustc"));
+    linked_to_kernels(&sysroot.join("bin/rustc"));
 }
 
 /// How the device library is compiled: for no processor in particular, in the form in which rustc
@@ -119,9 +119,9 @@ fn only(folder: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// Compiles `recorder.rs` to bitcode for stage 2. Its two dependencies only need to provide types
-/// and inlined functions.
-fn recorder(rustc: &Path) {
+/// Compiles `recorder.rs` and `heap.rs` to bitcode for stage 2. Their dependencies only need to provide
+/// types and inlined functions.
+fn linked_to_kernels(rustc: &Path) {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let out = out.join("recorder");
     // Output of an earlier build must not be confused with the new one.
@@ -157,7 +157,9 @@ fn recorder(rustc: &Path) {
     };
     library("schism_jit_abi", "../abi/src", &[]);
     library("schism_message", "../../passes/message/src", &["--extern=schism_jit_abi"]);
-    println!("cargo::rerun-if-changed=recorder.rs");
     let externs = ["--extern=schism_jit_abi", "--extern=schism_message"];
-    compile("recorder.rs", &[&["--crate-type=lib", "--emit=llvm-bc"], &externs[..]].concat());
+    for source in ["recorder.rs", "heap.rs"] {
+        println!("cargo::rerun-if-changed={source}");
+        compile(source, &[&["--crate-type=lib", "--emit=llvm-bc"], &externs[..]].concat());
+    }
 }

@@ -6,7 +6,7 @@
 use std::alloc::Layout;
 use std::ffi::c_int;
 
-use crate::data::{c_heap, program_heap, shared_heap};
+use crate::data::{c_heap, device_heap, program_heap, shared_heap};
 
 /// Runs what has to be there before memory can be shared: large blocks that the thread requests
 /// meanwhile do not need a queue.
@@ -137,6 +137,9 @@ pub extern "C" fn __schism_heap_defined(
     has_allocator: c_int,
 ) {
     c_heap::take_note([free, realloc, usable_size], has_allocator != 0);
+    if has_allocator == 0 {
+        device_heap::allow();
+    }
 }
 
 /// `malloc` of the program's objects.

@@ -4,6 +4,7 @@ pub(crate) mod atomic_view;
 pub(crate) mod buffer;
 pub(crate) mod c_heap;
 pub(crate) mod device_copy;
+pub(crate) mod device_heap;
 pub(crate) mod device_memory;
 pub(crate) mod free_list;
 pub(crate) mod home;

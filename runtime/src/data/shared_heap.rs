@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::LocalKey;
 
+use crate::data::device_heap::{self, HeldHeap};
 use crate::data::free_list::FreeList;
 
 /// Blocks of this size and larger lie in the arena. Its multiples are the sizes and alignments of
@@ -242,7 +243,8 @@ pub(crate) fn is_in_arena(address: usize) -> bool {
 
 /// The block that contains an address, and whether some of its pages are asked for the first time.
 pub(crate) fn block_of(address: usize) -> Option<(Block, bool)> {
-    if !is_in_arena(address) {
+    // The heap of kernels is where they use it.
+    if !is_in_arena(address) || device_heap::has(address) {
         return None;
     }
     with_blocks(|blocks| {
@@ -399,7 +401,13 @@ pub(crate) unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
 /// As there.
 #[inline]
 pub(crate) unsafe fn dealloc(block: *mut u8, layout: Layout) {
-    if is_in_arena(block.addr()) {
+    if device_heap::has(block.addr()) {
+        // A forked process has no pages of an arena.
+        if !is_in_arena(block.addr()) || !is_left() {
+            // SAFETY: the caller's promise.
+            unsafe { device_heap::give(block, layout) };
+        }
+    } else if is_in_arena(block.addr()) {
         give(block.addr());
     } else {
         // SAFETY: the caller's promise; the block is not of the arena.
@@ -413,10 +421,14 @@ pub(crate) unsafe fn dealloc(block: *mut u8, layout: Layout) {
 /// As there.
 #[inline]
 pub(crate) unsafe fn realloc(block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-    let of_arena = is_in_arena(block.addr());
-    if !of_arena && (size < LARGE || !is_used()) {
+    let of_kernel = device_heap::has(block.addr());
+    let of_arena = !of_kernel && is_in_arena(block.addr());
+    if !of_kernel && !of_arena && (size < LARGE || !is_used()) {
         // SAFETY: the caller's promise.
         return unsafe { System.realloc(block, layout, size) };
+    }
+    if of_kernel && device_heap::is_same_block(layout, size) {
+        return block;
     }
     if of_arena
         && size.checked_next_multiple_of(LARGE) == Some(layout.size().next_multiple_of(LARGE))
@@ -445,6 +457,36 @@ pub(crate) fn give(begin: usize) {
             blocks.give(Block { begin, size });
         }
     });
+}
+
+/// The heap of kernels, for a launch, on a device that sees all of the host's memory, or the arena
+/// alone.
+///
+/// # Errors
+/// Why it cannot be had.
+pub(crate) fn hold_for_kernels(sees_all: bool) -> Result<HeldHeap, &'static str> {
+    make();
+    let held = device_heap::hold(|bytes| match take(bytes, LARGE) {
+        Some(region) => Some((region, false)),
+        None if sees_all => Some((map(bytes)?, true)),
+        None => None,
+    })?;
+    let address = held.address() as usize;
+    if sees_all || is_in_arena(address) { Ok(held) } else { Err(device_heap::NO_MEMORY) }
+}
+
+/// Fresh memory of the system's, aligned to [`LARGE`].
+fn map(bytes: usize) -> Option<*mut u8> {
+    let rights = libc::PROT_READ | libc::PROT_WRITE;
+    let how = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a fresh mapping at an address of the system's choice.
+    let mapping =
+        unsafe { libc::mmap(std::ptr::null_mut(), bytes + LARGE, rights, how, -1, 0) };
+    if mapping == libc::MAP_FAILED {
+        return None;
+    }
+    let begin = mapping.cast::<u8>();
+    Some(begin.wrapping_add(begin.align_offset(LARGE)))
 }
 
 /// The heap of a test, which has it alone: there is one in a process.

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::mem::size_of;
 use std::sync::{Mutex, PoisonError};
 
-use schism_jit_abi::{GPU_STATE_FREE, GpuMessageBuffer};
+use schism_jit_abi::{GPU_STATE_EXHAUSTED, GPU_STATE_FREE, GpuMessageBuffer};
 use schism_message::buffer::{Message, MessageBuffer as Content};
 use schism_message::{Memory, Recorded};
 
@@ -21,6 +21,7 @@ use crate::kernel::print;
 use crate::launch::desc::LaunchDesc;
 use crate::launch::failure::Panic;
 use crate::launch::payload::Payload;
+use crate::util::variables::DEVICE_HEAP;
 use crate::util::warn_once;
 
 /// An address in a device's memory.
@@ -64,6 +65,8 @@ pub(crate) struct MessageBuffers {
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     pub(crate) panic: Option<Panic>,
+    /// There was no memory for a work-item.
+    pub(crate) is_exhausted: bool,
     pub(crate) printed: Vec<String>,
     /// Messages that did not fit.
     pub(crate) lost: u64,
@@ -116,6 +119,12 @@ impl Messages {
                 self.lost,
                 PRINT_BYTES >> 20
             ));
+        }
+        if self.is_exhausted {
+            return Err(LaunchError::HostMemory {
+                device: device.to_owned(),
+                reason: format!("its work-items allocate more than their heap has ({DEVICE_HEAP})"),
+            });
         }
         let Some(panic) = self.panic else { return Ok(()) };
         // Code that asks for no place in a group does not know it.
@@ -223,7 +232,9 @@ impl MessageBuffer {
         let bytes = unsafe { std::slice::from_raw_parts(self.host, size) };
         let content = Content::new(bytes);
         let mut messages = Messages { lost: header.print_lost, ..Messages::default() };
-        if header.state != GPU_STATE_FREE {
+        if header.state == GPU_STATE_EXHAUSTED {
+            messages.is_exhausted = true;
+        } else if header.state != GPU_STATE_FREE {
             messages.panic = Some(panic(content.and_then(|content| content.panic()), read));
         }
         // Prints were copied completely.

@@ -622,7 +622,6 @@ pub(crate) trait CodeLoader: Clone + Send + 'static {
 const GPUS_LACK: &[(&str, &str)] = &[
     ("fp128", "floating-point numbers of 128 bits"),
     ("constant-addresses", "constants at the host's addresses"),
-    ("host-heap", "the host's allocator"),
     ("host-atomics", "atomic updates of the host's memory"),
 ];
 

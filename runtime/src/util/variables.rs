@@ -214,6 +214,13 @@ variables! {
             "whether parallel iterators of `--stdpar` begin where earlier runs of the program on the same GPU have found them best. What they have \
              found is beside the compiled kernels"
         );
+        DEVICE_HEAP = (
+            "SCHISM_DEVICE_HEAP",
+            "MiB",
+            "4,096, or a quarter of the host's memory",
+            "the heap of kernels that allocate on a GPU: addresses, whose memory is taken when it is used. Where it is too small for a parallel \
+             iterator of `--stdpar`, that runs with rayon"
+        );
         STDPAR_REPORT = (
             "SCHISM_STDPAR_REPORT",
             "`1`, on standard error; a path, to the end of that file",

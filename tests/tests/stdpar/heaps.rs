@@ -1,8 +1,8 @@
-//! The heap that a program shares with its device, behind all of the program's allocators. The device is a
-//! fake one.
+//! The heap that a program shares with its device, behind all of the program's allocators, on a fake device; and
+//! the heap of kernels, on those that there are.
 
-use schism_tests::lab::{Lab, text};
-use schism_tests::rayon_programs::{Program, Programs, fake_driver};
+use schism_tests::lab::{Lab, output, text};
+use schism_tests::rayon_programs::{Program, Programs, devices, fake_driver};
 
 /// What a program prints that was built by plain rustc, and with `--stdpar` on a GPU that launches nothing.
 fn compare(lab: &Lab, program: &Program, arguments: &[&str]) {
@@ -71,5 +71,32 @@ fn programs_have_their_own_allocators() {
     for kind in ["system", "mapped"] {
         compare(lab, &program, &[kind]);
         assert_eq!(places(lab, &program, &[kind, "places"]), expected(&shared), "{kind}");
+    }
+}
+
+/// Kernels allocate, and what they leave is the program's; where their heap is too small, rayon does it.
+#[test]
+fn kernels_on_devices_allocate() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let program = Programs::newest(lab).program("device_heap");
+    let expected = text(&mut program.by_rustc());
+    for device in devices() {
+        for heap in ["", "1"] {
+            let mut on_device = program.run("release", &device);
+            on_device.env("SCHISM_STDPAR", "always").env("SCHISM_DEVICE_HEAP", heap);
+            let ran = output(on_device.env("SCHISM_TRACE", "1"));
+            let trace = String::from_utf8_lossy(&ran.stderr);
+            if let Some(why) = trace.lines().find(|line| line.contains("all parallel iterators stay")) {
+                println!("skipped on {device:?}: {why}");
+                break;
+            }
+            assert!(ran.status.success(), "{device:?}: {trace}");
+            assert_eq!(String::from_utf8_lossy(&ran.stdout), expected, "{device:?}");
+            let launches = trace.lines().filter(|line| line.contains(" pieces on `")).count();
+            println!("{launches} launches on {device:?} with a heap of {heap:?} MiB");
+            assert!(launches > if heap.is_empty() { 25 } else { 3 }, "{trace}");
+            let is_exhausted = trace.contains("allocate more than their heap has");
+            assert_eq!(is_exhausted, !heap.is_empty(), "{trace}");
+        }
     }
 }

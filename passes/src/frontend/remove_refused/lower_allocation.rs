@@ -1,4 +1,4 @@
-//! Lets kernels that work in the program's own memory use the program's allocator.
+//! Lets kernels that work in the program's own memory allocate.
 //!
 //! Before:
 //! ```llvm
@@ -10,10 +10,9 @@
 //!   %block = call ptr @__schism_host_alloc(i64 24, i64 8)
 //! ```
 //!
-//! The functions behind the new names are the process's that loads the kernel, so host and kernel
-//! may free each other's blocks. Nothing else is changed: attributes say what such functions do,
-//! whatever their names. A device with separate memory has no such functions
-//! ([`capabilities`](crate::check::capabilities)).
+//! On the host the functions behind the new names are the process's that loads the kernel; on a GPU they take blocks of a
+//! heap that the host knows. So either may free the other's blocks, or leave them to it. Nothing else is
+//! changed: attributes say what such functions do, whatever their names.
 //!
 //! This happens only where all kernels that reach the allocator may use it. It is tried twice. Where it
 //! applies before inlining, the module stays as it is; where only inlining shows that a kernel does not

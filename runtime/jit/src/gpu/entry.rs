@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 use schism_jit_abi::{
-    ALIGNED, ASSUME_DIVISIBLE, ASSUME_INDEX_32, GPU_BARRIER, GPU_GROUPS, GPU_MESSAGES, GPU_PRINT,
-    GPU_RANGE, NARROW, PARAM_BYTES, PARAM_INTEGER, PARAM_POINTER, Param,
+    ALIGNED, ASSUME_DIVISIBLE, ASSUME_INDEX_32, GPU_BARRIER, GPU_GROUPS, GPU_HEAP, GPU_MESSAGES,
+    GPU_PRINT, GPU_RANGE, NARROW, PARAM_BYTES, PARAM_INTEGER, PARAM_POINTER, Param,
 };
 use schism_passes::nvptx::launch_bounds::BLOCK;
 use schism_passes::spec::target::THREAD_ID;
@@ -16,7 +16,7 @@ use super::builtins::{
     MAX_GROUP_SIZE,
 };
 use super::options::GpuOptions;
-use super::{message, sub_group};
+use super::{heap, message, sub_group};
 use crate::common::entry_text::{
     AXES, copy_parameter_attributes, known_value, needs_groups, offset_values, type_text,
 };
@@ -30,12 +30,14 @@ use crate::{JitError, Request};
 use schism_llvm::{Context, Opcode, Value};
 use schism_passes::llvm_passes;
 
+use super::message::END;
+
 /// Passes values known in the entry only to functions that are not inlined into it.
 const KEEP: &str = "schism.keep";
 
 /// Values known in the entry only: its hidden parameters, by the names of the functions that return
 /// them.
-const HIDDEN: [&str; 7] = [
+const HIDDEN: [&str; 8] = [
     "schism.range.x",
     "schism.range.y",
     "schism.range.z",
@@ -43,6 +45,7 @@ const HIDDEN: [&str; 7] = [
     "schism.base.y",
     "schism.base.z",
     "schism.messages",
+    "schism.heap",
 ];
 
 /// The entry under construction.
@@ -74,7 +77,10 @@ fn plan(module: &Module<'_>, request: &Request, options: &GpuOptions) -> Entry {
         options.assumptions & ASSUME_DIVISIBLE == 0 || uses(&GLOBAL_RANGE)
     };
     add(GPU_RANGE, range);
-    add(GPU_MESSAGES, uses(&[PANIC, PANIC_FORMAT, PRINT]) || !message::shaped(module).is_empty());
+    let allocates = heap::is_used(module);
+    add(GPU_HEAP, allocates);
+    let messages = uses(&[PANIC, PANIC_FORMAT, PRINT]) || !message::shaped(module).is_empty();
+    add(GPU_MESSAGES, messages || allocates);
     add(GPU_PRINT, uses(&[PRINT]));
 
     let mut next = request.params.len() as u32 + if request.offset { 3 } else { 0 };
@@ -93,6 +99,9 @@ fn plan(module: &Module<'_>, request: &Request, options: &GpuOptions) -> Entry {
     }
     if flags & GPU_MESSAGES != 0 {
         take(6..7);
+    }
+    if allocates {
+        take(7..8);
     }
     Entry { name: entry_name(&request.kernel), flags, hidden }
 }
@@ -144,6 +153,9 @@ pub fn wrap<'c>(
     kernel.set_internal();
     if copies {
         message::link(context, module)?;
+    }
+    if entry.flags & GPU_HEAP != 0 {
+        heap::link(context, module)?;
     }
     let shaped = shaped.iter().filter_map(|shaped| module.function(&shaped.name));
     for function in builtins().filter_map(|name| module.function(name)).chain(shaped) {
@@ -223,7 +235,7 @@ fn text(
             continue;
         }
         kept.push(match *name {
-            "schism.messages" => {
+            "schism.messages" | "schism.heap" => {
                 parameters.push(format!("{ty} noundef nonnull align 16 %{name}"));
                 format!("{ty} %{name}")
             }
@@ -255,8 +267,15 @@ fn text(
     }
     writeln!(o, "declare i64 @{THREAD_ID}(i32)")?;
     writeln!(o, "declare void @{DEVICE_BARRIER}(i32) convergent nounwind")?;
+    let allocates = entry.flags & GPU_HEAP != 0;
+    if copied.is_some() || allocates {
+        writeln!(o, "declare void @{END}() cold noreturn")?;
+    }
     if let Some(plain) = copied {
         message::bodies(o, groups, plain)?;
+    }
+    if allocates {
+        heap::bodies(o)?;
     }
     for shaped in shaped {
         shaped.body(o, options.base.then_some(&HIDDEN[3..6]))?;
@@ -311,7 +330,7 @@ fn narrow_type() -> String {
 }
 
 fn hidden_type(name: &str) -> &'static str {
-    if name == "schism.messages" { "ptr" } else { "i64" }
+    if matches!(name, "schism.messages" | "schism.heap") { "ptr" } else { "i64" }
 }
 
 fn keep_types() -> String {
@@ -523,7 +542,7 @@ pub fn trim(module: &Module<'_>, entry: &mut Entry) -> Result<(), JitError> {
     let is_used =
         |place: &u32| params.get(*place as usize).is_none_or(|param| !param.users().is_empty());
     let mut unused = Vec::new();
-    for (flag, places) in [(GPU_RANGE, 0..3), (GPU_MESSAGES, 6..7)] {
+    for (flag, places) in [(GPU_RANGE, 0..3), (GPU_MESSAGES, 6..7), (GPU_HEAP, 7..8)] {
         let places: Vec<u32> = entry.hidden[places].iter().flatten().copied().collect();
         if entry.flags & flag != 0 && !places.iter().any(is_used) {
             entry.flags &= !flag;

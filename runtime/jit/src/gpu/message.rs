@@ -59,7 +59,7 @@ pub const PRINTS: &str = "schism.print";
 /// Ends a work-item that has written a message. It has a body only after optimisation: until then
 /// to LLVM it may unwind, and so may everything that panics
 /// (`schism_passes::frontend::lower_unwind`).
-const END: &str = "schism.end";
+pub(super) const END: &str = "schism.end";
 
 /// What the functions are called that write messages of plain values, and that return whether to
 /// call them again: never.
@@ -80,25 +80,38 @@ pub fn link<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitErro
     for instruction in recorder.functions().into_iter().flat_map(Value::instructions) {
         keep_in_local(instruction);
     }
-    let names: Vec<String> = recorder
+    for function in link_functions(context, module, recorder)? {
+        // It is small code already, and runs at most once: optimised with the kernel it would take
+        // most of the kernel's compile time, here and in the driver.
+        function.add_function_attribute("optnone", 0);
+    }
+    Ok(())
+}
+
+/// Links functions of Rust, which kernels call and have no copies of; returns those that a kernel needs.
+pub(super) fn link_functions<'m, 'c>(
+    context: &'c Context,
+    module: &'m Module<'c>,
+    functions: Module<'c>,
+) -> Result<Vec<Value<'m>>, JitError> {
+    let names: Vec<String> = functions
         .functions()
         .into_iter()
         .filter(|function| !function.is_declaration())
         .map(|function| function.name())
         .collect();
-    module.link(context, recorder).map_err(internal)?;
-    for function in names.iter().filter_map(|name| module.function(name)) {
+    module.link(context, functions).map_err(JitError::Internal)?;
+    let linked: Vec<Value<'m>> =
+        names.iter().filter_map(|name| module.function(name)).collect();
+    for function in &linked {
         function.set_internal();
         function.remove_unwinding();
-        image::normalise(function);
+        image::normalise(*function);
         function.add_function_attribute("nounwind", 0);
-        // It is small code already, and runs at most once: optimised with the kernel it would take
-        // most of the kernel's compile time, here and in the driver.
         function.remove_function_attribute("optsize");
         function.add_function_attribute("noinline", 0);
-        function.add_function_attribute("optnone", 0);
     }
-    Ok(())
+    Ok(linked)
 }
 
 /// Makes an access of a local volatile, so that the local stays in memory; ignores other
@@ -138,7 +151,6 @@ pub fn bodies(o: &mut String, groups: bool, plain: bool) -> std::fmt::Result {
         writeln!(locals, "  %{value} = call i32 @{DEVICE_LOCAL_ID}.{axis}()")?;
     }
     let types = "i64, i64, i64, i32, i32, i32, i1 zeroext";
-    writeln!(o, "declare void @{END}() cold noreturn")?;
     writeln!(o, "declare void @{copy_panic}(ptr, ptr, ptr, ptr, {types}) nounwind")?;
     writeln!(o, "declare void @{copy_print}(ptr, ptr, ptr, {types}) nounwind")?;
     writeln!(

@@ -11,6 +11,7 @@
 //! | `builtins` | what a kernel asks of its device, by neutral names |
 //! | `sub_group` | operations of sub-groups |
 //! | `message` | messages of panics and prints |
+//! | `heap` | what kernels allocate from |
 //! | `atomics` | scopes of atomic accesses |
 //! | `code` | addresses of functions as data |
 //! | `one_function` | kernels that must be one function |
@@ -20,6 +21,7 @@ pub mod builtins;
 pub mod code;
 pub mod compiled;
 pub mod entry;
+mod heap;
 pub mod machine;
 pub mod message;
 pub mod one_function;

@@ -8,7 +8,9 @@ use std::time::Instant;
 use schism_cache::{KeyBuilder, Value};
 use schism_hcf::{Addresses, KernelRef, ParameterKind};
 use schism_jit_abi::code::{OPEN_CONSTANT, TICK};
-use schism_jit_abi::{FLAG_BASE, FLAG_OFFSET, GPU_GROUPS, GPU_MESSAGES, GPU_PRINT, GPU_RANGE};
+use schism_jit_abi::{
+    FLAG_BASE, FLAG_OFFSET, GPU_GROUPS, GPU_HEAP, GPU_MESSAGES, GPU_PRINT, GPU_RANGE,
+};
 
 use crate::code::aot::{self, AotCode, AotTarget};
 use crate::code::assumptions::FlattenedParameters;
@@ -209,6 +211,10 @@ impl LoadedKernel {
 
     pub(super) const fn takes_message_buffer(&self) -> bool {
         self.flags & GPU_MESSAGES != 0
+    }
+
+    pub(super) const fn allocates(&self) -> bool {
+        self.flags & GPU_HEAP != 0
     }
 
     pub(super) const fn prints(&self) -> bool {

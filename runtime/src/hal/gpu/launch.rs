@@ -15,6 +15,8 @@ use crate::code::assumptions::Assumptions;
 use crate::code::captured::{self, CapturedAddress};
 use crate::code::display_name::KernelName;
 use crate::code::requirements::LaunchRequirements;
+use crate::data::device_heap::HeldHeap;
+use crate::data::shared_heap;
 use crate::error::LaunchError;
 use crate::hal::address_window::{LARGEST_DANGLING, Windows, is_in_window};
 use crate::hal::gpu::api::symbol;
@@ -168,6 +170,8 @@ pub(crate) struct GpuPending {
     stream: Arc<Stream>,
     number: u64,
     buffer: Option<MessageBuffer>,
+    /// What its work-items allocate from.
+    heap: Option<HeldHeap>,
     timer: Option<Timer>,
     /// The name of the user's closure.
     name: KernelName,
@@ -242,6 +246,10 @@ pub(crate) unsafe fn launch(
             parameters.push(hidden_base.cast::<u64>().wrapping_add(axis).cast());
         }
     }
+    let heap = || shared_heap::hold_for_kernels(context.gpu.sees_pageable_memory);
+    let heap = kernel.allocates().then(heap).transpose().map_err(|reason| {
+        LaunchError::HostMemory { device: context.name().to_owned(), reason: reason.to_owned() }
+    })?;
     let mut buffer = None;
     if kernel.takes_message_buffer() {
         let pinned = |bytes| context.pinned(bytes);
@@ -250,6 +258,10 @@ pub(crate) unsafe fn launch(
     let buffer_address = buffer.as_ref().map_or(0, |buffer| buffer.device);
     if buffer.is_some() {
         parameters.push(std::ptr::from_ref(&buffer_address).cast());
+    }
+    let heap_address = heap.as_ref().map_or(0, HeldHeap::address);
+    if heap.is_some() {
+        parameters.push(std::ptr::from_ref(&heap_address).cast());
     }
 
     let launch_sub_grid = |stream, blocks: [usize; 3]| {
@@ -312,14 +324,15 @@ pub(crate) unsafe fn launch(
         stream: Arc::clone(stream),
         number,
         buffer,
+        heap,
         timer,
         name: raw.lazy_name(),
         shape: RangeShape::of(desc),
     }))
 }
 
-/// The maximum number of hidden parameters: offset, range, base, message buffer.
-const HIDDEN: usize = 10;
+/// The maximum number of hidden parameters: offset, range, base, message buffer, heap.
+const HIDDEN: usize = 11;
 
 /// Addresses of parameters' values.
 struct Parameters {
@@ -531,8 +544,12 @@ impl GpuPending {
         let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
         let messages = buffer.collect(&|to, from| context.read_bytes(to, from));
         context.message_buffers.give(buffer);
-        messages
-            .map_or(Ok(()), |messages| messages.shown(&self.name, &context.gpu.name, &self.shape))
+        let Some(messages) = messages else { return Ok(()) };
+        let shown = messages.shown(&self.name, &context.gpu.name, &self.shape);
+        if let (Err(_), Some(heap)) = (&shown, &self.heap) {
+            heap.roll_back();
+        }
+        shown
     }
 }
 

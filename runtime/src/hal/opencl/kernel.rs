@@ -8,7 +8,7 @@ use schism_cache::{KeyBuilder, Value};
 use schism_hcf::{Addresses, Code, KernelRef, ParameterKind};
 use schism_jit_abi::{
     ASSUME_GROUP_ON_THREAD, BACKEND_FAILED, FLAG_BASE, FLAG_OFFSET, GPU_GROUPS, GPU_LOCAL,
-    GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GPU_SUB_GROUPS, TARGET_SPIRV,
+    GPU_HEAP, GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GPU_SUB_GROUPS, TARGET_SPIRV,
 };
 
 use crate::code::aot::{AotCode, AotTarget};
@@ -164,6 +164,10 @@ impl ClKernel {
 
     pub(super) const fn takes_message_buffer(&self) -> bool {
         self.flags & GPU_MESSAGES != 0
+    }
+
+    pub(super) const fn allocates(&self) -> bool {
+        self.flags & GPU_HEAP != 0
     }
 
     pub(super) const fn takes_local_memory(&self) -> bool {

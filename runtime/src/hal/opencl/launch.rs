@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use crate::code::captured;
 use crate::code::display_name::KernelName;
+use crate::data::device_heap::HeldHeap;
+use crate::data::shared_heap;
 use crate::error::{DriverError, LaunchError};
 use crate::hal::PendingOps;
 use crate::hal::messages::{MessageBuffer, RangeShape};
@@ -27,6 +29,8 @@ pub(crate) struct ClPending {
     /// Kept until it has ended.
     kernel: Arc<ClKernel>,
     buffer: Option<MessageBuffer>,
+    /// What its work-items allocate from.
+    heap: Option<HeldHeap>,
     timed: bool,
     name: KernelName,
     shape: RangeShape,
@@ -68,6 +72,10 @@ pub(super) unsafe fn launch(
             });
         }
     }
+    let heap = || shared_heap::hold_for_kernels(context.device.sees_host);
+    let heap = kernel.allocates().then(heap).transpose().map_err(|reason| {
+        LaunchError::HostMemory { device: context.name().to_owned(), reason: reason.to_owned() }
+    })?;
     let mut buffer = None;
     if kernel.takes_message_buffer() {
         let shared = |bytes| {
@@ -111,6 +119,10 @@ pub(super) unsafe fn launch(
             }
             if let Some(buffer) = &buffer {
                 let address = std::ptr::with_exposed_provenance(buffer.device as usize);
+                arguments.address(address)?;
+            }
+            if let Some(heap) = &heap {
+                let address = std::ptr::with_exposed_provenance(heap.address() as usize);
                 arguments.address(address)?;
             }
             if kernel.takes_local_memory() {
@@ -171,6 +183,7 @@ pub(super) unsafe fn launch(
         event,
         kernel,
         buffer,
+        heap,
         timed: desc.timed,
         name: raw.lazy_name(),
         shape: RangeShape::of(desc),
@@ -335,8 +348,12 @@ impl ClPending {
         let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
         let messages = buffer.collect(&|to, from| self.context.read(to, from));
         self.context.message_buffers.give(buffer);
-        messages
-            .map_or(Ok(()), |messages| messages.shown(&self.name, self.context.name(), &self.shape))
+        let Some(messages) = messages else { return Ok(()) };
+        let shown = messages.shown(&self.name, self.context.name(), &self.shape);
+        if let (Err(_), Some(heap)) = (&shown, &self.heap) {
+            heap.roll_back();
+        }
+        shown
     }
 }
 
