@@ -30,8 +30,6 @@ use crate::{JitError, Request};
 use schism_llvm::{Context, Opcode, Value};
 use schism_passes::llvm_passes;
 
-use super::message::END;
-
 /// Passes values known in the entry only to functions that are not inlined into it.
 const KEEP: &str = "schism.keep";
 
@@ -269,7 +267,7 @@ fn text(
     writeln!(o, "declare void @{DEVICE_BARRIER}(i32) convergent nounwind")?;
     let allocates = entry.flags & GPU_HEAP != 0;
     if copied.is_some() || allocates {
-        writeln!(o, "declare void @{END}() cold noreturn")?;
+        writeln!(o, "declare void @{}() cold noreturn", message::END)?;
     }
     if let Some(plain) = copied {
         message::bodies(o, groups, plain)?;
