@@ -124,8 +124,8 @@ pub fn run_in(target: &Path, name: &str, profile: &str, variables: &[(&str, &str
     program
 }
 
-/// The variables by which a program runs on each device that has memory of its own, or code: those that the machine
-/// lacks leave all pipelines with rayon, and the trace says so.
+/// The variables by which a program runs on each kind of device that is not the host: those that the machine lacks leave all
+/// pipelines with rayon, and the trace says so.
 #[must_use]
 pub fn devices() -> [Vec<(&'static str, &'static str)>; 3] {
     static DRIVER: OnceLock<String> = OnceLock::new();

@@ -81,6 +81,14 @@ pub(crate) fn is_search_in_order<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> b
     })
 }
 
+/// Whether a GPU runs a kernel in the place of one that runs pieces.
+pub(crate) fn is_for_gpus<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    /// It has no pipeline alone.
+    const ROWS: &str = "Rows";
+    let name = kernel.ty_adt_def().map(|adt| tcx.item_name(adt.did()));
+    is_copied(tcx, kernel) && name.is_none_or(|name| name.as_str() != ROWS)
+}
+
 /// Whether the only effect of a kernel is its result, by its types, so that it may begin again: each work-item has a
 /// copy of the pipeline, and nothing that this holds or refers to can be changed by it. Addresses that a program's own types hold
 /// may be of what it changes.

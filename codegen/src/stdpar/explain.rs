@@ -56,6 +56,12 @@ impl Place {
         }
     }
 
+    /// Whether both are of one closure.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let of = |place: &Self| place.closure.as_ref().map(|closure| closure.of);
+        of(self).is_some() && of(self) == of(other)
+    }
+
     /// The place of a sort, by the function that sorts on the host.
     fn of_sort<'tcx>(tcx: TyCtxt<'tcx>, function: Instance<'tcx>) -> Self {
         Self {

@@ -13,7 +13,7 @@ use schism_passes::spec::report::{Report, Use, ViolationKind};
 use crate::collect::walk::{self, Place, Reached};
 use crate::kernels::{Kernel, KernelInfo, names};
 use crate::rayon::types::{
-    is_pipeline, is_search_in_order, is_without_effects, may_be_for_devices,
+    is_for_gpus, is_pipeline, is_search_in_order, is_without_effects, may_be_for_devices,
 };
 use crate::rayon::{self, nested};
 use crate::stdpar::explain;
@@ -39,6 +39,8 @@ pub(crate) struct Pipelines {
     allocating: BTreeSet<String>,
     /// The names of those whose only effect is their result.
     without_effects: BTreeSet<String>,
+    /// The names of those that GPUs run in the place of others.
+    for_gpus: BTreeSet<String>,
     /// The names of those that there are for the program's process.
     in_process: BTreeSet<String>,
     /// The names of those that no other device has, and why.
@@ -49,22 +51,24 @@ impl Pipelines {
     /// The pipelines among a crate's kernels.
     pub(crate) fn among<'tcx>(tcx: TyCtxt<'tcx>, kernels: &[Kernel<'tcx>]) -> Self {
         let pipelines = kernels.iter().filter(|kernel| is_pipeline(tcx, kernel.entry));
-        // Of the kernels of a pipeline, one is told of.
-        let is_told = |kernel: &Kernel<'tcx>| {
-            explain::is_asked() && !rayon::is_secondary(tcx, kernel.entry.args.type_at(0))
-        };
+        // Of the kernels of a pipeline, one is told of for all devices, and perhaps one for GPUs.
         let place = |kernel: &Kernel<'tcx>| {
-            (
-                kernel.info.name.clone(),
-                is_told(kernel).then(|| explain::Place::of(tcx, kernel.entry)),
-            )
+            let ty = kernel.entry.args.type_at(0);
+            let place = || explain::Place::of(tcx, kernel.entry);
+            let is_told = explain::is_asked() && (is_for_gpus(tcx, ty) || !rayon::is_secondary(tcx, ty));
+            (kernel.info.name.clone(), is_told.then(place))
         };
+        let for_gpus = pipelines
+            .clone()
+            .filter(|kernel| is_for_gpus(tcx, kernel.entry.args.type_at(0)))
+            .map(|kernel| kernel.info.name.clone());
         let without_effects = pipelines
             .clone()
             .filter(|kernel| is_without_effects(tcx, kernel.entry.args.type_at(0)))
             .map(|kernel| kernel.info.name.clone());
         Self {
             without_effects: without_effects.collect(),
+            for_gpus: for_gpus.collect(),
             pipelines: pipelines.map(place).collect(),
             ..Self::default()
         }
@@ -203,7 +207,7 @@ impl Pipelines {
             if needs(Capability::Recursion) || needs(Capability::IndirectCalls) {
                 return Some(DEEP);
             }
-            if needs(Capability::ForgedAddresses) {
+            if needs(Capability::HostHeap) && needs(Capability::ForgedAddresses) {
                 return Some(CHANGING);
             }
             needs(Capability::Unwinding).then_some(UNWINDING)
@@ -218,10 +222,17 @@ impl Pipelines {
         let of = |name: &str| self.pipelines.get(name)?.as_ref();
         let why: HashMap<&str, &str> =
             self.refused.iter().map(|(name, why)| (name.as_str(), why.as_str())).collect();
-        let became = kernels
-            .iter()
-            .filter_map(|kernel| Some((of(&kernel.name)?, why.get(kernel.name.as_str()).copied())));
-        let refused = self.refused.iter().filter(|(name, _)| !self.in_process.contains(name));
+        let told = |name: &str| Some((of(name)?, why.get(name).copied()));
+        // What a GPU runs tells what that lacks, if there is another kernel for the process.
+        let in_process: Vec<&explain::Place> =
+            self.in_process.iter().filter_map(|name| of(name)).collect();
+        let of_gpus = self.for_gpus.iter().filter_map(|name| told(name));
+        let of_gpus = of_gpus.filter(|(place, _)| in_process.iter().any(|it| it.is_same(place)));
+        let others = kernels.iter().filter(|kernel| !self.for_gpus.contains(&kernel.name));
+        let became = of_gpus.chain(others.filter_map(|kernel| told(&kernel.name)));
+        let refused = self.refused.iter().filter(|(name, _)| {
+            !self.in_process.contains(name) && !self.for_gpus.contains(name)
+        });
         let refused = refused.filter_map(|(name, why)| Some((of(name)?, why)));
         explain::tell(sess, became, refused);
     }

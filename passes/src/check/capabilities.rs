@@ -75,9 +75,6 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
         }
         if reached.iter().any(|function| builtins::HOST_HEAP.contains(&function.name().as_str())) {
             kernel.capabilities.insert(Capability::HostHeap);
-            if host_memory::addresses_are_forged(&reached) {
-                kernel.capabilities.insert(Capability::ForgedAddresses);
-            }
         }
         if recursion::has_circle(&reached) {
             kernel.capabilities.insert(Capability::Recursion);

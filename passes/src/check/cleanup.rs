@@ -11,6 +11,8 @@
 //! ```
 //! Nor has it where the only effect of a kernel is its result, which a launch that panics has not.
 //!
+//! Of the latter it finds as well those that make addresses of numbers: types say nothing of what these are of.
+//!
 //! It runs before landing pads are removed, and before anything is inlined.
 
 use inkwell::module::Module;
@@ -18,12 +20,21 @@ use schism_llvm::{AsModule, Value};
 
 use crate::analysis::cleanup::Cleanup;
 use crate::check::capabilities::reached_from;
+use crate::check::host_memory;
 use crate::spec::device::DeviceSpec;
 use crate::spec::image::{Capability, KernelImage};
 
 /// Notes the kernels in the program's memory whose cleanup changes some of it.
 pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) {
     let module = module.handle();
+    for (image, kernel) in kernels.iter_mut().zip(&spec.kernels) {
+        if spec.without_effects.contains(&image.name)
+            && let Some(entry) = module.function(&kernel.entry)
+            && host_memory::addresses_are_forged(&reached_from(&[entry]))
+        {
+            image.capabilities.insert(Capability::ForgedAddresses);
+        }
+    }
     let of_program: Vec<(&mut KernelImage, Value<'_>)> = kernels
         .iter_mut()
         .zip(&spec.kernels)

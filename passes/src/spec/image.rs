@@ -83,7 +83,7 @@ pub enum Capability {
     Atomic64,
     /// Addresses of constants that the host can use: the kernel puts some into the host's memory.
     ConstantAddresses,
-    /// Addresses that are made of numbers, of which types tell nothing: only of kernels that allocate.
+    /// Addresses that are made of numbers: only of kernels whose only effect is their result, by their types.
     ForgedAddresses,
     /// 128-bit floating-point numbers.
     Fp128,

@@ -62,12 +62,9 @@ struct Freed {
 
 const ALIGN_SHIFT: u32 = 56;
 
-/// The heap, as long as a launch has it.
+/// The heap by its address, as long as a launch has it. One is there at a time.
 #[derive(Debug)]
-pub(crate) struct HeldHeap(*mut Heap);
-
-// SAFETY: one is there at a time, and what it points to is the region, which stays.
-unsafe impl Send for HeldHeap {}
+pub(crate) struct HeldHeap(usize);
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -98,7 +95,7 @@ pub(crate) fn hold(
     }
     *state = State::Held;
     drop(state);
-    let held = HeldHeap(std::ptr::with_exposed_provenance_mut(BEGIN.load(Ordering::Relaxed)));
+    let held = HeldHeap(BEGIN.load(Ordering::Relaxed));
     held.begin();
     Ok(held)
 }
@@ -115,6 +112,10 @@ fn size() -> usize {
 }
 
 impl HeldHeap {
+    fn heap(&self) -> *mut Heap {
+        std::ptr::with_exposed_provenance_mut(self.0)
+    }
+
     /// Frees what the host has freed, and begins a launch.
     fn begin(&self) {
         let mut next = FREED.swap(std::ptr::null_mut(), Ordering::Acquire);
@@ -124,23 +125,23 @@ impl HeldHeap {
                 let freed = next.read();
                 let (size, align) =
                     (freed.layout & (1 << ALIGN_SHIFT) - 1, 1 << (freed.layout >> ALIGN_SHIFT));
-                heap::give(self.0, next.cast(), size, align);
+                heap::give(self.heap(), next.cast(), size, align);
                 next = freed.next;
             }
         }
         // SAFETY: the heap is there, and this launch has it.
-        unsafe { Heap::begin(self.0) };
+        unsafe { Heap::begin(self.heap()) };
     }
 
     /// Its address, which is the same for the host and the device.
     pub(crate) fn address(&self) -> u64 {
-        self.0.expose_provenance() as u64
+        self.0 as u64
     }
 
     /// Frees all blocks that the launch has taken. It is over, and nothing of it is used.
     pub(crate) fn roll_back(&self) {
         // SAFETY: the caller's promise; this launch has the heap.
-        unsafe { heap::roll_back(self.0) };
+        unsafe { heap::roll_back(self.heap()) };
     }
 }
 

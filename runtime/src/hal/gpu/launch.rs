@@ -317,7 +317,7 @@ pub(crate) unsafe fn launch(
         kernel = raw.name(), device = context.name(), version = &*kernel.version,
         range = ?range.slowest_first(), grid = ?grid.blocks, ?block, shared, "launched"
     );
-    if buffer.is_none() && timer.is_none() {
+    if buffer.is_none() && heap.is_none() && timer.is_none() {
         return Ok(Submitted::Numbered(NumberedLaunch { number, kernel: raw.lazy_name() }));
     }
     Ok(Submitted::Pending(GpuPending {
