@@ -72,8 +72,16 @@ impl Body<'_> {
     fn number(&mut self) -> String {
         let known = self.numbers[self.random.usize(..self.numbers.len())].clone();
         match self.random.usize(..4) {
-            0 => format!("{known}.wrapping_mul({}) ^ {}", self.random.u32(1..99), self.random.u32(..1000)),
-            1 => format!("{known}.wrapping_add({}) % {}", self.random.u32(..99), self.random.u32(2..500)),
+            0 => format!(
+                "{known}.wrapping_mul({}) ^ {}",
+                self.random.u32(1..99),
+                self.random.u32(..1000)
+            ),
+            1 => format!(
+                "{known}.wrapping_add({}) % {}",
+                self.random.u32(..99),
+                self.random.u32(2..500)
+            ),
             _ => known,
         }
     }
@@ -97,16 +105,26 @@ impl Body<'_> {
         let (name, number, least) = (self.name("v"), self.number(), self.random.u32(1..40));
         let of = format!("({number}) % {least}");
         let text = match self.random.usize(..7) {
-            0 => format!("let mut {name} = Vec::new(); for i in 0..{of} {{ {name}.push(i ^ {number}); }}"),
+            0 => format!(
+                "let mut {name} = Vec::new(); for i in 0..{of} {{ {name}.push(i ^ {number}); }}"
+            ),
             1 => format!("let mut {name} = vec![{number}; ({of}) as usize];"),
-            2 => format!("let mut {name}: Vec<u32> = Vec::with_capacity(({of}) as usize + 1); {name}.push({number});"),
-            3 => format!("let mut {name}: Vec<u32> = (0..{of}).map(|i| i.wrapping_mul({number})).collect();"),
-            4 => format!("let mut {name}: Vec<u32> = (0..{of}).filter(|i| (i ^ ({number})) % 3 != 0).collect();"),
+            2 => format!(
+                "let mut {name}: Vec<u32> = Vec::with_capacity(({of}) as usize + 1); {name}.push({number});"
+            ),
+            3 => format!(
+                "let mut {name}: Vec<u32> = (0..{of}).map(|i| i.wrapping_mul({number})).collect();"
+            ),
+            4 => format!(
+                "let mut {name}: Vec<u32> = (0..{of}).filter(|i| (i ^ ({number})) % 3 != 0).collect();"
+            ),
             5 => match self.vector() {
                 Some(other) => format!("let mut {name} = {other}.clone();"),
                 None => format!("let mut {name} = vec![0_u32; {least}];"),
             },
-            _ => format!("let mut {name} = vec![0_u32; {least}]; {name}[({of}) as usize] = {number};"),
+            _ => format!(
+                "let mut {name} = vec![0_u32; {least}]; {name}[({of}) as usize] = {number};"
+            ),
         };
         self.line(&text);
         self.vectors.push(name);
@@ -115,14 +133,22 @@ impl Body<'_> {
     fn make_string(&mut self) {
         let (name, number) = (self.name("s"), self.number());
         let text = match self.random.usize(..4) {
-            0 => format!("let mut {name} = String::new(); for i in 0..({number}) % 19 {{ {name}.push((b'a' + (i % 26) as u8) as char); }}"),
-            1 => format!("let mut {name} = String::from(\"süß\"); {name}.push((b'A' + (({number}) % 26) as u8) as char);"),
+            0 => format!(
+                "let mut {name} = String::new(); for i in 0..({number}) % 19 {{ {name}.push((b'a' + (i % 26) as u8) as char); }}"
+            ),
+            1 => format!(
+                "let mut {name} = String::from(\"süß\"); {name}.push((b'A' + (({number}) % 26) as u8) as char);"
+            ),
             2 => match self.string() {
                 Some(other) => format!("let mut {name}: String = {other}.chars().rev().collect();"),
-                None => format!("let mut {name} = String::with_capacity(({number}) as usize % 100);"),
+                None => {
+                    format!("let mut {name} = String::with_capacity(({number}) as usize % 100);")
+                }
             },
             _ => match self.string() {
-                Some(other) => format!("let mut {name} = {other}.clone(); {name}.push_str(\"xyz\");"),
+                Some(other) => {
+                    format!("let mut {name} = {other}.clone(); {name}.push_str(\"xyz\");")
+                }
                 None => format!("let mut {name} = \"ab\".repeat((({number}) % 9) as usize);"),
             },
         };
@@ -139,9 +165,15 @@ impl Body<'_> {
                 let name = self.name("b");
                 let text = match self.random.usize(..4) {
                     0 => format!("let {name} = *Box::new({number});"),
-                    1 => format!("let {name} = Box::new([{number}; 9]); let {name} = {name}[(({number}) % 9) as usize];"),
-                    2 => format!("let {name} = Box::new(Aligned(u64::from({number}))); let {name} = (({name}.0 + (&raw const *{name}).addr() as u64 % 64) % 1000) as u32;"),
-                    _ => format!("let {name} = Some(Box::new({number})).filter(|it| **it % 2 == 0); let {name} = {name}.map_or(5, |it| *it);"),
+                    1 => format!(
+                        "let {name} = Box::new([{number}; 9]); let {name} = {name}[(({number}) % 9) as usize];"
+                    ),
+                    2 => format!(
+                        "let {name} = Box::new(Aligned(u64::from({number}))); let {name} = (({name}.0 + (&raw const *{name}).addr() as u64 % 64) % 1000) as u32;"
+                    ),
+                    _ => format!(
+                        "let {name} = Some(Box::new({number})).filter(|it| **it % 2 == 0); let {name} = {name}.map_or(5, |it| *it);"
+                    ),
                 };
                 self.line(&text);
                 self.numbers.push(name);
@@ -158,7 +190,9 @@ impl Body<'_> {
             6 => {
                 let (queue, front) = (self.name("q"), self.name("f"));
                 self.line(&format!("let mut {queue} = VecDeque::new(); for i in 0..({number}) % 21 {{ {queue}.push_back(i); if i % 3 == 0 {{ {queue}.pop_front(); }} }}"));
-                self.line(&format!("let {front} = {queue}.iter().fold(1_u32, |a, b| a.wrapping_mul(7) ^ *b);"));
+                self.line(&format!(
+                    "let {front} = {queue}.iter().fold(1_u32, |a, b| a.wrapping_mul(7) ^ *b);"
+                ));
                 self.numbers.push(front);
             }
             7 => {
@@ -194,8 +228,12 @@ impl Body<'_> {
                         7 => format!("{vector}.retain(|y| y % 2 == 0);"),
                         8 => format!("{vector}.resize({b}, {a});"),
                         9 => format!("{vector}.reserve({b}); {vector}.dedup();"),
-                        10 => format!("let mut tail = {vector}.split_off({vector}.len() / 3); tail.push(1); {vector}.append(&mut tail);"),
-                        _ => format!("{vector} = {vector}.iter().rev().map(|y| y ^ {a}).collect();"),
+                        10 => format!(
+                            "let mut tail = {vector}.split_off({vector}.len() / 3); tail.push(1); {vector}.append(&mut tail);"
+                        ),
+                        _ => {
+                            format!("{vector} = {vector}.iter().rev().map(|y| y ^ {a}).collect();")
+                        }
                     };
                     self.line(&text);
                 }
@@ -207,7 +245,9 @@ impl Body<'_> {
     fn digest(&mut self) -> String {
         let mut text = "x".to_owned();
         for vector in self.vectors.clone() {
-            text = format!("{vector}.iter().fold(({text}).wrapping_add({vector}.len() as u32), |a, b| a.wrapping_mul(31).wrapping_add(*b))");
+            text = format!(
+                "{vector}.iter().fold(({text}).wrapping_add({vector}.len() as u32), |a, b| a.wrapping_mul(31).wrapping_add(*b))"
+            );
         }
         for string in self.strings.clone() {
             text = format!("({text}).wrapping_add({string}.len() as u32 * 3)");
@@ -267,9 +307,20 @@ pub fn source(seed: u64, number: usize) -> String {
             closure(&vector)
         ),
         5 => format!("let out: Vec<String> = {items}.map({}).collect();", closure(&string)),
-        6 => format!("let out: Vec<(Vec<u32>, Option<Box<u32>>, String)> = {items}.map({}).collect();", closure(&format!("{{ let d = {digest}; ({vector}, (d % 2 == 0).then(|| Box::new(d)), {string}) }}"))),
-        7 => format!("let out: Vec<u32> = {items}.filter_map({}).collect();", closure(&format!("{{ let d = {digest}; (d % 3 != 0).then_some(d) }}"))),
-        8 => format!("let out: Vec<u32> = {items}.map({}).reduce(Vec::new, |mut a, b| {{ a.extend(b); a.truncate(400); a }});", closure(&vector)),
+        6 => format!(
+            "let out: Vec<(Vec<u32>, Option<Box<u32>>, String)> = {items}.map({}).collect();",
+            closure(&format!(
+                "{{ let d = {digest}; ({vector}, (d % 2 == 0).then(|| Box::new(d)), {string}) }}"
+            ))
+        ),
+        7 => format!(
+            "let out: Vec<u32> = {items}.filter_map({}).collect();",
+            closure(&format!("{{ let d = {digest}; (d % 3 != 0).then_some(d) }}"))
+        ),
+        8 => format!(
+            "let out: Vec<u32> = {items}.map({}).reduce(Vec::new, |mut a, b| {{ a.extend(b); a.truncate(400); a }});",
+            closure(&vector)
+        ),
         9 => format!("let out: Vec<u32> = {items}.flat_map_iter({}).collect();", closure(&vector)),
         10 => format!("let out = {items}.map({}).max();", closure(&digest)),
         11 => format!(
@@ -282,7 +333,9 @@ pub fn source(seed: u64, number: usize) -> String {
             closure(&digest).replacen("|x|", "|x: u32|", 1)
         ),
     };
-    format!("fn p{number}(shared: &Shared) -> String {{\n    {rest}\n    format!(\"{{out:?}}\")\n}}\n")
+    format!(
+        "fn p{number}(shared: &Shared) -> String {{\n    {rest}\n    format!(\"{{out:?}}\")\n}}\n"
+    )
 }
 
 /// The program with some pipelines: it prints a line for each.

@@ -47,7 +47,9 @@ fn pipelines_that_allocate_are_rayons() {
                 kernels += trace.lines().filter(|line| line.contains(" pieces on `")).count();
                 let found = String::from_utf8_lossy(&ran.stdout).into_owned();
                 let lines = found.lines().zip(expected.lines());
-                wrong.extend(lines.filter(|(a, b)| a != b).map(|(a, b)| format!("{device:?}: {a} for {b}")));
+                wrong.extend(
+                    lines.filter(|(a, b)| a != b).map(|(a, b)| format!("{device:?}: {a} for {b}")),
+                );
                 assert_eq!(found.lines().count(), expected.lines().count(), "{device:?}");
             }
         }

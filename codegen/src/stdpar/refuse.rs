@@ -55,7 +55,8 @@ impl Pipelines {
         let place = |kernel: &Kernel<'tcx>| {
             let ty = kernel.entry.args.type_at(0);
             let place = || explain::Place::of(tcx, kernel.entry);
-            let is_told = explain::is_asked() && (is_for_gpus(tcx, ty) || !rayon::is_secondary(tcx, ty));
+            let is_told =
+                explain::is_asked() && (is_for_gpus(tcx, ty) || !rayon::is_secondary(tcx, ty));
             (kernel.info.name.clone(), is_told.then(place))
         };
         let for_gpus = pipelines
@@ -230,9 +231,10 @@ impl Pipelines {
         let of_gpus = of_gpus.filter(|(place, _)| in_process.iter().any(|it| it.is_same(place)));
         let others = kernels.iter().filter(|kernel| !self.for_gpus.contains(&kernel.name));
         let became = of_gpus.chain(others.filter_map(|kernel| told(&kernel.name)));
-        let refused = self.refused.iter().filter(|(name, _)| {
-            !self.in_process.contains(name) && !self.for_gpus.contains(name)
-        });
+        let refused = self
+            .refused
+            .iter()
+            .filter(|(name, _)| !self.in_process.contains(name) && !self.for_gpus.contains(name));
         let refused = refused.filter_map(|(name, why)| Some((of(name)?, why)));
         explain::tell(sess, became, refused);
     }

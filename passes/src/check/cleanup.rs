@@ -39,7 +39,9 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
         .iter_mut()
         .zip(&spec.kernels)
         .filter(|(image, _)| {
-            spec.host_memory.contains(&image.name) && !spec.without_effects.contains(&image.name)
+            spec.host_memory.contains(&image.name)
+                && (!spec.without_effects.contains(&image.name)
+                    || image.capabilities.contains(&Capability::ForgedAddresses))
         })
         .filter_map(|(image, kernel)| Some((image, module.function(&kernel.entry)?)))
         .collect();

@@ -14,6 +14,7 @@
 //! ; SPEC param: offset size align integer|float|bytes|pointer|reference
 //! ; SPEC host-memory: kernel
 //! ; SPEC in-process: yes
+//! ; SPEC without-effects: kernel
 //! ; SPEC host-heap: kernel
 //! ; SPEC target: triple
 //! ; SPEC export: symbol

@@ -6,14 +6,14 @@
 //! uses the lists meanwhile, and their atomic accesses need the scope of a device.
 //!
 //! The region is divided into chunks of 64 KiB, after a head with what is known of them. A chunk
-//! has blocks of one size, a power of two, with a bit for each; a block that is larger than half a chunk has
-//! chunks of its own. So a block is aligned to its size, and where it is tells nothing but its layout
-//! has to be known to give it back, as in [`core::alloc::GlobalAlloc`].
+//! has blocks of one size, a power of two, with a bit for each; a block that is larger than half a chunk takes
+//! whole chunks. So a block is aligned to its size, up to that of a chunk. To give it back, its layout has to be
+//! known, as in [`core::alloc::GlobalAlloc`].
 //!
 //! **Progress.** Nothing is locked, and no work-item waits for another one: the lanes of a sub-group
 //! may run in any order. A block is reserved by the chunk's counter, which is then greater than
-//! the number of bits that are set; so a bit is free, and whoever finds it taken finds that others got
-//! further.
+//! the number of bits that are set; so a bit is free. A work-item that finds it taken tries the next one, and another
+//! has its block.
 //!
 //! **Giving up.** A launch gives up if there is no block: then a work-item ends that asks for one, and
 //! [`roll_back`] frees all that the launch has taken. The chunks of a launch are marked with its number, and
@@ -42,8 +42,8 @@ const PLACES: u64 = 256;
 /// So many neighbouring work-items begin at the same chunk.
 const NEIGHBOURS: u64 = 1024;
 
-/// The state of a chunk: the number of its launch, its class, and a counter of its blocks. 0 if it is free. The counter is
-/// larger than the number of blocks while work-items find that there is none left.
+/// The state of a chunk: the number of its launch, its class, and a counter of its blocks. 0 if it is free. The
+/// counter is larger than the number of blocks while work-items find that there is none left.
 const COUNTER: u64 = (1 << 24) - 1;
 const CLASS_SHIFT: u32 = 24;
 const LAUNCH_SHIFT: u32 = 29;

@@ -32,9 +32,9 @@ extern crate std;
 
 pub mod code;
 mod gpu;
-pub mod heap;
 #[cfg(feature = "hcf")]
 mod hcf;
+pub mod heap;
 #[cfg(feature = "library")]
 pub mod library;
 #[cfg(feature = "library")]

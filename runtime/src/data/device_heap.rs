@@ -105,7 +105,8 @@ fn size() -> usize {
     let megabytes = DEVICE_HEAP.set().and_then(|text| text.to_str()?.trim().parse::<usize>().ok());
     let asked = megabytes.and_then(|megabytes| megabytes.checked_mul(1 << 20));
     // SAFETY: both are questions.
-    let physical = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) * libc::sysconf(libc::_SC_PAGESIZE) };
+    let physical =
+        unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) * libc::sysconf(libc::_SC_PAGESIZE) };
     let usual = USUAL.min(usize::try_from(physical).unwrap_or(USUAL) / 4);
     let bytes = asked.unwrap_or(usual).clamp(LEAST, 1 << 40);
     bytes / CHUNK as usize * CHUNK as usize

@@ -480,8 +480,7 @@ fn map(bytes: usize) -> Option<*mut u8> {
     let rights = libc::PROT_READ | libc::PROT_WRITE;
     let how = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a fresh mapping at an address of the system's choice.
-    let mapping =
-        unsafe { libc::mmap(std::ptr::null_mut(), bytes + LARGE, rights, how, -1, 0) };
+    let mapping = unsafe { libc::mmap(std::ptr::null_mut(), bytes + LARGE, rights, how, -1, 0) };
     if mapping == libc::MAP_FAILED {
         return None;
     }

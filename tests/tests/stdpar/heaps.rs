@@ -86,7 +86,9 @@ fn kernels_on_devices_allocate() {
             on_device.env("SCHISM_STDPAR", "always").env("SCHISM_DEVICE_HEAP", heap);
             let ran = output(on_device.env("SCHISM_TRACE", "1"));
             let trace = String::from_utf8_lossy(&ran.stderr);
-            if let Some(why) = trace.lines().find(|line| line.contains("all parallel iterators stay")) {
+            if let Some(why) =
+                trace.lines().find(|line| line.contains("all parallel iterators stay"))
+            {
                 println!("skipped on {device:?}: {why}");
                 break;
             }

@@ -101,8 +101,7 @@ pub(super) fn link_functions<'m, 'c>(
         .map(|function| function.name())
         .collect();
     module.link(context, functions).map_err(JitError::Internal)?;
-    let linked: Vec<Value<'m>> =
-        names.iter().filter_map(|name| module.function(name)).collect();
+    let linked: Vec<Value<'m>> = names.iter().filter_map(|name| module.function(name)).collect();
     for function in &linked {
         function.set_internal();
         function.remove_unwinding();

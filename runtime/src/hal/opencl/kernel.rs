@@ -7,8 +7,8 @@ use std::time::Instant;
 use schism_cache::{KeyBuilder, Value};
 use schism_hcf::{Addresses, Code, KernelRef, ParameterKind};
 use schism_jit_abi::{
-    ASSUME_GROUP_ON_THREAD, BACKEND_FAILED, FLAG_BASE, FLAG_OFFSET, GPU_GROUPS, GPU_LOCAL,
-    GPU_HEAP, GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GPU_SUB_GROUPS, TARGET_SPIRV,
+    ASSUME_GROUP_ON_THREAD, BACKEND_FAILED, FLAG_BASE, FLAG_OFFSET, GPU_GROUPS, GPU_HEAP,
+    GPU_LOCAL, GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GPU_SUB_GROUPS, TARGET_SPIRV,
 };
 
 use crate::code::aot::{AotCode, AotTarget};
