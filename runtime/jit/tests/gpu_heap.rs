@@ -33,7 +33,7 @@ const ALL: &str = "  %a = call ptr @__schism_host_alloc(i64 %n, i64 8)
 #[test]
 fn kernels_take_a_heap() {
     let ptx = Gpu::new(kernel(ALL)).build();
-    assert_eq!(ptx.flags & (GPU_HEAP | GPU_MESSAGES | GPU_ADDRESSES), GPU_HEAP | GPU_MESSAGES);
+    assert_eq!(ptx.flags & (GPU_HEAP | GPU_MESSAGES), GPU_HEAP | GPU_MESSAGES);
     let text = &ptx.text;
     let parameters = ptx.parameters();
     assert_eq!(parameters[parameters.len() - 2..], [".u64 .ptr .global .align 16"; 2], "{text}");
