@@ -296,7 +296,7 @@ pub fn source(seed: u64, number: usize) -> String {
     let text = body.text;
     let closure = |result: &str| format!("|x| {{\n{text}        {result}\n    }}");
     let sum = "u64::from";
-    let rest = match random.usize(..13) {
+    let rest = match random.usize(..12) {
         0 | 1 => format!("let out: u64 = {items}.map({}).map({sum}).sum();", closure(&digest)),
         2 => format!("let out: Vec<u32> = {items}.map({}).collect();", closure(&digest)),
         3 | 4 => format!(
@@ -322,8 +322,7 @@ pub fn source(seed: u64, number: usize) -> String {
             closure(&vector)
         ),
         9 => format!("let out: Vec<u32> = {items}.flat_map_iter({}).collect();", closure(&vector)),
-        10 => format!("let out = {items}.map({}).max();", closure(&digest)),
-        11 => format!(
+        10 => format!(
             "let out: Vec<Counted> = {items}.map({}).collect();\n    let len = out.len();\n    \
              let before = DROPS.load(Ordering::Relaxed); drop(out);\n    let out = (len, DROPS.load(Ordering::Relaxed) - before);",
             closure(&format!("Counted(Box::new(u64::from({digest})))"))
