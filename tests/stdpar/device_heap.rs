@@ -53,7 +53,7 @@ fn large(numbers: &[u32]) -> u64 {
 fn layouts(numbers: &[u32]) -> Vec<u64> {
     let items = numbers.par_iter().map(|&n| {
         let page = Box::new(Page([n as u8; 5000]));
-        let is_aligned = (&raw const *page).addr() % 4096 == 0;
+        let is_aligned = (&raw const *page).addr().is_multiple_of(4096);
         let nothing = vec![Nothing; n as usize];
         let mut shrunk = vec![n; 300];
         shrunk.truncate(n as usize % 7);

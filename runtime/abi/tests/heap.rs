@@ -72,7 +72,7 @@ fn all_chunks_can_be_blocks_of_any_size() {
         let bytes = if size > CHUNK / 2 { CHUNK } else { size.next_power_of_two().max(16) };
         let count = all.len() as u64 * bytes / CHUNK;
         assert_eq!(count, *chunks.get_or_insert(count), "{size}");
-        assert!(all.iter().all(|block| block.addr() as u64 % bytes == 0));
+        assert!(all.iter().all(|block| (block.addr() as u64).is_multiple_of(bytes)));
         all.sort_unstable();
         assert!(all.windows(2).all(|two| two[1].addr() - two[0].addr() >= bytes as usize));
         // SAFETY: each is taken once, with this layout.
@@ -160,7 +160,7 @@ fn threads_have_blocks_of_their_own() {
                     failed.fetch_add(1, Ordering::Relaxed);
                     break;
                 };
-                assert_eq!(block.addr() as u64 % align, 0);
+                assert!((block.addr() as u64).is_multiple_of(align));
                 // SAFETY: the block is so large.
                 unsafe { block.write_bytes(thread as u8, size as usize) };
                 blocks.push((block, size, align));
