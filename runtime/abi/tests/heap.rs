@@ -145,7 +145,7 @@ fn threads_have_blocks_of_their_own() {
             random % limit
         };
         let mut blocks: Vec<(*mut u8, u64, u64)> = Vec::new();
-        for _ in 0..20_000 {
+        for _ in 0..3_000 {
             if blocks.len() > 20 || !blocks.is_empty() && next(2) == 0 {
                 let (block, size, align) = blocks.swap_remove(next(blocks.len() as u64) as usize);
                 // SAFETY: a block of this layout, which is this thread's.
