@@ -48,10 +48,6 @@ fn shared() -> Shared {
 struct Aligned(u64);
 "#;
 
-fn one_of<'a>(random: &mut Rng, of: &[&'a str]) -> &'a str {
-    of[random.usize(..of.len())]
-}
-
 /// A closure's body under construction.
 struct Body<'r> {
     random: &'r mut Rng,

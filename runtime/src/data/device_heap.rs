@@ -125,7 +125,7 @@ impl HeldHeap {
             unsafe {
                 let freed = next.read();
                 let (size, align) =
-                    (freed.layout & (1 << ALIGN_SHIFT) - 1, 1 << (freed.layout >> ALIGN_SHIFT));
+                    (freed.layout & ((1 << ALIGN_SHIFT) - 1), 1 << (freed.layout >> ALIGN_SHIFT));
                 heap::give(self.heap(), next.cast(), size, align);
                 next = freed.next;
             }
