@@ -130,6 +130,7 @@ pub mod random_ir;
 pub mod random_lanes;
 pub mod random_loops;
 pub mod random_nests;
+pub mod random_rows;
 pub mod random_states;
 pub mod rayon_programs;
 pub mod skip;
