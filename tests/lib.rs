@@ -8,6 +8,7 @@
 //! | `tests/compiler/code_split.rs` | `SCHISM_DEVICE_CODE_SPLIT` |
 //! | `tests/random_ir.rs` | random modules through all passes, run before and after |
 //! | `tests/random_nests.rs` | random nests of loops by directives against plain loops, on every device |
+//! | `tests/random_rows.rs` | random bodies of pipelines over rows, with rayon and with kernels, against the same row by row |
 //! | `tests/random_loops.rs` | random loops with checks, some of which fail, and with indices that are loaded, before and after the passes that move checks; random work-items one by one and in lanes |
 //! | `tests/compiler/cache.rs` | compiled kernels that are kept on disk |
 //! | `tests/compiler/times.rs` | `SCHISM_TIME_PASSES` |
