@@ -188,4 +188,3 @@ fn main() {
     }
     println!("{runs} runs, {panicked} panicked, {wrong} wrong");
 }
-

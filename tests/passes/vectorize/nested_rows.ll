@@ -7,7 +7,7 @@ declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x() #1
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x() #1
 declare i64 @__schism_row(i64, i64, i64)
 
-; The rows that the columns read are apart from the row that is stored, as far as the inner loop goes.
+; A comparison says whether what the inner loop counts through is apart from the row that is stored.
 ; CHECK-LABEL: @product(
 ; CHECK: %[[TERMS:[0-9]+]] = sub i64 %[[N:[0-9]+]], 1
 ; CHECK: %[[STEP:[0-9]+]] = mul i64 %{{[0-9]+}}, 8
