@@ -169,8 +169,13 @@ pub(super) fn shareable<'m>(cfg: &Cfg<'m>, spaces: &[u32]) -> Vec<Found<'m>> {
         if is_taken || is_copy || has_checks(cfg, one) {
             continue;
         }
+        // Lanes that join values in each iteration of a loop around wait more than they gain.
+        let is_inside = loops.iter().any(|outer| {
+            one.blocks.is_subset(&outer.blocks) && one.blocks.len() < outer.blocks.len()
+        });
         let found = find(cfg, one, &locals, &wanted)
-            .filter(|found| growth + found.size <= GROWTH && leaves_no_other(cfg, found));
+            .filter(|found| growth + found.size <= GROWTH && leaves_no_other(cfg, found))
+            .filter(|found| found.reductions.is_empty() || !is_inside);
         growth += found.as_ref().map_or(0, |found| found.size);
         all.extend(found);
     }
@@ -263,8 +268,8 @@ fn find<'m>(
     let (mut phis, mut reductions) = (Vec::new(), Vec::new());
     for phi in cfg.blocks[of.header].phis() {
         let reduction = wanted.loops.and_then(|_| Reduction::of(cfg, of, phi));
-        // What counts is not used behind the loop, or is computed there.
-        if let Some(reduction) = reduction.filter(|own| own.is_used_behind(cfg, of)) {
+        // Where a counter is used after the loop, it is computed there.
+        if let Some(reduction) = reduction.filter(|own| own.is_used_after(cfg, of)) {
             reductions.push(reduction);
             continue;
         }

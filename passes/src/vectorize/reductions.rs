@@ -17,6 +17,7 @@ use std::collections::HashSet;
 
 use schism_llvm::{Builder, Opcode, TypeKind, Value};
 
+use super::team::Team;
 use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::clone::insert_copy;
 
@@ -134,8 +135,8 @@ impl<'m> Reduction<'m> {
         is_reduction.then_some(Self { phi, last, kind, operations })
     }
 
-    /// Whether something behind the loop uses the result.
-    pub(super) fn is_used_behind(&self, cfg: &Cfg<'m>, of: &Loop) -> bool {
+    /// Whether something after the loop uses the result.
+    pub(super) fn is_used_after(&self, cfg: &Cfg<'m>, of: &Loop) -> bool {
         self.last.users().into_iter().any(|user| !of.blocks.contains(&cfg.block_of(user)))
     }
 
@@ -144,14 +145,10 @@ impl<'m> Reduction<'m> {
         &self,
         builder: &Builder<'m>,
         start: Value<'m>,
-        is_first: Value<'m>,
+        team: Team<'m>,
     ) -> Value<'m> {
-        match self.kind.identity() {
-            Some(identity) => {
-                builder.select(is_first, start, start.ty().const_int(identity, false))
-            }
-            None => start,
-        }
+        let Some(identity) = self.kind.identity() else { return start };
+        builder.select(team.is_first(builder), start, start.ty().const_int(identity, false))
     }
 
     /// Has the operations promise nothing of what they compute: they compute something else in another order.

@@ -66,12 +66,11 @@ pub(super) fn share_out<'m>(cfg: &Cfg<'m>, found: &Found<'m>, team: Team<'m>) {
     if found.has_stores() {
         team.meet(&in_enter);
     }
-    let is_first = team.is_first(&in_enter);
     // What the loop leaves, and what all lanes have of it then.
     let mut results: Vec<(Value<'m>, Value<'m>)> = Vec::new();
     for own in &found.reductions {
         let start = own.phi.incoming(preheader).expect("a loop's phi has an edge from before");
-        let start = own.start(&in_enter, start, is_first);
+        let start = own.start(&in_enter, start, team);
         own.drop_promises();
         let builder = Builder::before(own.phi);
         let phi = builder.phi(start.ty()).with_name(&own.phi.name());
