@@ -69,8 +69,7 @@ impl Kind {
             Opcode::And => Self::And,
             Opcode::Or => Self::Or,
             Opcode::Call => {
-                let is_named = |name: &&str| operation.calls_intrinsic(&[*name]);
-                Self::Choice(CHOICES.iter().position(|name| is_named(&name))?)
+                Self::Choice(CHOICES.iter().position(|name| operation.calls_intrinsic(&[name]))?)
             }
             _ => return None,
         };
