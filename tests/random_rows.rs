@@ -622,7 +622,7 @@ impl Body {
             }
             1 | 2 => {
                 self.line(format!("for {x} in 0..{name}.len() {{"));
-                let first = self.nested(&[index.clone()]);
+                let first = self.nested(std::slice::from_ref(&index));
                 let mut atoms = vec![index, first];
                 if self.one_in(2) {
                     atoms.push(self.nested(&atoms.clone()));
@@ -633,7 +633,7 @@ impl Body {
             }
             3 => {
                 self.line(format!("for ({x}, it) in {name}.iter_mut().enumerate() {{"));
-                let first = self.nested(&[index.clone()]);
+                let first = self.nested(std::slice::from_ref(&index));
                 let mut atoms = vec![index, ("*it".to_owned(), ty), first];
                 if self.one_in(2) {
                     atoms.push(self.nested(&atoms.clone()));
