@@ -9,6 +9,7 @@
 //! | `tests/random_ir.rs` | random modules through all passes, run before and after |
 //! | `tests/random_heaps.rs` | random pipelines of rayon that allocate, on devices with a heap for kernels, against plain rustc |
 //! | `tests/random_nests.rs` | random nests of loops by directives against plain loops, on every device |
+//! | `tests/random_rows.rs` | random bodies of pipelines over rows, with rayon and with kernels, against the same row by row |
 //! | `tests/random_loops.rs` | random loops with checks, some of which fail, and with indices that are loaded, before and after the passes that move checks; random work-items one by one and in lanes |
 //! | `tests/compiler/cache.rs` | compiled kernels that are kept on disk |
 //! | `tests/compiler/times.rs` | `SCHISM_TIME_PASSES` |
@@ -132,6 +133,7 @@ pub mod random_ir;
 pub mod random_lanes;
 pub mod random_loops;
 pub mod random_nests;
+pub mod random_rows;
 pub mod random_states;
 pub mod rayon_programs;
 pub mod skip;

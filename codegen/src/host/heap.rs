@@ -86,51 +86,32 @@ fn has_c_functions(tcx: TyCtxt<'_>) -> bool {
         && sess.opts.unstable_opts.sanitizer.is_empty()
 }
 
-/// One of C's functions that calls in the program's objects are redirected from.
-struct Redirected {
+/// A function that allocates, or frees, and the runtime's that is called first.
+struct Function {
+    /// Its name, or the end of its symbol.
     name: &'static str,
     runtimes: &'static str,
     result: &'static str,
     parameters: &'static [&'static str],
 }
 
-const REDIRECTED: [Redirected; 6] = [
-    Redirected {
-        name: "malloc",
-        runtimes: "__schism_heap_malloc",
-        result: "ptr",
-        parameters: &["i64"],
-    },
-    Redirected {
-        name: "calloc",
-        runtimes: "__schism_heap_calloc",
-        result: "ptr",
-        parameters: &["i64", "i64"],
-    },
-    Redirected {
-        name: "realloc",
-        runtimes: "__schism_heap_realloc_of_program",
-        result: "ptr",
-        parameters: &["ptr", "i64"],
-    },
-    Redirected {
-        name: "memalign",
-        runtimes: "__schism_heap_memalign",
-        result: "ptr",
-        parameters: &["i64", "i64"],
-    },
-    Redirected {
-        name: "aligned_alloc",
-        runtimes: "__schism_heap_memalign",
-        result: "ptr",
-        parameters: &["i64", "i64"],
-    },
-    Redirected {
-        name: "posix_memalign",
-        runtimes: "__schism_heap_posix_memalign",
-        result: "i32",
-        parameters: &["ptr", "i64", "i64"],
-    },
+const fn function(
+    name: &'static str,
+    runtimes: &'static str,
+    result: &'static str,
+    parameters: &'static [&'static str],
+) -> Function {
+    Function { name, runtimes, result, parameters }
+}
+
+/// C's functions that calls in the program's objects are redirected from.
+const REDIRECTED: [Function; 6] = [
+    function("malloc", "__schism_heap_malloc", "ptr", &["i64"]),
+    function("calloc", "__schism_heap_calloc", "ptr", &["i64", "i64"]),
+    function("realloc", "__schism_heap_realloc_of_program", "ptr", &["ptr", "i64"]),
+    function("memalign", "__schism_heap_memalign", "ptr", &["i64", "i64"]),
+    function("aligned_alloc", "__schism_heap_memalign", "ptr", &["i64", "i64"]),
+    function("posix_memalign", "__schism_heap_posix_memalign", "i32", &["ptr", "i64", "i64"]),
 ];
 
 /// The arguments for the linker of a program of the crate.
@@ -177,7 +158,7 @@ define internal void @schism.heap_defined() nounwind {{
     );
     let mut used = vec!["@free".to_owned(), "@realloc".into(), "@malloc_usable_size".into()];
     let mut declared = Vec::new();
-    for Redirected { name, runtimes, result, parameters } in &REDIRECTED {
+    for Function { name, runtimes, result, parameters } in &REDIRECTED {
         let (types, named) = (parameters.join(", "), numbered(parameters));
         if !declared.contains(runtimes) {
             let _ = writeln!(text, "declare {result} @{runtimes}({types}, ptr)");
@@ -211,47 +192,47 @@ fn numbered(parameters: &[&str]) -> String {
 
 /// A function of the program's own allocator.
 struct OwnFunction {
-    /// The end of its symbol, and its new name.
-    end: &'static str,
+    function: Function,
+    /// Its new name.
     own: &'static str,
-    runtimes: &'static str,
-    result: &'static str,
-    parameters: &'static [&'static str],
     /// What the runtime's function gets besides.
     others: &'static [&'static str],
 }
 
 const OWN_FUNCTIONS: [OwnFunction; 4] = [
     OwnFunction {
-        end: "__rust_alloc",
+        function: function("__rust_alloc", "__schism_heap_program_alloc", "ptr", &["i64", "i64"]),
         own: "__schism_own_alloc",
-        runtimes: "__schism_heap_program_alloc",
-        result: "ptr",
-        parameters: &["i64", "i64"],
         others: &["__schism_own_alloc"],
     },
     OwnFunction {
-        end: "__rust_alloc_zeroed",
+        function: function(
+            "__rust_alloc_zeroed",
+            "__schism_heap_program_alloc_zeroed",
+            "ptr",
+            &["i64", "i64"],
+        ),
         own: "__schism_own_alloc_zeroed",
-        runtimes: "__schism_heap_program_alloc_zeroed",
-        result: "ptr",
-        parameters: &["i64", "i64"],
         others: &["__schism_own_alloc_zeroed"],
     },
     OwnFunction {
-        end: "__rust_dealloc",
+        function: function(
+            "__rust_dealloc",
+            "__schism_heap_program_dealloc",
+            "void",
+            &["ptr", "i64", "i64"],
+        ),
         own: "__schism_own_dealloc",
-        runtimes: "__schism_heap_program_dealloc",
-        result: "void",
-        parameters: &["ptr", "i64", "i64"],
         others: &["__schism_own_dealloc"],
     },
     OwnFunction {
-        end: "__rust_realloc",
+        function: function(
+            "__rust_realloc",
+            "__schism_heap_program_realloc",
+            "ptr",
+            &["ptr", "i64", "i64", "i64"],
+        ),
         own: "__schism_own_realloc",
-        runtimes: "__schism_heap_program_realloc",
-        result: "ptr",
-        parameters: &["ptr", "i64", "i64", "i64"],
         others: &["__schism_own_realloc", "__schism_own_alloc", "__schism_own_dealloc"],
     },
 ];
@@ -264,17 +245,17 @@ pub(crate) fn put_before_programs_allocator<M>(tcx: TyCtxt<'_>, module: &mut M) 
         return;
     }
     let module = rustc::live_module(tcx, module);
-    for function in &OWN_FUNCTIONS {
+    for one in &OWN_FUNCTIONS {
         let found = module
             .functions()
             .into_iter()
-            .find(|found| found.name().ends_with(function.end) && !found.is_declaration());
+            .find(|found| found.name().ends_with(one.function.name) && !found.is_declaration());
         let Some(own) = found else { continue };
         let (symbol, visibility) = (own.name(), own.visibility());
-        own.set_name(function.own);
+        own.set_name(one.own);
         let first = module.add_function(&symbol, own.value_type());
         own.replace_uses(first);
-        add(tcx, module, &before(&symbol, function));
+        add(tcx, module, &wrapper(&symbol, one));
         if let Some(first) = module.function(&symbol) {
             first.set_visibility(visibility);
         }
@@ -283,12 +264,12 @@ pub(crate) fn put_before_programs_allocator<M>(tcx: TyCtxt<'_>, module: &mut M) 
 
 /// The definition of a function that calls the runtime's, if the program has one, and otherwise the
 /// program's own.
-fn before(symbol: &str, function: &OwnFunction) -> String {
-    let OwnFunction { own, runtimes, result, parameters, others, .. } = function;
+fn wrapper(symbol: &str, OwnFunction { function, own, others }: &OwnFunction) -> String {
+    let Function { runtimes, result, parameters, .. } = function;
     let (types, named) = (parameters.join(", "), numbered(parameters));
     let mut text = String::new();
     let own_types = |name: &str| {
-        let of_name = OWN_FUNCTIONS.iter().find(|function| function.own == name);
+        let of_name = OWN_FUNCTIONS.iter().find(|one| one.own == name).map(|one| &one.function);
         of_name.map_or((*result, types.clone()), |it| (it.result, it.parameters.join(", ")))
     };
     for other in *others {

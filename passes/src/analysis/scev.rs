@@ -230,6 +230,36 @@ impl<'m> AddRec<'m> {
         self
     }
 
+    fn product(self, other: AddRec<'m>) -> Option<Self> {
+        match (self.is_fixed(), other.is_fixed()) {
+            (_, true) => Some(self.times(&other.base)),
+            (true, false) => Some(other.times(&self.base)),
+            (false, false) => None,
+        }
+    }
+
+    fn zero_extended(self, bits: u32) -> Self {
+        let mut outer = AddRec {
+            base: resized(&self.base, bits, false),
+            step: self.step.each(|size| resized(size, bits, false)),
+            no_wrap: self.no_wrap.clone(),
+        };
+        if !self.is_fixed() {
+            outer.no_wrap.push(Rc::new(self));
+        }
+        outer
+    }
+
+    fn sign_extended(self, bits: u32) -> Option<Self> {
+        self.is_fixed().then(|| AddRec::fixed(resized(&self.base, bits, true)))
+    }
+
+    fn truncated(mut self, bits: u32) -> Self {
+        self.base = resized(&self.base, bits, false);
+        self.step = self.step.each(|size| resized(size, bits, false));
+        self
+    }
+
     fn times(mut self, factor: &Expr<'m>) -> Self {
         self.base = product(&self.base, factor);
         self.step = self.step.each(|size| product(size, factor));
@@ -272,6 +302,23 @@ impl<'a, 'm> Values<'a, 'm> {
         self.within(value, DEPTH)
     }
 
+    /// An expression of values that a loop inside of this one does not change, as a function of this loop's
+    /// iteration.
+    pub fn of_expression(&mut self, expr: &Expr<'m>) -> Option<AddRec<'m>> {
+        let bits = expr.bits;
+        let found = match &expr.kind {
+            Kind::Constant(_) => AddRec::fixed(expr.clone()),
+            Kind::Unknown(value) => self.add_rec(*value)?,
+            Kind::Sum(a, b) => self.of_expression(a)?.plus(self.of_expression(b)?),
+            Kind::Difference(a, b) => self.of_expression(a)?.minus(self.of_expression(b)?),
+            Kind::Product(a, b) => self.of_expression(a)?.product(self.of_expression(b)?)?,
+            Kind::ZeroExtended(inner) => self.of_expression(inner)?.zero_extended(bits),
+            Kind::SignExtended(inner) => self.of_expression(inner)?.sign_extended(bits)?,
+            Kind::Truncated(inner) => self.of_expression(inner)?.truncated(bits),
+        };
+        Some(found).filter(AddRec::is_small)
+    }
+
     fn within(&mut self, value: Value<'m>, depth: u32) -> Option<AddRec<'m>> {
         if let Some(known) = self.seen.get(&value) {
             return known.clone();
@@ -311,32 +358,14 @@ impl<'a, 'm> Values<'a, 'm> {
                 let ones = known(&b.base) == Some(mask(bits)) && b.is_fixed();
                 ones.then(|| b.plus(a.negated()))
             }
-            Opcode::Mul => {
-                let (a, b) = (self.within(operand(0), depth)?, self.within(operand(1), depth)?);
-                match (a.is_fixed(), b.is_fixed()) {
-                    (_, true) => Some(a.times(&b.base)),
-                    (true, false) => Some(b.times(&a.base)),
-                    (false, false) => None,
-                }
-            }
+            Opcode::Mul => self.within(operand(0), depth)?.product(self.within(operand(1), depth)?),
             Opcode::Shl => {
                 let by = self.within(operand(1), depth)?;
                 let by =
                     known(&by.base).filter(|&shift| by.is_fixed() && shift < u64::from(bits))?;
                 Some(self.within(operand(0), depth)?.times(&constant(bits, 1 << by)))
             }
-            Opcode::ZExt => {
-                let inner = self.within(operand(0), depth)?;
-                let mut outer = AddRec {
-                    base: resized(&inner.base, bits, false),
-                    step: inner.step.each(|size| resized(size, bits, false)),
-                    no_wrap: inner.no_wrap.clone(),
-                };
-                if !inner.is_fixed() {
-                    outer.no_wrap.push(Rc::new(inner));
-                }
-                Some(outer)
-            }
+            Opcode::ZExt => Some(self.within(operand(0), depth)?.zero_extended(bits)),
             Opcode::GetElementPtr => match offset(value) {
                 Some(by) => {
                     let by = AddRec::fixed(constant(bits, by));
@@ -344,16 +373,8 @@ impl<'a, 'm> Values<'a, 'm> {
                 }
                 None => self.place(value, depth),
             },
-            Opcode::SExt => {
-                let inner = self.within(operand(0), depth)?;
-                inner.is_fixed().then(|| AddRec::fixed(resized(&inner.base, bits, true)))
-            }
-            Opcode::Trunc => {
-                let mut inner = self.within(operand(0), depth)?;
-                inner.base = resized(&inner.base, bits, false);
-                inner.step = inner.step.each(|size| resized(size, bits, false));
-                Some(inner)
-            }
+            Opcode::SExt => self.within(operand(0), depth)?.sign_extended(bits),
+            Opcode::Trunc => Some(self.within(operand(0), depth)?.truncated(bits)),
             _ => None,
         }
     }

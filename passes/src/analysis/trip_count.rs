@@ -31,6 +31,7 @@ pub(crate) fn returns(function: Value<'_>) -> bool {
 }
 
 /// The trip count: the loop ends in the first iteration whose value fails the predicate.
+#[derive(Clone)]
 pub(crate) struct TripCount<'m> {
     /// The exiting block; every iteration passes it.
     pub(crate) block: usize,

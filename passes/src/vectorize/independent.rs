@@ -40,12 +40,17 @@
 //! step apart; of these, what is stored lies within one step. What is loaded may lie anywhere in a
 //! slice, if its index is checked. Addresses and lengths that the loop loads must be there before it:
 //! such loads run before the loop, too, where each first iteration runs them.
+//!
+//! Of [`shareable`] loops, whose iterations the lanes of a group take, LLVM's vectoriser sees none. They may
+//! also reduce ([`Reduction`]), and load what loops inside count through ([`Extent`]).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use schism_llvm::{Block, Builder, IntPredicate, ModuleRef, Opcode, Value};
 
+use super::extents::{self, Extent};
 use super::intrinsics::{self, Form};
+use super::reductions::Reduction;
 use super::{MARK, plan};
 use crate::analysis::effects::is_pure;
 use crate::analysis::scev::{self, AddRec, Emit, Expr, Step, Values};
@@ -72,11 +77,28 @@ pub(super) struct Found<'m> {
     pub(super) of: Loop,
     size: usize,
     trip_count: TripCount<'m>,
-    /// The header's phis, and what they are.
+    /// The header's phis that count, and what they are; those that are reduced.
     phis: Vec<(Value<'m>, AddRec<'m>)>,
+    pub(super) reductions: Vec<Reduction<'m>>,
     /// What is computed before the loop, too.
     front: Vec<Value<'m>>,
     accesses: Accesses<'m>,
+}
+
+impl Found<'_> {
+    /// Whether it stores something.
+    pub(super) fn has_stores(&self) -> bool {
+        !self.accesses.own.is_empty()
+    }
+}
+
+/// What is asked of a loop.
+struct Wanted<'a> {
+    /// The address spaces that it may access, whose addresses are those of one memory.
+    spaces: &'a [u32],
+    /// The function's loops, if iterations may be joined by reductions, and what loops inside of them access
+    /// counts by itself.
+    loops: Option<&'a [Loop]>,
 }
 
 /// What a loop accesses.
@@ -94,6 +116,8 @@ struct Range<'m> {
     address: Expr<'m>,
     /// How far the next iteration's address is.
     step: Step<'m>,
+    /// How far it goes in loops inside.
+    inner: Vec<Extent<'m>>,
     /// The first byte, and the one behind the last.
     from: i64,
     to: i64,
@@ -110,6 +134,7 @@ pub(super) fn run(function: Value<'_>) -> bool {
     let marked: Vec<&BTreeSet<usize>> =
         loops.iter().filter(has_mark).map(|one| &one.blocks).collect();
     let locals = uses_of_locals(function);
+    let wanted = Wanted { spaces: &[0], loops: None };
     let (mut growth, mut all) = (0, Vec::<Found<'_>>::new());
     // The outer ones first.
     for one in loops.iter().rev() {
@@ -122,7 +147,7 @@ pub(super) fn run(function: Value<'_>) -> bool {
         if !is_inside || is_taken || is_copy || (one.innermost && !has_checks(&cfg, one)) {
             continue;
         }
-        let found = find(&cfg, one, &locals, &[0]).filter(|found| growth + found.size <= GROWTH);
+        let found = find(&cfg, one, &locals, &wanted).filter(|found| growth + found.size <= GROWTH);
         growth += found.as_ref().map_or(0, |found| found.size);
         all.extend(found);
     }
@@ -131,32 +156,38 @@ pub(super) fn run(function: Value<'_>) -> bool {
 }
 
 /// The loops of a function whose iterations can be shared out among the lanes of a group, the outer ones
-/// first, none in another: each is left at its latch alone, and leaves nothing but memory. Accesses are of
-/// the address spaces `spaces`.
+/// first, none in another: each is left at its latch alone, and leaves nothing but memory and what it reduces.
+/// Accesses are of the address spaces `spaces`.
 pub(super) fn shareable<'m>(cfg: &Cfg<'m>, spaces: &[u32]) -> Vec<Found<'m>> {
     let function = cfg.blocks[0].function();
-    let locals = uses_of_locals(function);
+    let (locals, loops) = (uses_of_locals(function), cfg.loops());
+    let wanted = Wanted { spaces, loops: Some(&loops) };
     let (mut growth, mut all) = (0, Vec::<Found<'_>>::new());
-    for one in cfg.loops().iter().rev() {
+    for one in loops.iter().rev() {
         let is_taken = all.iter().any(|found| one.blocks.is_subset(&found.of.blocks));
         let is_copy = metadata::has(cfg.blocks[one.latch].end(), metadata::CHECKED);
-        if is_taken || is_copy || has_checks(cfg, one) || !leaves_memory_alone(cfg, one) {
+        if is_taken || is_copy || has_checks(cfg, one) {
             continue;
         }
-        let found = find(cfg, one, &locals, spaces).filter(|found| growth + found.size <= GROWTH);
+        // Lanes that join values in each iteration of a loop around wait more than they gain.
+        let is_inside = loops.iter().any(|outer| {
+            one.blocks.is_subset(&outer.blocks) && one.blocks.len() < outer.blocks.len()
+        });
+        let found = find(cfg, one, &locals, &wanted)
+            .filter(|found| growth + found.size <= GROWTH && leaves_no_other(cfg, found))
+            .filter(|found| found.reductions.is_empty() || !is_inside);
         growth += found.as_ref().map_or(0, |found| found.size);
         all.extend(found);
     }
     all
 }
 
-/// Whether no value that a loop computes is used outside of it, and where it leads no value depends on from
-/// where.
-fn leaves_memory_alone(cfg: &Cfg<'_>, of: &Loop) -> bool {
+/// Whether no value that a loop computes is used outside of it, but what it reduces.
+fn leaves_no_other(cfg: &Cfg<'_>, Found { of, reductions, .. }: &Found<'_>) -> bool {
     let is_inside = |user: Value<'_>| of.blocks.contains(&cfg.block_of(user));
-    let after = cfg.successors[of.latch].iter().filter(|next| !of.blocks.contains(next));
-    cfg.instructions(&of.blocks).all(|one| one.users().into_iter().all(is_inside))
-        && after.into_iter().all(|&after| cfg.blocks[after].phis().is_empty())
+    cfg.instructions(&of.blocks).all(|one| {
+        one.users().into_iter().all(is_inside) || reductions.iter().any(|own| own.last == one)
+    })
 }
 
 /// The function that a condition goes through until it is known whether the loop behind it is
@@ -214,12 +245,12 @@ fn uses_of_locals<'m>(function: Value<'m>) -> HashSet<Value<'m>> {
     seen
 }
 
-/// Looks at a loop, which may access some address spaces whose addresses are those of one memory.
+/// Looks at a loop.
 fn find<'m>(
     cfg: &Cfg<'m>,
     of: &Loop,
     locals: &HashSet<Value<'m>>,
-    spaces: &[u32],
+    wanted: &Wanted<'_>,
 ) -> Option<Found<'m>> {
     let instructions: Vec<Value<'m>> = cfg.instructions(&of.blocks).collect();
     let fits = instructions.len() <= LOOP
@@ -234,8 +265,14 @@ fn find<'m>(
     if !trip_count.value.no_wrap.is_empty() {
         return None;
     }
-    let mut phis = Vec::new();
+    let (mut phis, mut reductions) = (Vec::new(), Vec::new());
     for phi in cfg.blocks[of.header].phis() {
+        let reduction = wanted.loops.and_then(|_| Reduction::of(cfg, of, phi));
+        // Where a counter is used after the loop, it is computed there.
+        if let Some(reduction) = reduction.filter(|own| own.is_used_after(cfg, of)) {
+            reductions.push(reduction);
+            continue;
+        }
         let value = values.add_rec(phi)?;
         let is_simple = match &value.step {
             Step::None => false,
@@ -247,9 +284,11 @@ fn find<'m>(
         phis.push((phi, value));
     }
     let front = front(cfg, of, &mut values);
-    let accesses = accesses(cfg, of, &mut values, (&instructions, spaces))?;
+    let accesses = accesses(cfg, of, &mut values, (&instructions, wanted))?;
     let size = instructions.len();
-    Some(Found { of: of.clone(), size, trip_count, phis, front, accesses })
+    let has_effect = !accesses.own.is_empty() || !reductions.is_empty();
+    let of = of.clone();
+    has_effect.then_some(Found { of, size, trip_count, phis, reductions, front, accesses })
 }
 
 /// The loads that may run before the loop, of addresses that are the same in all iterations, and
@@ -333,9 +372,10 @@ fn accesses<'m>(
     cfg: &Cfg<'m>,
     of: &Loop,
     values: &mut Values<'_, 'm>,
-    (instructions, spaces): (&[Value<'m>], &[u32]),
+    (instructions, wanted): (&[Value<'m>], &Wanted<'_>),
 ) -> Option<Accesses<'m>> {
     let layout = instructions.first()?.parent_function().module().data_layout();
+    let has_stores = instructions.iter().any(|one| one.opcode() == Some(Opcode::Store));
     let mut accesses = Accesses::default();
     let mut loaded = Vec::new();
     for &one in instructions {
@@ -352,11 +392,20 @@ fn accesses<'m>(
             }
         };
         let ty = value.ty();
-        if !one.is_simple() || !spaces.contains(&address.ty().address_space()) {
+        if !one.is_simple() || !wanted.spaces.contains(&address.ty().address_space()) {
             return None;
         }
+        // What only loads has nothing to be apart from.
+        if !has_stores {
+            continue;
+        }
         let is_store = one.opcode() == Some(Opcode::Store);
-        let Some(value) = values.add_rec(address).filter(|value| value.no_wrap.is_empty()) else {
+        let value = values.add_rec(address).map(|value| (value, Vec::new()));
+        let value = value.or_else(|| {
+            let loops = wanted.loops.filter(|_| !is_store)?;
+            extents::of_access((cfg, loops), of, values, (one, address))
+        });
+        let Some((value, inner)) = value.filter(|(value, _)| value.no_wrap.is_empty()) else {
             if is_store {
                 return None;
             }
@@ -365,7 +414,7 @@ fn accesses<'m>(
         };
         let (address, from) = scev::without_constant(&value.base);
         let to = from.checked_add_unsigned(plan::bytes(&layout, ty))?;
-        let range = Range { address, step: value.step, from, to, slice: None };
+        let range = Range { address, step: value.step, inner, from, to, slice: None };
         if is_store {
             add(&mut accesses.own, range)?;
         } else {
@@ -374,7 +423,8 @@ fn accesses<'m>(
     }
     for range in loaded {
         let is_own = |own: &Range<'m>| {
-            range.slice.is_none() && own.address == range.address && own.step == range.step
+            let is_plain = range.slice.is_none() && range.inner.is_empty();
+            is_plain && own.address == range.address && own.step == range.step
         };
         let is_own = accesses.own.iter().any(is_own);
         if is_own {
@@ -391,7 +441,7 @@ fn accesses<'m>(
             .is_some_and(|step| step <= LONGEST && own.to.abs_diff(own.from) <= step),
         Step::None => false,
     });
-    (has_steps && !accesses.own.is_empty()).then_some(accesses)
+    has_steps.then_some(accesses)
 }
 
 /// The slice that a load is of, whose index is checked before it.
@@ -419,6 +469,7 @@ fn slice<'m>(
     is_whole.then_some(Range {
         address,
         step: Step::None,
+        inner: Vec::new(),
         from,
         to: 0,
         slice: Some((length.base, size)),
@@ -443,9 +494,11 @@ fn length<'m>(condition: Value<'m>, wanted: bool, index: Value<'m>) -> Option<Va
 
 /// Adds a range to others; `None` if there are too many.
 fn add<'m>(all: &mut Vec<Range<'m>>, new: Range<'m>) -> Option<()> {
-    let known = all
-        .iter_mut()
-        .find(|old| old.address == new.address && old.step == new.step && old.slice == new.slice);
+    let is_same = |old: &&mut Range<'m>| {
+        let is_plain = old.inner.is_empty() && new.inner.is_empty();
+        is_plain && old.address == new.address && old.step == new.step && old.slice == new.slice
+    };
+    let known = all.iter_mut().find(is_same);
     if let Some(old) = known {
         old.from = old.from.min(new.from);
         old.to = old.to.max(new.to);
@@ -462,7 +515,7 @@ fn apply<'m>(cfg: &Cfg<'m>, found: &Found<'m>) {
     let of = &found.of;
     let (preheader, header) = (cfg.blocks[of.preheader], cfg.blocks[of.header]);
     let end = preheader.end();
-    let (apart, count) = before(cfg, found);
+    let (apart, count) = precondition(cfg, found);
     let cloned = clone::clone_loop(cfg, of);
     let builder = Builder::before(end);
     let apart = builder.call_function(marker(header.function().module()), &[apart]);
@@ -477,75 +530,8 @@ fn apply<'m>(cfg: &Cfg<'m>, found: &Found<'m>) {
     metadata::add(&[last], metadata::INDEPENDENT_ITERATIONS);
 }
 
-/// The lanes of a group, which meet at copies of a barrier.
-#[derive(Clone, Copy)]
-pub(super) struct Team<'m> {
-    /// The number of the lane, and how many there are: both of 64 bits.
-    pub(super) lane: Value<'m>,
-    pub(super) lanes: Value<'m>,
-    pub(super) barrier: Value<'m>,
-}
-
-impl<'m> Team<'m> {
-    /// Has all lanes wait for each other.
-    pub(super) fn meet(&self, builder: &Builder<'m>) {
-        builder.insert(self.barrier.duplicate());
-    }
-}
-
-/// Shares the iterations of a loop of [`shareable`] out among the lanes of a group, unless the condition
-/// does not hold: then all lanes run the clone, which is as the loop was. Lanes meet before and after.
-/// ```llvm
-/// before:
-///   br i1 %apart, label %enter, label %ordered.loop
-/// enter:
-///   call void @barrier()
-///   %has.some = icmp ult i64 %lane, %count
-///   br i1 %has.some, label %loop, label %leave
-/// loop:
-///   %iteration = phi i64 [ %lane, %enter ], [ %iteration.next, %latch ]
-///   …
-/// latch:
-///   %iteration.next = add nuw i64 %iteration, %lanes
-///   %goes.on = icmp ult i64 %iteration.next, %count
-///   br i1 %goes.on, label %loop, label %leave
-/// leave:
-///   call void @barrier()
-///   br label %after
-/// ```
-pub(super) fn share_out<'m>(cfg: &Cfg<'m>, found: &Found<'m>, team: Team<'m>) {
-    let of = &found.of;
-    let (preheader, header) = (cfg.blocks[of.preheader], cfg.blocks[of.header]);
-    let (latch, end) = (cfg.blocks[of.latch], preheader.end());
-    let (apart, count) = before(cfg, found);
-    let cloned = clone::clone_loop(cfg, of);
-    let function = header.function();
-    let (enter, leave) = (function.append_block("enter"), function.append_block("leave"));
-    enter.move_after(preheader);
-    leave.move_after(latch);
-    Builder::before(end).cond_br(apart, enter, cloned.block(header));
-    end.erase();
-
-    let last = latch.end();
-    let stays = u32::from(last.successor(0) != header);
-    let after = last.successor(1 - stays);
-    last.set_successor(1 - stays, leave);
-    let builder = Builder::at_end(leave);
-    team.meet(&builder);
-    builder.br(after);
-
-    renumber(cfg, found, (enter, team.lane, team.lanes), |builder, next| {
-        let predicate = if stays == 0 { IntPredicate::ULT } else { IntPredicate::UGE };
-        builder.icmp(predicate, next, count)
-    });
-    let builder = Builder::at_end(enter);
-    team.meet(&builder);
-    let has_some = builder.icmp(IntPredicate::ULT, team.lane, count);
-    builder.cond_br(has_some, header, leave);
-}
-
 /// Makes, before a loop, the condition under which its iterations are independent, and how many there are.
-fn before<'m>(cfg: &Cfg<'m>, found: &Found<'m>) -> (Value<'m>, Value<'m>) {
+pub(super) fn precondition<'m>(cfg: &Cfg<'m>, found: &Found<'m>) -> (Value<'m>, Value<'m>) {
     let of = &found.of;
     let mut emit = Emit::before(cfg.blocks[of.preheader].end());
     let mut clones = HashMap::new();
@@ -560,7 +546,7 @@ fn before<'m>(cfg: &Cfg<'m>, found: &Found<'m>) -> (Value<'m>, Value<'m>) {
 
 /// Has a loop count by itself, from a number on by another one, and what counted with it be computed. The
 /// loop is entered from a block, and ends as a condition on the next number says. Returns the latch's end.
-fn renumber<'m>(
+pub(super) fn renumber<'m>(
     cfg: &Cfg<'m>,
     found: &Found<'m>,
     (entry, from, by): (Block<'m>, Value<'m>, Value<'m>),
@@ -670,10 +656,21 @@ impl<'m> Conditions<'_, 'm> {
             AddRec { base: range.address.clone(), step: range.step.clone(), no_wrap: Vec::new() };
         let end = self.last(&value, last);
         let begin = self.emit.wide(&range.address);
-        let (least, most) = match range.step {
+        let (mut least, mut most) = match range.step {
             Step::Down(_) => (end, begin),
             _ => (begin, end),
         };
+        for Extent { step, trip_count } in &range.inner {
+            let (Step::Up(size) | Step::Down(size)) = step else { continue };
+            let (last, size) = (self.end(trip_count), self.emit.wide(size));
+            let distance = self.checked("llvm.umul.with.overflow", last, size);
+            if matches!(step, Step::Up(_)) {
+                most = self.checked("llvm.uadd.with.overflow", most, distance);
+            } else {
+                self.compare(IntPredicate::UGE, least, distance);
+                least = self.emit.builder().sub(least, distance);
+            }
+        }
         // Distances from an address are short, and may be negative.
         if let Some((length, size)) = &range.slice {
             let [length, size] = [self.emit.value(length), self.emit.number(64, *size)];

@@ -83,21 +83,25 @@ mod cost;
 mod emit;
 mod expand_copies;
 mod explain;
+mod extents;
 mod independent;
 mod intrinsics;
 mod latency;
 mod masks;
 mod plan;
 mod private;
+mod reductions;
 mod refusal;
 mod region;
 mod shape;
 mod shapes;
+mod share_out;
 mod single_item;
 pub(crate) mod split_clamps;
 mod split_range;
 mod spread_rows;
 mod tables;
+mod team;
 
 use inkwell::module::Module;
 use schism_llvm::{

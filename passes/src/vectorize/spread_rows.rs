@@ -18,7 +18,8 @@
 //! ```
 //! Where there are loops of independent iterations ([`independent`]), it is the group's number, so all
 //! lanes do the same: they load the same and branch the same. Such a loop is shared out among them, with
-//! a barrier before and after it ([`independent::share_out`]). What else is stored, one lane stores:
+//! a barrier before and after it ([`share_out`](mod@super::share_out)), and what it reduces, all lanes
+//! have then. What else is stored, one lane stores:
 //! ```llvm
 //! after:
 //!   call void @barrier()
@@ -33,7 +34,8 @@
 //! Otherwise the builtin stays, and each work-item runs an item, as without groups: `%group * %lanes + %lane`.
 //!
 //! **Why that is sound.** Between two barriers, either all lanes read and none writes but its own locals,
-//! or each runs iterations that have nothing to do with those of others, or one lane stores. So all lanes
+//! or each runs iterations that have nothing to do with those of others, or one lane stores. What lanes
+//! reduce is joined in memory that no item uses. So all lanes
 //! have the same values wherever they run the same, and meet at the same barriers: what could differ is
 //! refused, which is the number of the lane, atomic accesses, calls that are not known, and addresses
 //! of locals that are kept. A panic outside of these loops is one of all lanes, with one message.
@@ -42,10 +44,12 @@
 
 use std::collections::HashSet;
 
-use schism_llvm::{Block, Builder, IntPredicate, ModuleRef, Opcode, Value};
+use schism_llvm::{Block, Builder, ModuleRef, Opcode, Value};
 
-use super::independent::{self, Team};
+use super::independent;
 use super::intrinsics::{self, Form};
+use super::share_out::share_out;
+use super::team::Team;
 use crate::analysis::effects::{is_barrier, touches_no_memory};
 use crate::ir::cfg::Cfg;
 use crate::llvm_passes;
@@ -97,7 +101,8 @@ fn spread(
     let Some(&barrier) = instructions.iter().find(|&&one| is_barrier(one)) else {
         return Ok(Err("there is no barrier to copy"));
     };
-    let team = Team { lane: row.operand(2), lanes: row.operand(1), barrier };
+    let (lanes, lane) = (row.operand(1), row.operand(2));
+    let team = Team { lane, lanes, barrier, local: spaces.local };
     let locals = match locals(function) {
         Ok(locals) => locals,
         Err(why) => return Ok(Err(why)),
@@ -105,7 +110,7 @@ fn spread(
     let cfg = Cfg::of(function);
     let loops = independent::shareable(&cfg, &[0, spaces.global, spaces.constants]);
     if loops.is_empty() {
-        return Ok(Err("no loop stores, and has independent iterations"));
+        return Ok(Err("no loop stores or reduces, and has independent iterations"));
     }
     let shared: HashSet<Block<'_>> = loops
         .iter()
@@ -118,7 +123,7 @@ fn spread(
         let block = cfg.block_of(one);
         let is_behind = if block == begin { is_known } else { cfg.dominates(begin, block) };
         let is_shared = shared.contains(&one.block());
-        let refused = match once(one, &locals) {
+        let refused = match once(one, &locals, team) {
             Ok(true) | Ok(false) if is_shared && !is_behind => Some("a loop comes before the item"),
             Ok(true) if is_shared => None,
             Ok(false) => refusal(one, (row, barrier), spaces),
@@ -131,7 +136,7 @@ fn spread(
         }
     }
     for found in &loops {
-        independent::share_out(&cfg, found, team);
+        share_out(&cfg, found, team);
     }
     for block in function.blocks() {
         if !shared.contains(&block) {
@@ -142,6 +147,9 @@ fn spread(
     barrier.erase();
     Ok(Ok(loops.len()))
 }
+
+/// Why an item is left that uses memory of its group.
+const OF_GROUP: &str = "it uses the memory of a group";
 
 /// The addresses of locals, which nothing else keeps; or why that is not so.
 fn locals(function: Value<'_>) -> Result<HashSet<Value<'_>>, &'static str> {
@@ -187,7 +195,11 @@ fn fills(call: Value<'_>) -> Option<Value<'_>> {
 }
 
 /// Whether an instruction is for one lane: it stores in memory that all lanes have in common.
-fn once(one: Value<'_>, locals: &HashSet<Value<'_>>) -> Result<bool, &'static str> {
+fn once<'m>(
+    one: Value<'m>,
+    locals: &HashSet<Value<'m>>,
+    team: Team<'m>,
+) -> Result<bool, &'static str> {
     let address = match one.opcode() {
         Some(Opcode::Store) if one.is_simple() => one.operand(1),
         Some(Opcode::Call) => match fills(one) {
@@ -199,6 +211,9 @@ fn once(one: Value<'_>, locals: &HashSet<Value<'_>>) -> Result<bool, &'static st
     };
     if locals.contains(&address) {
         return Ok(false);
+    }
+    if address.ty().address_space() == team.local {
+        return Err(OF_GROUP);
     }
     let mut base = address;
     while let Some(Opcode::GetElementPtr | Opcode::BitCast | Opcode::AddrSpaceCast) = base.opcode()
@@ -224,9 +239,7 @@ fn refusal<'m>(
     };
     match one.opcode()? {
         Load | Store if !one.is_simple() => Some("it has atomic or volatile accesses"),
-        Load if one.operand(0).ty().address_space() == spaces.local => {
-            Some("it uses the memory of a group")
-        }
+        Load if one.operand(0).ty().address_space() == spaces.local => Some(OF_GROUP),
         AtomicRMW | AtomicCmpXchg | Fence => Some("it has atomic accesses"),
         Invoke | CallBr | IndirectBr | VAArg => Some("it has control flow of another kind"),
         Call if one == row || one == barrier || fills(one).is_some() => None,
@@ -306,7 +319,7 @@ fn store_once<'m>(block: Block<'m>, locals: &HashSet<Value<'m>>, team: Team<'m>)
     let mut runs: Vec<Vec<Value<'m>>> = Vec::new();
     let mut is_open = false;
     for one in block.instructions() {
-        if once(one, locals) == Ok(true) {
+        if once(one, locals, team) == Ok(true) {
             let joins = is_open && one.opcode() == Some(Opcode::Store);
             match runs.last_mut().filter(|_| joins) {
                 Some(run) => run.push(one),
@@ -331,7 +344,7 @@ fn store_once<'m>(block: Block<'m>, locals: &HashSet<Value<'m>>, team: Team<'m>)
         let end = before.end();
         let builder = Builder::before(end);
         team.meet(&builder);
-        let is_first = builder.icmp(IntPredicate::EQ, team.lane, team.lane.ty().zero());
+        let is_first = team.is_first(&builder);
         builder.cond_br(is_first, inside, behind.block());
         end.erase();
         team.meet(&Builder::before(behind));
