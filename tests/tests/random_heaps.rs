@@ -1,10 +1,10 @@
 //! Random pipelines of rayon that allocate, against plain rustc: see [`schism_tests::random_heaps`]. They run on each
-//! device that has a heap for kernels. `SCHISM_TEST_FULL=1` runs ten times as many; `SCHISM_TEST_PIPELINES=FIRST..END`
+//! device that has a heap for kernels. `SCHISM_TEST_FULL=1` runs 500; `SCHISM_TEST_PIPELINES=FIRST..END`
 //! chooses, and `SCHISM_TEST_SEED`.
 
 use schism_tests::lab::{Lab, full, output};
 use schism_tests::random_heaps::{program, source};
-use schism_tests::rayon_programs::{build, by_rustc, devices, project, run};
+use schism_tests::rayon_programs::{build, by_rustc, devices, name_of, project, run_in, target};
 
 const SEED: u64 = 29;
 /// Pipelines of a program.
@@ -26,7 +26,7 @@ fn pipelines_that_allocate_are_rayons() {
         let (first, end) = text.split_once("..")?;
         Some(first.parse().ok()?..end.parse().ok()?)
     });
-    let numbers = chosen.unwrap_or(0..if full() { 500 } else { BATCH });
+    let numbers = chosen.unwrap_or(0..if full() { 500 } else { 8 });
     let (mut kernels, mut wrong) = (0, Vec::new());
     for first in numbers.clone().step_by(BATCH) {
         let batch = first..numbers.end.min(first + BATCH);
@@ -35,7 +35,8 @@ fn pipelines_that_allocate_are_rayons() {
         build(lab, &folder, &["--stdpar", "--release"]);
         for device in devices() {
             for heap in ["", "1"] {
-                let mut on_device = run(&folder, "release", &device);
+                let target = target(lab, "schism");
+                let mut on_device = run_in(&target, name_of(&folder), "release", &device);
                 on_device.env("SCHISM_STDPAR", "always").env("SCHISM_DEVICE_HEAP", heap);
                 let ran = output(on_device.env("SCHISM_TRACE", "1"));
                 let trace = String::from_utf8_lossy(&ran.stderr);
