@@ -97,6 +97,8 @@ impl Together {
         let mut history = history::of_program().cloned().unwrap_or_default();
         if !history::says_no() {
             history.assignment = self.joint.assignment();
+            let is_vain = matches!(history.assignment, None | Some(Assignment::Rayon));
+            history.vain = if is_vain { history.vain.saturating_add(1) } else { 0 };
         }
         for known in history.classes.values_mut() {
             known.calls = 0;

@@ -20,13 +20,16 @@ use crate::setting::{Setting, setting};
 /// this much was saved, or if pipelines that were never kernels have taken twice as much.
 const START: Nanos = 500_000_000;
 
+/// Each run that has started the device for nothing doubles that, up to so many times.
+const MOST_DOUBLED: u8 = 8;
+
 /// Classes of calls that a file has at most.
 const MOST: usize = 4096;
 
 /// Bytes of a header and of a class.
 const HEADER: usize = 16;
 const CLASS: usize = 72;
-const MAGIC: [u8; 8] = *b"schismP2";
+const MAGIC: [u8; 8] = *b"schismP3";
 
 /// A class of calls: a pipeline by the hash of its kernel's name, and its lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,6 +44,8 @@ pub(crate) struct Key {
 pub(crate) struct History {
     /// The assignment that was best; `None` if no other than rayon's was tried.
     pub(crate) assignment: Option<Assignment>,
+    /// Runs in a row that have started the device for nothing.
+    pub(crate) vain: u8,
     pub(crate) classes: BTreeMap<Key, Known>,
 }
 
@@ -48,8 +53,10 @@ impl History {
     /// Whether a run like the last one gains more than the device's start.
     fn is_worth_a_start(&self) -> bool {
         let [mut saved, mut untried] = [0_u64; 2];
-        for known in self.classes.values() {
-            let in_all = |time: Nanos| time.saturating_mul(known.calls);
+        for (key, known) in &self.classes {
+            // Those in other pipelines run beside each other.
+            let beside = if key.is_within { processors() as u64 } else { 1 };
+            let in_all = |time: Nanos| time.saturating_mul(known.calls) / beside;
             let [rayon, kernel, mixed] = known.times;
             let now = match self.assignment {
                 Some(Assignment::Kernels) => kernel,
@@ -63,11 +70,12 @@ impl History {
                 untried = untried.saturating_add(in_all(rayon));
             }
         }
-        saved.saturating_add(untried / 2) >= START
+        saved.saturating_add(untried / 2) >> self.vain.min(MOST_DOUBLED) >= START
     }
 
     fn to_bytes(&self) -> Vec<u8> {
         let assignment = self.assignment.map_or(0, |assignment| 1 + assignment as u64);
+        let assignment = u64::from(self.vain) << 8 | assignment;
         let mut bytes = Vec::with_capacity(HEADER + CLASS * self.classes.len().min(MOST));
         bytes.extend(MAGIC);
         bytes.extend(assignment.to_le_bytes());
@@ -90,14 +98,16 @@ impl History {
         if magic != MAGIC || classes.len() % CLASS != 0 || classes.len() / CLASS > MOST {
             return None;
         }
-        let assignment = match word(assignment)? {
+        let assignment = word(assignment)?;
+        let vain = u8::try_from(assignment >> 8).ok()?;
+        let assignment = match assignment & 0xff {
             0 => None,
             1 => Some(Assignment::Rayon),
             2 => Some(Assignment::Kernels),
             3 => Some(Assignment::Mixed),
             _ => return None,
         };
-        let mut history = Self { assignment, ..Self::default() };
+        let mut history = Self { assignment, vain, classes: BTreeMap::new() };
         for class in classes.chunks_exact(CLASS) {
             let mut words = [0; CLASS / 8];
             for (to, from) in words.iter_mut().zip(class.chunks_exact(8)) {
@@ -134,15 +144,18 @@ fn counts() -> bool {
     })
 }
 
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
 /// What the entry is for.
 fn parts() -> [(&'static str, Vec<u8>); 3] {
     let variable =
         |value: Option<&std::ffi::OsStr>| value.unwrap_or_default().as_encoded_bytes().to_vec();
-    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = by_name("RAYON_NUM_THREADS");
     [
         ("devices", variable(DEVICE.set())),
-        ("processors", processors.to_le_bytes().to_vec()),
+        ("processors", processors().to_le_bytes().to_vec()),
         ("threads", variable(threads.as_deref())),
     ]
 }
@@ -189,8 +202,8 @@ mod tests {
     const SECOND: Nanos = 1_000_000_000;
 
     fn history(assignment: Option<Assignment>, known: Known) -> History {
-        let key = Key { pipeline: 7, is_within: true, bits: 64 };
-        History { assignment, classes: [(key, known)].into() }
+        let key = Key { pipeline: 7, is_within: false, bits: 64 };
+        History { assignment, vain: 0, classes: [(key, known)].into() }
     }
 
     #[test]
@@ -229,6 +242,10 @@ mod tests {
         assert!(
             is_worth(None, of([SECOND, 0, 0], 1)) && !is_worth(None, of([SECOND / 2, 0, 0], 1))
         );
+        // Starts in vain become rare.
+        let long = history(None, of([SECOND, 0, 0], 3));
+        assert!(History { vain: 1, ..long.clone() }.is_worth_a_start());
+        assert!(!History { vain: 2, ..long }.is_worth_a_start());
         let refused = Known { is_refused: true, ..of([SECOND, 0, 0], 10) };
         assert!(!is_worth(None, refused));
     }
