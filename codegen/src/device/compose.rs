@@ -133,6 +133,7 @@ pub(crate) fn make(tcx: TyCtxt<'_>, purpose: Purpose) -> Option<DeviceHalf> {
     let keep_as = keep_as.filter(|_| lints.is_none() && missing.is_empty());
     let host_symbols = process.map(|image| image.host_symbols).unwrap_or_default();
     let record = Record { bytes, crate_id, host_symbols, everywhere: symbol_everywhere(tcx) };
+    let pipelines = Box::new(pipelines);
     Some(DeviceHalf::Made { record, lints, pipelines, kernels, missing, keep_as })
 }
 

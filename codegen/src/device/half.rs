@@ -18,7 +18,7 @@ pub(crate) enum DeviceHalf {
         /// What makes its kernels slow, to be warned of.
         lints: Option<Box<PerformanceLints>>,
         /// Which kernels are made of pipelines of rayon, and which are not.
-        pipelines: Pipelines,
+        pipelines: Box<Pipelines>,
         /// The kernels in the container.
         kernels: Vec<KernelInfo>,
         /// Requested AOT code that cannot be compiled.

@@ -88,6 +88,12 @@ impl ClKernel {
         if let Some(what) = context.device.lacks(code) {
             return Err(ImageError::Lacks { what });
         }
+        // What such a driver makes no vectors of, it compiles for one work-item at a time, and ends the process
+        // where that has sub-groups. Kernels that take blocks of a heap are among these.
+        let is_risky = needs & GPU_HEAP != 0 && needs & GPU_SUB_GROUPS != 0;
+        if context.device.is_cpu && is_risky {
+            return Err(ImageError::Lacks { what: "sub-groups in kernels that allocate" });
+        }
         let program = build(context, code)?;
         // From here on the program is released with the kernel.
         let mut this = Self {
