@@ -35,7 +35,7 @@ use crate::hal::gpu::api::{DevicePtr, RawStream, number, symbol};
 use crate::hal::gpu::handle::Handle;
 use crate::hal::gpu::in_system_call::InSystemCall;
 use crate::hal::gpu::mapping_log::{self, Moment};
-use crate::hal::gpu::mappings::{self, Mapping};
+use crate::hal::gpu::mappings::{self, Mapping, Questions};
 use crate::hal::gpu::page_table::{self, Away};
 use crate::hal::gpu::process;
 use crate::hal::gpu::watch::Watch;
@@ -79,8 +79,10 @@ struct State {
     /// When all mappings were registered or without an owner. While it is that moment, and no mapping has
     /// grown, they are.
     complete: Option<Moment>,
-    /// Where mappings end that may grow unseen, with nothing behind them.
+    /// Where mappings end that may grow unseen, with nothing behind them, or with a mapping of the driver's.
     ends: Vec<usize>,
+    borders: Vec<usize>,
+    questions: OnceCell<Option<Questions>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -217,7 +219,10 @@ impl State {
         let gone = self.forget_gone(context, memory);
         self.settle();
         let mut for_launch = ForLaunch { context, memory, begins: Vec::new() };
-        let has_grown = || self.ends.iter().any(|end| !page_table::is_free(*end));
+        let has_grown = || {
+            self.ends.iter().any(|end| !page_table::is_free(*end))
+                || self.borders.iter().any(|border| !self.begins_at(*border))
+        };
         if now.is_some() && now == self.complete && !gone && !has_grown() {
             return Ok(for_launch);
         }
@@ -289,23 +294,34 @@ impl State {
         let once = for_launch.begins.len();
         // One that grows in place is not seen, so what is behind it must be free, or go seen.
         self.ends.clear();
+        self.borders.clear();
         for mapping in &may_grow {
             let next = all.partition_point(|other| other.begin < mapping.end);
             match all.get(next).filter(|next| next.begin == mapping.end) {
                 None => self.ends.push(mapping.end),
                 Some(next) if self.goes_seen_or_stays(next) => {}
+                // Where it goes, and the other one grows over it, no mapping begins here any more.
+                Some(next) if !is_programs(next) && self.begins_at(next.begin) => {
+                    self.borders.push(next.begin);
+                }
                 Some(_) => {
                     unseen.get_or_insert(mapping);
                 }
             }
         }
-        if self.ends.len() > MOST_ENDS {
+        if self.ends.len() + self.borders.len() > MOST_ENDS {
             unseen = unseen.or(may_grow.first().copied());
         }
         let complete = unseen.is_none();
         tracing::debug!(mappings, new, once, complete, micros, ?unseen, "made memory visible");
         self.complete = now.filter(|_| complete);
         Ok(for_launch)
+    }
+
+    /// Whether a mapping begins at an address; `false` where the system does not say.
+    fn begins_at(&self, address: usize) -> bool {
+        let questions = self.questions.get_or_init(Questions::open);
+        questions.as_ref().is_some_and(|questions| questions.begins_at(address))
     }
 
     /// Whether it is seen when a mapping is unmapped, or it never is.

@@ -1,7 +1,9 @@
 //! The mappings of the process's address space, as Linux lists them.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
+use std::mem::size_of;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 /// One mapping.
@@ -30,6 +32,43 @@ impl Mapping {
     /// The last component of its file's path.
     pub(super) fn file_name(&self) -> &str {
         Path::new(&self.name).file_name().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+}
+
+/// Asks for single mappings, without a list of all (Linux 6.11 and later).
+#[derive(Debug)]
+pub(super) struct Questions(File);
+
+/// `struct procmap_query` of Linux.
+#[repr(C)]
+#[derive(Default)]
+struct Question {
+    size: u64,
+    flags: u64,
+    address: u64,
+    begin: u64,
+    end: u64,
+    rest: [u64; 8],
+}
+
+/// `PROCMAP_QUERY`: of the type `f`, the 17th, which reads and writes the question.
+const ASK: libc::Ioctl =
+    (3 << 30 | (size_of::<Question>() as u64) << 16 | (b'f' as u64) << 8 | 17) as libc::Ioctl;
+
+impl Questions {
+    /// `None` where the list of mappings cannot be opened.
+    pub(super) fn open() -> Option<Self> {
+        File::open("/proc/self/maps").ok().map(Self)
+    }
+
+    /// Whether a mapping begins at an address; `false` where the system does not answer.
+    pub(super) fn begins_at(&self, address: usize) -> bool {
+        let address = address as u64;
+        let mut question =
+            Question { size: size_of::<Question>() as u64, address, ..Question::default() };
+        // SAFETY: the system reads and writes a question of the size that it says.
+        let code = unsafe { libc::ioctl(self.0.as_raw_fd(), ASK, &raw mut question) };
+        code == 0 && question.begin == address
     }
 }
 
@@ -86,6 +125,18 @@ mod tests {
         ] {
             assert_eq!(parse(damaged), None, "{damaged}");
         }
+    }
+
+    #[test]
+    fn single_mappings_are_found() {
+        let questions = Questions::open().unwrap();
+        let code = all().unwrap().into_iter().find(Mapping::is_of_file).unwrap();
+        if !questions.begins_at(code.begin) {
+            println!("skipped: single_mappings_are_found: the system does not answer");
+            return;
+        }
+        assert!(!questions.begins_at(code.begin + 1) && !questions.begins_at(code.end - 1));
+        assert!(!questions.begins_at(0));
     }
 
     #[test]
