@@ -120,6 +120,8 @@ pub fn run_in(target: &Path, name: &str, profile: &str, variables: &[(&str, &str
         program.env("SCHISM_JIT", stage2);
     }
     program.env_remove("SCHISM_CACHE").env("SCHISM_CACHE_DIR", target.join("kernels"));
+    // Each run is as the first one.
+    program.env("SCHISM_STDPAR_HISTORY", "0");
     program.env("SCHISM_DEVICE", "cpu").envs(variables.iter().copied());
     program
 }

@@ -56,6 +56,11 @@ impl Place {
         }
     }
 
+    /// Whether it is that of a sort.
+    pub(crate) const fn is_sort(&self) -> bool {
+        self.is_sort
+    }
+
     /// Whether both are of one closure.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let of = |place: &Self| place.closure.as_ref().map(|closure| closure.of);

@@ -230,7 +230,10 @@ impl Pipelines {
         let of_gpus = self.for_gpus.iter().filter_map(|name| told(name));
         let of_gpus = of_gpus.filter(|(place, _)| in_process.iter().any(|it| it.is_same(place)));
         let others = kernels.iter().filter(|kernel| !self.for_gpus.contains(&kernel.name));
-        let became = of_gpus.chain(others.filter_map(|kernel| told(&kernel.name)));
+        // Of a sort that is a kernel, rayon's own, which has pipelines with the same closure, is not told.
+        let sorts = kernels.iter().filter(|it| of(&it.name).is_some_and(explain::Place::is_sort));
+        let sorts = sorts.filter_map(|kernel| told(&kernel.name));
+        let became = sorts.chain(of_gpus).chain(others.filter_map(|kernel| told(&kernel.name)));
         let refused = self
             .refused
             .iter()
