@@ -253,6 +253,13 @@ pub(crate) fn is_refused(descriptor: usize) -> bool {
     site.kernel.load(Ordering::Relaxed) == REFUSED || site.put_off.load(Ordering::Relaxed) != 0
 }
 
+/// What tells classes apart: whether the calling thread is one of rayon's, and the bits of the length.
+#[inline]
+fn kind_of_call(len: Option<usize>) -> (bool, u8) {
+    let bits = usize::BITS - len.unwrap_or(0).leading_zeros();
+    (rayon::current_thread_index().is_some(), bits as u8)
+}
+
 /// Counts the calling thread's calls; whether this is one that asks.
 #[inline]
 fn tick() -> bool {
@@ -326,17 +333,14 @@ impl Site {
     /// The calls that are like one of so many items.
     #[inline]
     fn class(&'static self, len: Option<usize>) -> &'static Class {
-        let within = usize::from(rayon::current_thread_index().is_some());
-        &self.classes[within][(usize::BITS - len.unwrap_or(0).leading_zeros()) as usize]
+        let (is_within, bits) = kind_of_call(len);
+        &self.classes[usize::from(is_within)][usize::from(bits)]
     }
 
     /// What stands for a class in later runs.
     fn key(&self, len: Option<usize>) -> history::Key {
-        history::Key {
-            pipeline: history::pipeline_of(self.descriptor),
-            is_within: rayon::current_thread_index().is_some(),
-            bits: (usize::BITS - len.unwrap_or(0).leading_zeros()) as u8,
-        }
+        let (is_within, bits) = kind_of_call(len);
+        history::Key { pipeline: history::pipeline_of(self.descriptor), is_within, bits }
     }
 
     fn run(&'static self, class: &'static Class, len: Option<usize>, learns: Learns) -> Run {

@@ -168,9 +168,9 @@ pub(crate) fn pipeline_of(descriptor: usize) -> u64 {
     unsafe { kernel_hash(descriptor) }
 }
 
-/// What earlier runs have shown; `None` if there was none.
-pub(crate) fn of_program() -> Option<&'static History> {
-    static HISTORY: OnceLock<Option<History>> = OnceLock::new();
+/// What earlier runs have shown, and whether the device is worth its start; `None` if there was none.
+fn read() -> Option<&'static (History, bool)> {
+    static HISTORY: OnceLock<Option<(History, bool)>> = OnceLock::new();
     let read = || {
         let bytes = counts().then(|| recall("pipelines", &parts()))??;
         let history = History::from_bytes(&bytes)?;
@@ -178,14 +178,20 @@ pub(crate) fn of_program() -> Option<&'static History> {
             "earlier runs of this program have left what they measured of {} pipelines",
             history.classes.len()
         ));
-        Some(history)
+        let is_worth_a_start = history.is_worth_a_start();
+        Some((history, is_worth_a_start))
     };
     HISTORY.get_or_init(read).as_ref()
 }
 
+/// What earlier runs have shown; `None` if there was none.
+pub(crate) fn of_program() -> Option<&'static History> {
+    read().map(|(history, _)| history)
+}
+
 /// Whether the device need not be started, by earlier runs.
 pub(crate) fn says_no() -> bool {
-    of_program().is_some_and(|history| !history.is_worth_a_start())
+    read().is_some_and(|(_, is_worth_a_start)| !is_worth_a_start)
 }
 
 /// Keeps what this run has shown.

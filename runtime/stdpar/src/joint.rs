@@ -96,6 +96,8 @@ struct Class {
     is_after: bool,
     /// Whether it has turned out in this trial to take far longer.
     is_hopeless: bool,
+    /// What it took when the last decision was made.
+    reference: Option<Nanos>,
     /// Calls since the last decision, and those before, of which the older ones count less.
     calls: u64,
     before: u64,
@@ -125,12 +127,12 @@ impl Class {
         Some([first + (a - least), second + (b - least)])
     }
 
-    fn strategy(&self, assignment: Assignment) -> Strategy {
+    /// Whether an assignment has it run as a kernel, once it has one.
+    const fn is_kernel_in(&self, assignment: Assignment) -> bool {
         match assignment {
-            _ if !self.is_ready => Strategy::Rayon,
-            Assignment::Rayon => Strategy::Rayon,
-            Assignment::Mixed if !self.is_kernel => Strategy::Rayon,
-            Assignment::Kernels | Assignment::Mixed => Strategy::Kernel,
+            Assignment::Rayon => false,
+            Assignment::Kernels => true,
+            Assignment::Mixed => self.is_kernel,
         }
     }
 }
@@ -218,8 +220,6 @@ pub(crate) struct Joint {
     is_new: bool,
     /// Decisions in a row that kept the assignment.
     kept: u32,
-    /// What all classes took when the last decision was made, by their weights of then.
-    reference: Vec<Option<Nanos>>,
     /// The mixed assignment that was no better.
     refused: Option<Vec<bool>>,
     decision: Option<Decision>,
@@ -240,7 +240,6 @@ impl Joint {
             first: First::Pending,
             is_new: false,
             kept: 0,
-            reference: Vec::new(),
             refused: None,
             decision: None,
         }
@@ -258,7 +257,7 @@ impl Joint {
                 }
             }
         }
-        self.reference.push(class.time(self.current));
+        class.reference = class.time(self.current);
         self.classes.push(class);
         self.classes.len() - 1
     }
@@ -288,11 +287,7 @@ impl Joint {
 
     /// Whether earlier runs have found that a class is best as a kernel.
     pub(crate) fn is_wanted(&self, id: Id) -> bool {
-        match self.current {
-            Assignment::Rayon => false,
-            Assignment::Kernels => true,
-            Assignment::Mixed => self.classes[id].is_kernel,
-        }
+        self.classes[id].is_kernel_in(self.current)
     }
 
     /// Whether a pipeline that has taken so long with rayon is worth a kernel, because it takes a part of the time:
@@ -313,7 +308,9 @@ impl Joint {
 
     /// The strategy of a class's calls that do not ask.
     pub(crate) fn strategy(&self, id: Id) -> Strategy {
-        self.classes[id].strategy(self.in_force())
+        let class = &self.classes[id];
+        let is_kernel = class.is_ready && class.is_kernel_in(self.in_force());
+        if is_kernel { Strategy::Kernel } else { Strategy::Rayon }
     }
 
     /// The number of changes of what is in force.
@@ -468,11 +465,12 @@ impl Joint {
             Assignment::Mixed if self.is_new || self.kept % 2 == 1 => Assignment::Kernels,
             Assignment::Kernels | Assignment::Mixed => Assignment::Rayon,
         };
-        let share = match self.first {
-            First::Ended => SHARE_OF_SECOND,
-            _ if self.is_new => SHARE_OF_SECOND,
-            _ if is_changed || assignment == Assignment::Mixed => SHARE_OF_CHANGED,
-            _ => SHARE,
+        let share = if self.first == First::Ended || self.is_new {
+            SHARE_OF_SECOND
+        } else if is_changed || assignment == Assignment::Mixed {
+            SHARE_OF_CHANGED
+        } else {
+            SHARE
         };
         (self.allowed(share) >= self.expected(assignment)).then_some(assignment)
     }
@@ -527,12 +525,12 @@ impl Joint {
     /// Whether calls take longer or shorter than they did when the assignment was chosen.
     fn is_changed(&self) -> bool {
         let (mut now, mut then) = (0, 0);
-        for (class, reference) in self.classes.iter().zip(&self.reference) {
-            let (Some(time), Some(reference)) = (class.time(self.current), reference) else {
+        for class in &self.classes {
+            let (Some(time), Some(reference)) = (class.time(self.current), class.reference) else {
                 continue;
             };
             now += class.weight() * u128::from(time);
-            then += class.weight() * u128::from(*reference);
+            then += class.weight() * u128::from(reference);
         }
         now * 2 > then * 3 || now * 3 < then * 2
     }
@@ -609,13 +607,14 @@ impl Joint {
             }
         }
         (self.spent, self.asked, self.is_new) = (0, 0, false);
-        for (class, reference) in self.classes.iter_mut().zip(&mut self.reference) {
+        for class in &mut self.classes {
             class.before = class.before / 2 + std::mem::take(&mut class.calls);
-            *reference = class.time(self.current);
+            class.reference = class.time(self.current);
         }
         let times = is_known.then_some(sums);
         self.decision = Some(Decision { tried, taken: self.current, times });
-        if tried == Assignment::Kernels && is_known && self.mix().is_some() {
+        let may_mix = tried == Assignment::Kernels && self.current != Assignment::Mixed;
+        if may_mix && is_known && self.mix().is_some() {
             self.begin(Assignment::Mixed);
         }
     }
