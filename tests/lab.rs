@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs::File;
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -377,6 +378,23 @@ pub fn clean_command(program: impl AsRef<OsStr>) -> Command {
         }
     }
     command
+}
+
+/// The seed of random tests: `SCHISM_TEST_SEED`, or the usual one.
+pub fn seed(usual: u64) -> u64 {
+    let asked = std::env::var("SCHISM_TEST_SEED").ok();
+    asked.and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+/// The numbers of random cases, in batches of a size: those that the variable chooses by `FIRST..END`, or so
+/// many.
+pub fn batches(variable: &str, count: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
+    let chosen = std::env::var(variable).ok().and_then(|text| {
+        let (first, end) = text.split_once("..")?;
+        Some(first.parse().ok()?..end.parse().ok()?)
+    });
+    let numbers: Range<usize> = chosen.unwrap_or(0..count);
+    numbers.clone().step_by(size).map(move |first| first..numbers.end.min(first + size))
 }
 
 /// Whether `SCHISM_TEST_FULL=1` asks for what takes long, too.

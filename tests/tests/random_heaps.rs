@@ -2,7 +2,7 @@
 //! device that has a heap for kernels. `SCHISM_TEST_FULL=1` runs 500; `SCHISM_TEST_PIPELINES=FIRST..END`
 //! chooses, and `SCHISM_TEST_SEED`.
 
-use schism_tests::lab::{Lab, full, output};
+use schism_tests::lab::{Lab, batches, full, output, seed};
 use schism_tests::random_heaps::{program, source};
 use schism_tests::rayon_programs::{build, by_rustc, devices, name_of, project, run_in, target};
 
@@ -21,16 +21,11 @@ fn pipelines_are_the_same_every_time() {
 #[test]
 fn pipelines_that_allocate_are_rayons() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
-    let seed = std::env::var("SCHISM_TEST_SEED").ok().and_then(|text| text.parse().ok());
-    let chosen = std::env::var("SCHISM_TEST_PIPELINES").ok().and_then(|text| {
-        let (first, end) = text.split_once("..")?;
-        Some(first.parse().ok()?..end.parse().ok()?)
-    });
-    let numbers = chosen.unwrap_or(0..if full() { 500 } else { 8 });
+    let seed = seed(SEED);
+    let count = if full() { 500 } else { 8 };
     let (mut kernels, mut wrong) = (0, Vec::new());
-    for first in numbers.clone().step_by(BATCH) {
-        let batch = first..numbers.end.min(first + BATCH);
-        let folder = project(lab, "random-heaps", &program(seed.unwrap_or(SEED), batch));
+    for batch in batches("SCHISM_TEST_PIPELINES", count, BATCH) {
+        let folder = project(lab, "random-heaps", &program(seed, batch));
         let expected = by_rustc(lab, &folder);
         build(lab, &folder, &["--stdpar", "--release"]);
         for device in devices() {

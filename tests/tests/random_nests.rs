@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use schism_tests::devices::with_copies;
-use schism_tests::lab::{Lab, clean_command, full, text};
+use schism_tests::lab::{Lab, batches, clean_command, full, seed, text};
 use schism_tests::random_nests::{program, source};
 
 const SEED: u64 = 11;
@@ -23,21 +23,16 @@ fn nests_are_the_same_every_time() {
 #[test]
 fn nests_are_plain_loops() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
-    let seed = std::env::var("SCHISM_TEST_SEED").ok().and_then(|text| text.parse().ok());
-    let chosen = std::env::var("SCHISM_TEST_NESTS").ok().and_then(|text| {
-        let (first, end) = text.split_once("..")?;
-        Some(first.parse().ok()?..end.parse().ok()?)
-    });
-    let numbers = chosen.unwrap_or(0..if full() { 3000 } else { 150 });
+    let seed = seed(SEED);
+    let count = if full() { 3000 } else { 150 };
     let folder = lab.folder("random-nests");
     let manifest = "[package]\nname = \"random-nests\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
         [dependencies]\n@RUNTIME@\n\n[workspace]\n";
     let devices: Vec<String> =
         with_copies().iter().map(|device| device.name().to_owned()).collect();
     let (mut runs, mut refused) = (0, 0);
-    for first in numbers.clone().step_by(BATCH) {
-        let batch = first..numbers.end.min(first + BATCH);
-        let main = program(seed.unwrap_or(SEED), batch.clone());
+    for batch in batches("SCHISM_TEST_NESTS", count, BATCH) {
+        let main = program(seed, batch.clone());
         lab.project(&folder, &[("Cargo.toml", manifest), ("src/main.rs", &main)]);
         text(lab.cargo_with_runtime(&folder).args(["build", "--quiet", "--offline"]));
         let mut run: Command = clean_command(lab.target().join("debug/random-nests"));

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use schism_tests::lab::{Lab, full, text};
+use schism_tests::lab::{Lab, batches, full, seed, text};
 use schism_tests::random_rows::program;
 use schism_tests::rayon_programs::{build, name_of, project_with, run_in, target};
 
@@ -44,12 +44,8 @@ fn remarks(dump: &Path) -> [usize; 2] {
 #[test]
 fn rows_are_those_of_rayon() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
-    let seed = std::env::var("SCHISM_TEST_SEED").ok().and_then(|text| text.parse().ok());
-    let chosen = std::env::var("SCHISM_TEST_ROWS").ok().and_then(|text| {
-        let (first, end) = text.split_once("..")?;
-        Some(first.parse().ok()?..end.parse().ok()?)
-    });
-    let numbers = chosen.unwrap_or(0..if full() { 1000 } else { 10 });
+    let seed = seed(SEED);
+    let count = if full() { 1000 } else { 10 };
     let driver = std::env::var("SCHISM_TEST_OPENCL").unwrap_or_default();
     let always = ("SCHISM_STDPAR", "always");
     let settings: [(&str, &[(&str, &str)]); 4] = [
@@ -61,10 +57,9 @@ fn rows_are_those_of_rayon() {
     let dump = Path::new(env!("CARGO_TARGET_TMPDIR")).join("random-rows-kernels");
     let [mut shared, mut not_shared] = [0; 2];
     let mut differences = String::new();
-    for first in numbers.clone().step_by(BATCH) {
-        let batch = first..numbers.end.min(first + BATCH);
-        let main = program(seed.unwrap_or(SEED), batch.clone());
-        let checks = (first / BATCH) % 2 == 1;
+    for batch in batches("SCHISM_TEST_ROWS", count, BATCH) {
+        let main = program(seed, batch.clone());
+        let checks = (batch.start / BATCH) % 2 == 1;
         let name = if checks { "random-rows-checked" } else { "random-rows" };
         let folder = project_with(lab, name, &main, &manifest(checks));
         build(lab, &folder, &["--stdpar", "--release"]);

@@ -52,7 +52,7 @@ pub(crate) fn is_in_process<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
 pub(crate) fn may_be_for_devices<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
     let Some(args) = pipeline_of(tcx, kernel) else { return true };
     let mut types = Types { tcx, seen: FxHashSet::default(), left: MOST_TYPES };
-    args.types().all(|ty| types.are_data(ty))
+    args.types().all(|ty| types.are_all(ty, are_data))
 }
 
 /// The module with the kernels whose work-items get copies of the producer and the consumer.
@@ -97,7 +97,7 @@ pub(crate) fn is_without_effects<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> b
         return false;
     };
     let mut types = Types { tcx, seen: FxHashSet::default(), left: MOST_TYPES };
-    args.types().all(|ty| types.are_constant(ty))
+    args.types().all(|ty| types.are_all(ty, are_constant))
 }
 
 /// What collects all items: where they go is its result. Its module, and its name.
@@ -115,12 +115,18 @@ struct Types<'tcx> {
     left: usize,
 }
 
+/// Parts of a type that are still to be looked at.
+type Parts<'tcx> = Vec<Ty<'tcx>>;
+
 impl<'tcx> Types<'tcx> {
-    /// Whether nothing can change that values of a type hold or refer to.
-    fn are_constant(&mut self, root: Ty<'tcx>) -> bool {
-        let env = ty::TypingEnv::fully_monomorphized();
-        let mut stack = vec![root];
-        while let Some(ty) = stack.pop() {
+    /// Whether a type and its parts satisfy a condition, which adds the parts of the one that it is given.
+    fn are_all(
+        &mut self,
+        root: Ty<'tcx>,
+        condition: fn(TyCtxt<'tcx>, Ty<'tcx>, &mut Parts<'tcx>) -> bool,
+    ) -> bool {
+        let mut parts = vec![root];
+        while let Some(ty) = parts.pop() {
             if !self.seen.insert(ty) {
                 continue;
             }
@@ -128,116 +134,105 @@ impl<'tcx> Types<'tcx> {
                 Some(left) => self.left = left,
                 None => return false,
             }
-            if !ty.is_freeze(self.tcx, env) {
+            if !condition(self.tcx, ty, &mut parts) {
                 return false;
             }
-            match *ty.kind() {
-                ty::Adt(adt, _) if adt.is_phantom_data() => {}
-                ty::Adt(adt, args) => {
-                    let krate = self.tcx.crate_name(adt.did().krate);
-                    if OWNERS.contains(&krate.as_str()) {
-                        stack.extend(args.types());
-                        continue;
-                    }
-                    let (module, name) = COLLECTS;
-                    if krate.as_str() == RAYON
-                        && self.tcx.item_name(adt.did()).as_str() == name
-                        && is_in_module(self.tcx, ty, module)
-                    {
-                        continue;
-                    }
-                    for field in adt.all_fields() {
-                        let field = field.ty(self.tcx, args);
-                        match self.tcx.try_normalize_erasing_regions(env, field) {
-                            Ok(field) => stack.push(field),
-                            Err(_) => return false,
-                        }
-                    }
-                }
-                ty::Closure(_, args) => stack.extend(args.as_closure().upvar_tys()),
-                ty::Ref(_, ty, ty::Mutability::Not)
-                | ty::Array(ty, _)
-                | ty::Slice(ty)
-                | ty::Pat(ty, _) => stack.push(ty),
-                ty::Tuple(types) => stack.extend(types),
-                ty::FnDef(..)
-                | ty::Bool
-                | ty::Char
-                | ty::Int(_)
-                | ty::Uint(_)
-                | ty::Float(_)
-                | ty::Str
-                | ty::Never => {}
-                _ => return false,
-            }
         }
         true
     }
+}
 
-    /// Whether values of a type, and what they refer to, hold no functions.
-    fn are_data(&mut self, root: Ty<'tcx>) -> bool {
-        let env = ty::TypingEnv::fully_monomorphized();
-        let mut stack = vec![root];
-        while let Some(ty) = stack.pop() {
-            if !self.seen.insert(ty) {
-                continue;
-            }
-            match self.left.checked_sub(1) {
-                Some(left) => self.left = left,
-                None => return false,
-            }
-            match *ty.kind() {
-                ty::FnPtr(..) | ty::Dynamic(..) => return false,
-                ty::Adt(adt, _) if adt.is_phantom_data() => {}
-                ty::Adt(adt, args) => {
-                    // What a closure returns, or an iterator gives, is among the parameters of a
-                    // type or below them.
-                    stack.extend(args.types());
-                    for field in adt.all_fields() {
-                        let field = field.ty(self.tcx, args);
-                        match self.tcx.try_normalize_erasing_regions(env, field) {
-                            Ok(field) => stack.push(field),
-                            Err(_) => return false,
-                        }
-                    }
-                }
-                ty::Closure(_, args) => {
-                    let closure = args.as_closure();
-                    stack.extend(closure.upvar_tys());
-                    let signature = closure.sig();
-                    let signature = self.tcx.instantiate_bound_regions_with_erased(signature);
-                    stack.extend(signature.inputs_and_output);
-                }
-                ty::FnDef(function, args) => {
-                    let signature =
-                        as_written(self.tcx.fn_sig(function).instantiate(self.tcx, args));
-                    let signature = self.tcx.instantiate_bound_regions_with_erased(signature);
-                    for ty in signature.inputs_and_output {
-                        match self.tcx.try_normalize_erasing_regions(env, to_normalize(ty)) {
-                            Ok(ty) => stack.push(ty),
-                            Err(_) => return false,
-                        }
-                    }
-                }
-                ty::Ref(_, ty, _)
-                | ty::RawPtr(ty, _)
-                | ty::Array(ty, _)
-                | ty::Slice(ty)
-                | ty::Pat(ty, _) => {
-                    stack.push(ty);
-                }
-                ty::Tuple(types) => stack.extend(types),
-                ty::Bool
-                | ty::Char
-                | ty::Int(_)
-                | ty::Uint(_)
-                | ty::Float(_)
-                | ty::Str
-                | ty::Never => {}
-                // Coroutines, foreign types: nothing is known of them.
-                _ => return false,
+/// The types of one that was looked for are those of a program.
+fn env<'tcx>() -> ty::TypingEnv<'tcx> {
+    ty::TypingEnv::fully_monomorphized()
+}
+
+/// Adds the types of a type's fields; `false` if one is unknown.
+fn add_fields<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    adt: ty::AdtDef<'tcx>,
+    args: GenericArgsRef<'tcx>,
+    parts: &mut Parts<'tcx>,
+) -> bool {
+    adt.all_fields().all(|field| {
+        let field = tcx.try_normalize_erasing_regions(env(), field.ty(tcx, args));
+        field.map(|field| parts.push(field)).is_ok()
+    })
+}
+
+/// Whether nothing can change that values of a type hold or refer to, apart from its parts.
+fn are_constant<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, parts: &mut Parts<'tcx>) -> bool {
+    if !ty.is_freeze(tcx, env()) {
+        return false;
+    }
+    match *ty.kind() {
+        ty::Adt(adt, _) if adt.is_phantom_data() => {}
+        ty::Adt(adt, args) => {
+            let krate = tcx.crate_name(adt.did().krate);
+            let (module, name) = COLLECTS;
+            if OWNERS.contains(&krate.as_str()) {
+                parts.extend(args.types());
+            } else if krate.as_str() != RAYON
+                || tcx.item_name(adt.did()).as_str() != name
+                || !is_in_module(tcx, ty, module)
+            {
+                return add_fields(tcx, adt, args, parts);
             }
         }
-        true
+        ty::Closure(_, args) => parts.extend(args.as_closure().upvar_tys()),
+        ty::Ref(_, ty, ty::Mutability::Not) | ty::Array(ty, _) | ty::Slice(ty) | ty::Pat(ty, _) => {
+            parts.push(ty)
+        }
+        ty::Tuple(types) => parts.extend(types),
+        ty::FnDef(..)
+        | ty::Bool
+        | ty::Char
+        | ty::Int(_)
+        | ty::Uint(_)
+        | ty::Float(_)
+        | ty::Str
+        | ty::Never => {}
+        _ => return false,
     }
+    true
+}
+
+/// Whether values of a type, and what they refer to, hold no functions, apart from its parts.
+fn are_data<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, parts: &mut Parts<'tcx>) -> bool {
+    match *ty.kind() {
+        ty::FnPtr(..) | ty::Dynamic(..) => return false,
+        ty::Adt(adt, _) if adt.is_phantom_data() => {}
+        ty::Adt(adt, args) => {
+            // What a closure returns, or an iterator gives, is among the parameters of a
+            // type or below them.
+            parts.extend(args.types());
+            return add_fields(tcx, adt, args, parts);
+        }
+        ty::Closure(_, args) => {
+            let closure = args.as_closure();
+            parts.extend(closure.upvar_tys());
+            let signature = tcx.instantiate_bound_regions_with_erased(closure.sig());
+            parts.extend(signature.inputs_and_output);
+        }
+        ty::FnDef(function, args) => {
+            let signature = as_written(tcx.fn_sig(function).instantiate(tcx, args));
+            let signature = tcx.instantiate_bound_regions_with_erased(signature);
+            for ty in signature.inputs_and_output {
+                match tcx.try_normalize_erasing_regions(env(), to_normalize(ty)) {
+                    Ok(ty) => parts.push(ty),
+                    Err(_) => return false,
+                }
+            }
+        }
+        ty::Ref(_, ty, _)
+        | ty::RawPtr(ty, _)
+        | ty::Array(ty, _)
+        | ty::Slice(ty)
+        | ty::Pat(ty, _) => parts.push(ty),
+        ty::Tuple(types) => parts.extend(types),
+        ty::Bool | ty::Char | ty::Int(_) | ty::Uint(_) | ty::Float(_) | ty::Str | ty::Never => {}
+        // Coroutines, foreign types: nothing is known of them.
+        _ => return false,
+    }
+    true
 }
