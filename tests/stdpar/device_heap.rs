@@ -90,6 +90,10 @@ fn main() {
     }
     println!("{}", all.iter().flatten().count());
 
+    // Four megabytes that outlive their launch, which a heap of one does not have.
+    let wide: Vec<Vec<u32>> = numbers.par_iter().map(|&n| vec![n; 256]).collect();
+    println!("{}", wide.iter().flatten().fold(0_u32, |all, n| all.wrapping_mul(31).wrapping_add(*n)));
+
     let counted: Vec<Counted> =
         numbers.par_iter().map(|&n| Counted { number: Box::new(n / 2) }).collect();
     let before = DROPPED.load(Ordering::Relaxed);
