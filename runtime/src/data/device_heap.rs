@@ -139,10 +139,15 @@ impl HeldHeap {
         self.0 as u64
     }
 
-    /// Frees all blocks that the launch has taken. It is over, and nothing of it is used.
-    pub(crate) fn roll_back(&self) {
-        // SAFETY: the caller's promise; this launch has the heap.
-        unsafe { heap::roll_back(self.heap()) };
+    /// Frees all blocks that a launch has taken, if it has a heap.
+    ///
+    /// # Safety
+    /// The launch is over, and none of these blocks is used.
+    pub(crate) unsafe fn roll_back(held: Option<&Self>) {
+        if let Some(held) = held {
+            // SAFETY: the caller's promise; this launch has the heap.
+            unsafe { heap::roll_back(held.heap()) };
+        }
     }
 }
 

@@ -26,6 +26,7 @@ use std::thread::LocalKey;
 
 use crate::data::device_heap::{self, HeldHeap};
 use crate::data::free_list::FreeList;
+use crate::error::LaunchError;
 
 /// Blocks of this size and larger lie in the arena. Its multiples are the sizes and alignments of
 /// blocks there: a page of a device.
@@ -463,8 +464,15 @@ pub(crate) fn give(begin: usize) {
 /// alone.
 ///
 /// # Errors
-/// Why it cannot be had.
-pub(crate) fn hold_for_kernels(sees_all: bool) -> Result<HeldHeap, &'static str> {
+/// [`LaunchError::HostMemory`], if it cannot be had.
+pub(crate) fn hold_for_kernels(sees_all: bool, device: &str) -> Result<HeldHeap, LaunchError> {
+    hold(sees_all).map_err(|reason| LaunchError::HostMemory {
+        device: device.to_owned(),
+        reason: reason.to_owned(),
+    })
+}
+
+fn hold(sees_all: bool) -> Result<HeldHeap, &'static str> {
     make();
     let held = device_heap::hold(|bytes| match take(bytes, LARGE) {
         Some(region) => Some((region, false)),

@@ -246,10 +246,9 @@ pub(crate) unsafe fn launch(
             parameters.push(hidden_base.cast::<u64>().wrapping_add(axis).cast());
         }
     }
-    let heap = || shared_heap::hold_for_kernels(context.gpu.sees_pageable_memory);
-    let heap = kernel.allocates().then(heap).transpose().map_err(|reason| {
-        LaunchError::HostMemory { device: context.name().to_owned(), reason: reason.to_owned() }
-    })?;
+    let sees_all = context.gpu.sees_pageable_memory;
+    let heap = || shared_heap::hold_for_kernels(sees_all, context.name());
+    let heap = kernel.allocates().then(heap).transpose()?;
     let mut buffer = None;
     if kernel.takes_message_buffer() {
         let pinned = |bytes| context.pinned(bytes);
@@ -546,10 +545,8 @@ impl GpuPending {
         context.message_buffers.give(buffer);
         let Some(messages) = messages else { return Ok(()) };
         let shown = messages.shown(&self.name, &context.gpu.name, &self.shape);
-        if let (Err(_), Some(heap)) = (&shown, &self.heap) {
-            heap.roll_back();
-        }
-        shown
+        // SAFETY: the launch is over, and what it has made is not used where it has failed.
+        shown.inspect_err(|_| unsafe { HeldHeap::roll_back(self.heap.as_ref()) })
     }
 }
 

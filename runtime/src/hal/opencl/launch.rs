@@ -72,10 +72,8 @@ pub(super) unsafe fn launch(
             });
         }
     }
-    let heap = || shared_heap::hold_for_kernels(context.device.sees_host);
-    let heap = kernel.allocates().then(heap).transpose().map_err(|reason| {
-        LaunchError::HostMemory { device: context.name().to_owned(), reason: reason.to_owned() }
-    })?;
+    let heap = || shared_heap::hold_for_kernels(context.device.sees_host, context.name());
+    let heap = kernel.allocates().then(heap).transpose()?;
     let mut buffer = None;
     if kernel.takes_message_buffer() {
         let shared = |bytes| {
@@ -350,10 +348,8 @@ impl ClPending {
         self.context.message_buffers.give(buffer);
         let Some(messages) = messages else { return Ok(()) };
         let shown = messages.shown(&self.name, self.context.name(), &self.shape);
-        if let (Err(_), Some(heap)) = (&shown, &self.heap) {
-            heap.roll_back();
-        }
-        shown
+        // SAFETY: the launch is over, and what it has made is not used where it has failed.
+        shown.inspect_err(|_| unsafe { HeldHeap::roll_back(self.heap.as_ref()) })
     }
 }
 
