@@ -13,6 +13,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use schism_jit_abi::heap::{self, CHUNK, Heap};
 
 use crate::util::variables::DEVICE_HEAP;
+use crate::util::warn_once;
 
 /// Bytes of the region, unless the environment says how many: addresses, whose memory is taken when it is
 /// used.
@@ -102,8 +103,15 @@ pub(crate) fn hold(
 
 /// Bytes of the region.
 fn size() -> usize {
-    let megabytes = DEVICE_HEAP.set().and_then(|text| text.to_str()?.trim().parse::<usize>().ok());
-    let asked = megabytes.and_then(|megabytes| megabytes.checked_mul(1 << 20));
+    let asked = DEVICE_HEAP.set().and_then(|text| {
+        let bytes =
+            text.to_str().and_then(|text| text.trim().parse::<usize>().ok()?.checked_mul(1 << 20));
+        if bytes.is_none() {
+            let text = text.display();
+            warn_once::warn(format_args!("{DEVICE_HEAP} is `{text}`; use a number of MiB"));
+        }
+        bytes
+    });
     // SAFETY: both are questions.
     let physical =
         unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) * libc::sysconf(libc::_SC_PAGESIZE) };
