@@ -64,8 +64,7 @@ pub fn plain(verb: &str, arguments: &[OsString]) -> Result<ExitCode> {
 pub fn command(ready: &Ready) -> Command {
     let mut cargo = Command::new(&ready.toolchain.cargo);
     environment::restore(&mut cargo, &ready.toolchain);
-    cargo.env("RUSTC", ready.installed.driver());
-    wrapper::apply(&mut cargo, &ready.installed.driver());
+    wrapper::apply(&mut cargo, &ready.installed);
     if std::env::var_os("RUSTDOC").is_none() {
         // Documentation tests are compiled by the driver, too.
         cargo.env("RUSTDOC", ready.installed.rustdoc());

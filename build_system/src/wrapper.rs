@@ -1,16 +1,17 @@
 //! Programs that cargo starts in rustc's place: `RUSTC_WRAPPER`, such as a cache of compilations.
 //!
-//! A wrapper is given the compiler and its arguments. Some know compilers by their file names, and
-//! refuse one called `schism-rustc`; cargo would then say what the wrapper says, which names neither
-//! schism nor a remedy. So a wrapper is tried as cargo tries it, by `WRAPPER schism-rustc -vV`. One
-//! that cannot do that is left out, and that is told. One that cannot be started at all is cargo's to
-//! report.
+//! A wrapper is given the compiler and its arguments. Some know compilers by their file names, as
+//! `sccache` does, and refuse one called `schism-rustc`: these are given the same program by the name `rustc`.
+//! Each wrapper is tried as cargo tries it, by `WRAPPER COMPILER -vV`. One that cannot do that, which cargo
+//! would report without a word of schism or of a remedy, is left out, with a warning. One that cannot be
+//! started at all is cargo's to report.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::command;
+use crate::artifacts::Installed;
+use crate::{command, publish};
 
 /// The variable of each kind of wrapper, the one that stands for a line of cargo's configuration, and
 /// that line's key.
@@ -25,11 +26,36 @@ const OWN_LINE: &str = "schism: ";
 /// Of what a wrapper says, as many characters.
 const LONGEST: usize = 200;
 
-/// Leaves out the wrappers of the user that cannot run `driver`.
-pub fn apply(cargo: &mut Command, driver: &Path) {
-    for (variable, line, key) in KINDS {
-        let Some((wrapper, named_by)) = find(variable, line, key) else { continue };
-        let Some(why) = refusal(&wrapper, driver) else { continue };
+/// Another name of the driver, beside it, for wrappers that know compilers by their file names.
+const USUAL_NAME: &str = "rustc";
+
+/// Names the plugin to wrappers that keep what compilers make: they tell compilers apart by the
+/// program that they start, which is the same for many plugins, and by variables of this prefix.
+const COMPILER: &str = "CARGO_SCHISM_COMPILER";
+
+/// Makes `cargo` start a compiler through the wrappers of the user, and leaves out those that cannot run it.
+pub fn apply(cargo: &mut Command, installed: &Installed) {
+    let mut driver = installed.driver();
+    cargo.env("RUSTC", &driver);
+    let found = KINDS.map(|(variable, line, key)| Some((variable, find(variable, line, key)?)));
+    let found: Vec<_> = found.into_iter().flatten().collect();
+    if found.is_empty() {
+        return;
+    }
+    cargo.env(COMPILER, &installed.plugin_hash);
+    let refuses =
+        |driver: &Path| found.iter().any(|(_, (wrapper, _))| refusal(wrapper, driver).is_some());
+    if refuses(&driver) {
+        let other = driver.with_file_name(USUAL_NAME);
+        let name = Path::new(driver.file_name().unwrap_or(driver.as_os_str()));
+        // Where it cannot be made, the wrapper is left out.
+        if publish::link(&other, name).is_ok() && !refuses(&other) {
+            cargo.env("RUSTC", &other);
+            driver = other;
+        }
+    }
+    for (variable, (wrapper, named_by)) in found {
+        let Some(why) = refusal(&wrapper, &driver) else { continue };
         eprintln!(
             "warning: {named_by} is `{}`, which cannot run schism's compiler, `{}` ({why}); this build does without it",
             wrapper.display(),

@@ -322,7 +322,8 @@ pub enum LaunchError {
     /// The work-groups do not fill the range.
     #[error(
         "the range {global:?} is no multiple of the work-group {local:?}; round the range up to {rounded:?}: the surplus work-items must \
-         access no elements, and must not return early, but come to the same barriers and operations of groups and sub-groups as the others"
+         access no elements, and must not return early, but come to the same barriers and operations of groups and sub-groups as the others; \
+         or use groups of {dividing:?}, which fill it"
     )]
     UnevenGroups {
         /// The range, slowest dimension first.
@@ -331,6 +332,9 @@ pub enum LaunchError {
         local: Vec<usize>,
         /// The next larger range that such groups divide.
         rounded: Vec<usize>,
+        /// The largest groups of at most `local`, and of at most 1024 in a dimension, that divide the range: of whole sub-groups
+        /// if there are any.
+        dividing: Vec<usize>,
     },
     /// The device does not support work-groups of that size.
     #[error(
@@ -486,7 +490,7 @@ pub enum LaunchError {
     Length {
         /// Which source, from 0.
         source_index: usize,
-        /// The length of the sources before it, or the size of the range.
+        /// The length of the sources before it, the size of the range, or how many groups or sub-groups it has.
         expected: usize,
         /// Its own length.
         found: usize,

@@ -225,9 +225,15 @@ fn launches() {
             "a work-group of [4, 0] has no work-items; use at least 1 in each dimension",
         ),
         (
-            LaunchError::UnevenGroups { global: vec![100], local: vec![32], rounded: vec![128] },
+            LaunchError::UnevenGroups {
+                global: vec![100],
+                local: vec![32],
+                rounded: vec![128],
+                dividing: vec![25],
+            },
             "the range [100] is no multiple of the work-group [32]; round the range up to [128]: the surplus work-items must access no \
-             elements, and must not return early, but come to the same barriers and operations of groups and sub-groups as the others",
+             elements, and must not return early, but come to the same barriers and operations of groups and sub-groups as the others; \
+             or use groups of [25], which fill it",
         ),
         (
             LaunchError::GroupTooLarge {

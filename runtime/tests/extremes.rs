@@ -39,9 +39,10 @@ fn check_groups<const D: usize, O: schism::range::Origin>(
             }
         }
         Err(LaunchError::EmptyGroup { .. }) => assert!(local.contains(&0)),
-        Err(LaunchError::UnevenGroups { rounded, .. }) => {
+        Err(LaunchError::UnevenGroups { rounded, dividing, .. }) => {
             for dimension in 0..D {
                 let (global, local) = (global[dimension], local[dimension]);
+                assert!(dividing[dimension] <= local && global % dividing[dimension] == 0);
                 assert_eq!(global.checked_next_multiple_of(local), Some(rounded[dimension]));
             }
         }

@@ -382,6 +382,40 @@ fn an_operation_that_not_all_come_to() {
     });
 }
 
+/// The error of a range that its groups do not fill names groups that do: a row for each sub-group,
+/// for any number of rows.
+#[test]
+fn groups_that_divide_a_range() {
+    on_every_device(|queue| {
+        for rows in [1_usize, 2, 7, 51, 64, 97] {
+            let columns = 45;
+            let numbers: Vec<u64> = random(4).map(|x| x % 1000).take(rows * columns).collect();
+            let matrix = Buffer::from_slice(queue, &numbers).expect("memory");
+            let mut sums = Buffer::filled(queue, rows, 0).expect("memory");
+            let range = match NdRange::new(rows * 32, 256) {
+                Err(LaunchError::UnevenGroups { dividing, .. }) => {
+                    assert_eq!(dividing[0] % 32, 0);
+                    NdRange::new(rows * 32, dividing[0])
+                }
+                other => other,
+            };
+            let sources = per_sub_group((matrix.chunks(columns), &mut sums));
+            queue
+                .for_each_in(range.expect("they divide it"), sources, |item, (row, sum)| {
+                    let sub_group = item.sub_group();
+                    let own = sub_group.strided(row.len()).map(|i| row[i]).sum();
+                    let all = sub_group.reduce_add(own);
+                    if let Some(sum) = sum {
+                        *sum = all;
+                    }
+                })
+                .expect("it runs");
+            let expected: Vec<u64> = numbers.chunks(columns).map(|row| row.iter().sum()).collect();
+            assert_eq!(sums.to_vec(), expected, "{rows} rows");
+        }
+    });
+}
+
 /// The error of a range that its groups do not fill says what works: to round the range up, and to
 /// let surplus work-items come along. Those that return early make another error.
 #[test]

@@ -114,6 +114,30 @@ fn a_wrapper_that_refuses_the_compiler_is_left_out() {
     assert_eq!(variable(&machine, "RUSTC_WRAPPER").as_deref(), Some(""));
 }
 
+/// A wrapper that knows compilers by their file names runs the driver by the name of the usual one,
+/// and is told which plugin it is.
+#[test]
+fn a_wrapper_that_knows_names_of_compilers_runs_the_driver() {
+    let machine = Machine::new("names");
+    machine.script(
+        "bin/names",
+        "#!/bin/sh\ncase \"$1\" in */rustc) echo schism: 1; exit;; esac\necho 'Compiler not supported' >&2; exit 2\n",
+    );
+    machine.run("build");
+    assert_eq!(variable(&machine, "CARGO_SCHISM_COMPILER"), None);
+    let wrapper = machine.path("bin/names");
+    let output = machine.schism("build").env("RUSTC_WRAPPER", &wrapper).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("warning"), "{}", stderr(&output));
+    assert_eq!(variable(&machine, "RUSTC_WRAPPER"), Some(wrapper.display().to_string()));
+    let plugin = machine.backend();
+    let folder = plugin.parent().unwrap();
+    let driver = folder.join("rustc").display().to_string();
+    assert_eq!(variable(&machine, "RUSTC"), Some(driver));
+    let hash = folder.file_name().unwrap().to_str().unwrap().strip_prefix("plugin-");
+    assert_eq!(variable(&machine, "CARGO_SCHISM_COMPILER").as_deref(), hash);
+}
+
 #[test]
 fn an_outer_cargo_run_leaves_no_trace() {
     let machine = Machine::new("outer");

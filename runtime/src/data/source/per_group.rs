@@ -91,7 +91,8 @@ pub const fn per_group<S>(source: S) -> PerGroup<S> {
 /// [sub-groups](crate::SubGroup).
 ///
 /// It has as many elements as the launch has sub-groups: for each group its size divided by 32,
-/// rounded up. Those of the first group come first.
+/// rounded up. Those of the first group come first. For a number of elements that groups of several sub-groups
+/// do not divide, use groups of 32, or those that the error of [`NdRange::new`](crate::NdRange::new) names.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::error::LaunchError;
+use crate::kernel::group::sub_group::SubGroup;
 use crate::kernel::offset::{NoOffset, Origin};
 use crate::launch::range::{Extent, IntoRange};
 
@@ -154,11 +155,30 @@ fn check(global: &[usize], local: &[usize]) -> Result<(), LaunchError> {
     let rounded =
         global.iter().zip(local).map(|(global, local)| global.checked_next_multiple_of(*local));
     Err(match rounded.collect() {
-        Some(rounded) => {
-            LaunchError::UnevenGroups { global: global.to_vec(), local: local.to_vec(), rounded }
-        }
+        Some(rounded) => LaunchError::UnevenGroups {
+            global: global.to_vec(),
+            local: local.to_vec(),
+            rounded,
+            dividing: dividing(global, local),
+        },
         None => LaunchError::RangeOverflow { range: global.to_vec() },
     })
+}
+
+/// The largest groups of at most `local` that divide a range. Of the fastest dimension they take whole
+/// sub-groups, if such groups divide it.
+fn dividing(global: &[usize], local: &[usize]) -> Vec<usize> {
+    /// No device has larger groups.
+    const LARGEST: usize = 1024;
+    let fastest = global.len() - 1;
+    let of_dimension = |dimension: usize| {
+        let (global, most) = (global[dimension], local[dimension].min(LARGEST));
+        let divides = |size: &usize| global.is_multiple_of(*size);
+        let sub_groups = (1..=most / SubGroup::MAX_SIZE).rev().map(|n| n * SubGroup::MAX_SIZE);
+        let mut whole = sub_groups.filter(|_| dimension == fastest).filter(divides);
+        whole.next().or_else(|| (1..=most).rev().find(divides)).unwrap_or(1)
+    };
+    (0..global.len()).map(of_dimension).collect()
 }
 
 /// Makes `global`, which is as many as the groups, as many as their work-items.
