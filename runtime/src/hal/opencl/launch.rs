@@ -353,7 +353,6 @@ impl ClPending {
 
     /// Waits for the end of the last command, and so of all before it.
     fn wait_for_event(&self) -> Result<(), DriverError> {
-        let _wait = timeline::wait(self.context.name());
         // SAFETY: the event is the driver's.
         let wait = || unsafe { (self.context.api().wait)(1, &raw const self.event) };
         let code = if self.kernel.needs_stack { driver::on_large_stack(wait) } else { wait() };
@@ -364,8 +363,10 @@ impl ClPending {
         if let Some(reason) = self.context.forked() {
             return Err(LaunchError::Forked { reason });
         }
-        self.wait_for_event()
-            .map_err(|error| self.context.launch_error(self.name.to_string(), error))?;
+        let wait = timeline::wait(self.context.name());
+        let ended = self.wait_for_event();
+        drop(wait);
+        ended.map_err(|error| self.context.launch_error(self.name.to_string(), error))?;
         let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
         let messages = buffer.collect(&|to, from| self.context.read(to, from));
         self.context.message_buffers.give(buffer);
