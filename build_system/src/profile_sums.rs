@@ -352,7 +352,7 @@ mod tests {
     fn bars_are_as_long_as_shares() {
         let svg = sums().svg();
         assert!(svg.contains("one&lt;T&gt; on cuda:0: 4.0 ms, 88.9 %"), "{svg}");
-        assert!(svg.contains("width=\"711.2\"") && svg.trim_end().ends_with("</svg>"), "{svg}");
+        assert!(svg.contains("width=\"711.1\"") && svg.trim_end().ends_with("</svg>"), "{svg}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use serde_json::Value;
 /// What the program does that [`the_program`] is.
 const SCENARIO: &str = "SCHISM_TEST_SCENARIO";
 
-/// Not a test of its own: the others run it in a process with a timeline.
+/// No test by itself: the others run it in a process with a timeline.
 #[test]
 fn the_program() {
     let Ok(scenario) = std::env::var(SCENARIO) else { return };

@@ -197,7 +197,7 @@ impl<T: Send + 'static> Submission<Option<T>> {
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'static>, &'scope mut T) -> Result<(), Error>,
     {
-        // SAFETY: whoever has this waits for the launches before it drops it or what it owns: an event
+        // SAFETY: all that have this wait for the launches before they drop it or what it owns: an event
         // that does not is watched by a thread that does. The closure is the same for all lifetimes, so
         // nothing but launches of the scope keeps a reference.
         let scope = unsafe { &*(&raw const self.core.scope) };

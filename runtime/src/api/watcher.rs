@@ -7,9 +7,8 @@
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Once};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -38,12 +37,11 @@ struct Jobs {
     has_thread: bool,
 }
 
-/// How many jobs run now, and whether the process is ending, when no other begins.
-static RUNNING: AtomicUsize = AtomicUsize::new(0);
-static ENDING: AtomicBool = AtomicBool::new(false);
+/// How many jobs run now.
+static RUNNING: PerProcess<AtomicUsize> = PerProcess::new();
 
-/// Read while a job begins, so that none does when the process is ending.
-static BEGINNING: RwLock<()> = RwLock::new(());
+/// Whether the process is ending: no other job begins.
+static ENDING: AtomicBool = AtomicBool::new(false);
 
 impl Watcher {
     pub(crate) const fn new() -> Self {
@@ -99,28 +97,26 @@ fn work(jobs: &Monitor<Jobs>) {
 }
 
 fn run(job: Job) {
-    let beginning = BEGINNING.read().unwrap_or_else(PoisonError::into_inner);
+    let running = RUNNING.get(AtomicUsize::default);
+    // Counted before it looks: the end of the process, which does these in the other order, sees the one
+    // or is seen.
+    running.fetch_add(1, Ordering::SeqCst);
     if ENDING.load(Ordering::SeqCst) {
-        // The process ends, and the driver with it; what the job has is not freed.
+        // The driver ends, too; what the job has is not freed.
         std::mem::forget(job);
-        return;
-    }
-    RUNNING.fetch_add(1, Ordering::SeqCst);
-    drop(beginning);
-    // It drops what belongs to the program.
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(job)) {
+    } else if let Err(payload) = catch_unwind(AssertUnwindSafe(job)) {
+        // What it has dropped belongs to the program.
         payload::discard(payload);
     }
-    RUNNING.fetch_sub(1, Ordering::SeqCst);
+    running.fetch_sub(1, Ordering::SeqCst);
 }
 
 /// Waits for the jobs that call a driver, which is ending, too.
 extern "C" fn at_exit() {
-    // Where a thread holds this for longer, there is none that waits for a driver.
-    drop(BEGINNING.try_write());
     ENDING.store(true, Ordering::SeqCst);
     let begin = Instant::now();
-    while RUNNING.load(Ordering::SeqCst) != 0 && begin.elapsed() < LIMIT {
+    let is_running = || RUNNING.known().is_some_and(|running| running.load(Ordering::SeqCst) != 0);
+    while is_running() && begin.elapsed() < LIMIT {
         thread::sleep(Duration::from_micros(200));
     }
 }

@@ -58,11 +58,8 @@ pub(super) unsafe fn make<L: CodeLoader>(
         Ok(compiled)
     };
     let make = || choose(record, kernel, &variant, &*loader.aot_target(), load, compile);
-    if background_jobs::IS_BACKGROUND.get() {
-        return make();
-    }
     let what = format!("compiling kernel `{}` for `{}`", kernel.display_name, loader.name());
-    progress::telling(&what, make)
+    if background_jobs::IS_BACKGROUND.get() { make() } else { progress::telling(&what, make) }
 }
 
 /// Compiles a kernel with stage 2.
