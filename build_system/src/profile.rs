@@ -39,24 +39,29 @@ pub fn run(words: &[OsString]) -> Result<ExitCode> {
     let (targets, words) = targets::take(words)?;
     let (parallel, words) = stdpar::take(&words)?;
     let request = parse(&words)?;
-    let home = Home::from_environment()?;
-    let ready = setup::ensure(&home)?;
-    let program = match &request.program {
-        Some(program) => hcf::absolute(program)?,
-        None => {
-            let mut cargo = cargo::command(&ready);
-            targets::apply(&mut cargo, &targets, &request.build)?;
-            stdpar::apply(&mut cargo, parallel, &request.build, &home, &ready)?;
-            emit::build(cargo, &request.build, &[])?
+    let named = std::env::var_os(variables::JIT).map(PathBuf::from);
+    let (program, stage2) = match (&request.program, named) {
+        (Some(program), Some(stage2)) => (hcf::absolute(program)?, stage2),
+        (program, named) => {
+            let home = Home::from_environment()?;
+            let ready = setup::ensure(&home)?;
+            let program = match program {
+                Some(program) => hcf::absolute(program)?,
+                None => {
+                    let mut cargo = cargo::command(&ready);
+                    targets::apply(&mut cargo, &targets, &request.build)?;
+                    stdpar::apply(&mut cargo, parallel, &request.build, &home, &ready)?;
+                    emit::build(cargo, &request.build, &[])?
+                }
+            };
+            (program, named.unwrap_or_else(|| ready.installed.stage2()))
         }
     };
     let folder = tempfile::Builder::new().prefix("schism-profile-").tempdir();
     let folder = folder.at("create a folder in", std::env::temp_dir())?;
     let mut command = Command::new(&program);
     command.args(&request.arguments).env(variables::TIMELINE, folder.path().join("%p.json"));
-    if std::env::var_os(variables::JIT).is_none() {
-        command.env(variables::JIT, ready.installed.stage2());
-    }
+    command.env(variables::JIT, stage2);
     // Standard output is the table's.
     command.stdout(Stdio::from(std::io::stderr()));
     let what = command::describe(&command);

@@ -244,7 +244,7 @@ impl Queue {
     ///
     /// What launches use must be owned:
     ///
-    /// ```compile_fail
+    /// ```compile_fail,E0373
     /// # fn main() -> Result<(), schism::Error> {
     /// # use schism::prelude::*;
     /// # let queue = Queue::new()?;
