@@ -197,10 +197,11 @@ impl<T: Send + 'static> Submission<Option<T>> {
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'static>, &'scope mut T) -> Result<(), Error>,
     {
+        let scope = &raw const self.core.scope;
         // SAFETY: all that have this wait for the launches before they drop it or what it owns: an event
         // that does not is watched by a thread that does. The closure is the same for all lifetimes, so
         // nothing but launches of the scope keeps a reference.
-        let scope = unsafe { &*(&raw const self.core.scope) };
+        let scope = unsafe { &*scope };
         // SAFETY: as above; nothing else refers to it before the launches have ended.
         match unsafe { &mut *self.owned.get() } {
             Some(owned) => work(scope, owned),
