@@ -226,6 +226,51 @@ fn timeouts_and_cancellation() {
     event.wait().expect("a launch");
 }
 
+/// The end of work is told of although a thread was asked to wait for later work of the same queue first.
+#[test]
+fn events_are_told_of_in_order() {
+    let _watchdog = Watchdog::new(60);
+    let queue = queue(&Device::by_name("native").expect("every machine has it"));
+    let gates = [(); 2].map(|()| mpsc::channel::<()>());
+    let [(open_first, first), (open_second, second)] = gates;
+    let submit = |gate| {
+        let event = queue.submit((), move |scope, ()| {
+            scope.parallel_for(1, gated(Mutex::new(gate)))?;
+            Ok(())
+        });
+        event.expect("submitted")
+    };
+    let (first, second) = (submit(first), submit(second));
+    drop(second);
+    let task = thread::spawn(move || pollster::block_on(first));
+    thread::sleep(Duration::from_millis(20));
+    open_first.send(()).expect("the kernel waits");
+    task.join().expect("no panic").expect("a launch");
+    open_second.send(()).expect("the kernel waits");
+}
+
+/// What has ended keeps nothing: neither the queue, nor what comes after it.
+#[test]
+fn nothing_is_kept_after_the_end() {
+    on_every_device(|device| {
+        let queue = queue(device);
+        let kept: Vec<_> = (0..10).map(|i| add(&queue, numbers(&queue, 10, 0), i)).collect();
+        wait_until(|| kept.iter().all(OwnedEvent::is_done), "they end");
+        let count = Arc::new(());
+        for _ in 0..1000 {
+            let event = queue.submit(Arc::clone(&count), |scope, _| {
+                scope.parallel_for(1, |_| {})?;
+                Ok(())
+            });
+            drop(event.expect("submitted").wait().expect("a launch"));
+        }
+        assert_eq!(Arc::strong_count(&count), 1);
+        for (i, event) in kept.into_iter().enumerate() {
+            assert_eq!(event.wait().expect("a launch").to_vec(), [i as u32; 10]);
+        }
+    });
+}
+
 /// A kernel of the host's that waits.
 fn gated(gate: Mutex<mpsc::Receiver<()>>) -> impl Fn(Item<1>) + Send + Sync + Capture {
     struct Gate(Mutex<mpsc::Receiver<()>>);

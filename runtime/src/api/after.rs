@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 use std::thread::{self, Thread};
 
-use crate::api::owned_event::{OwnedEvent, Submission, deferred, wake_at_end};
+use crate::api::owned_event::{Core, OwnedEvent, deferred, wake_at_end};
 use crate::api::queue::Queue;
 use crate::api::scope::Scope;
 use crate::api::watcher::{Job, Watcher};
@@ -14,11 +14,11 @@ use crate::error::Error;
 use crate::launch::failure;
 
 mod sealed {
-    use super::{Arc, Submission};
+    use super::{Arc, Core};
 
     pub trait Submitted {
         /// What was submitted; `None` if it was given back.
-        fn submitted(&self) -> Option<Arc<Submission<dyn Send>>>;
+        fn submitted(&self) -> Option<Arc<Core>>;
     }
 }
 
@@ -26,15 +26,15 @@ mod sealed {
 pub trait AnyEvent: sealed::Submitted {}
 
 impl<T: Send + 'static> sealed::Submitted for OwnedEvent<T> {
-    fn submitted(&self) -> Option<Arc<Submission<dyn Send>>> {
-        self.submission()
+    fn submitted(&self) -> Option<Arc<Core>> {
+        self.core()
     }
 }
 
 impl<T: Send + 'static> AnyEvent for OwnedEvent<T> {}
 
 impl<E: AnyEvent + ?Sized> sealed::Submitted for &E {
-    fn submitted(&self) -> Option<Arc<Submission<dyn Send>>> {
+    fn submitted(&self) -> Option<Arc<Core>> {
         (**self).submitted()
     }
 }
@@ -82,9 +82,7 @@ pub fn wait_any<'a, E: AnyEvent + ?Sized + 'a>(
     events: impl IntoIterator<Item = &'a E>,
 ) -> Option<usize> {
     let all: Vec<_> = events.into_iter().map(|event| event.submitted()).collect();
-    let is_done = |event: &Option<Arc<Submission<dyn Send>>>| {
-        event.as_ref().is_none_or(|submission| submission.core.is_done())
-    };
+    let is_done = |event: &Option<Arc<Core>>| event.as_ref().is_none_or(|core| core.is_done());
     let first = || all.iter().position(is_done);
     if all.is_empty() || failure::inside() {
         return first();
@@ -95,7 +93,7 @@ pub fn wait_any<'a, E: AnyEvent + ?Sized + 'a>(
         if let Some(first) = first() {
             return Some(first);
         }
-        if all.iter().flatten().all(|submission| wake_at_end(submission, &waker)) {
+        if all.iter().flatten().all(|core| wake_at_end(core, &waker)) {
             thread::park();
         }
     }
@@ -116,7 +114,7 @@ pub fn wait_all<T: Send + 'static>(
 #[must_use = "`submit` submits the work"]
 pub struct After {
     queue: Queue,
-    before: Vec<Arc<Submission<dyn Send>>>,
+    before: Vec<Arc<Core>>,
 }
 
 impl Queue {
@@ -179,8 +177,8 @@ impl After {
             begin: Mutex::new(Some(begin)),
             watcher: Arc::clone(self.queue.watcher()),
         });
-        for submission in &self.before {
-            if !wake_at_end(submission, &Waker::from(Arc::new(Once(Arc::clone(&countdown))))) {
+        for core in &self.before {
+            if !wake_at_end(core, &Waker::from(Arc::new(Once(Arc::clone(&countdown))))) {
                 countdown.count();
             }
         }
@@ -215,7 +213,7 @@ impl Countdown {
     fn count(&self) {
         if self.left.fetch_sub(1, Ordering::AcqRel) == 1
             && let Some(begin) = self.begin.lock().unwrap_or_else(PoisonError::into_inner).take()
-            && let Err((begin, error)) = self.watcher.submit(begin)
+            && let Err((begin, error)) = self.watcher.begin(begin)
         {
             tracing::warn!(%error, "no thread that waits for events");
             begin();

@@ -6,13 +6,15 @@ use std::future::Future;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::api::queue::Queue;
 use crate::api::scope::Scope;
+use crate::api::watcher::Watched;
 use crate::error::{Error, LaunchError};
-use crate::launch::failure;
+use crate::launch::{failure, payload};
 use crate::util::fork;
 use crate::util::monitor::Monitor;
 use crate::util::timeline;
@@ -32,8 +34,8 @@ pub struct OwnedEvent<T: Send + 'static> {
 }
 
 /// What was submitted, and what it owns.
-pub struct Submission<T: ?Sized> {
-    pub(super) core: Core,
+struct Submission<T: ?Sized> {
+    core: Arc<Core>,
     /// Of the launches while they run, and of the event afterwards.
     owned: UnsafeCell<T>,
 }
@@ -45,11 +47,13 @@ unsafe impl<T: ?Sized + Send> Send for Submission<T> {}
 unsafe impl<T: ?Sized + Send> Sync for Submission<T> {}
 
 /// What all submissions have.
-pub(super) struct Core {
+pub struct Core {
     scope: Scope<'static, 'static>,
     /// The process that submitted it.
     generation: u32,
     state: Monitor<State>,
+    /// Whether it is done.
+    has_ended: AtomicBool,
 }
 
 #[derive(Default)]
@@ -57,8 +61,12 @@ struct State {
     progress: Progress,
     /// Those who asked to be woken.
     wakers: Vec<Waker>,
-    /// Whether a thread waits for the end, or will.
+    /// Whether a thread is to wait for the end.
     is_watched: bool,
+    /// Its number among what was submitted to the queue, once it is.
+    number: Option<u64>,
+    /// What it owns, if its event was dropped before the end.
+    kept: Option<Arc<Submission<dyn Send>>>,
 }
 
 #[derive(Default)]
@@ -75,12 +83,12 @@ enum Progress {
 }
 
 impl Core {
-    pub(super) fn new(queue: &Queue) -> Self {
-        let state = Monitor::default();
-        Self { scope: Scope::new(queue), generation: fork::generation(), state }
+    fn new(queue: &Queue) -> Self {
+        let (state, has_ended) = (Monitor::default(), AtomicBool::new(false));
+        Self { scope: Scope::new(queue), generation: fork::generation(), state, has_ended }
     }
 
-    pub(super) fn queue(&self) -> &Queue {
+    fn queue(&self) -> &Queue {
         self.scope.queue()
     }
 
@@ -90,7 +98,7 @@ impl Core {
     }
 
     fn is_known_done(&self) -> bool {
-        !self.is_of_parent() && matches!(self.state.lock().progress, Progress::Done(_))
+        self.has_ended.load(Ordering::Acquire)
     }
 
     /// Whether it has ended, as the device says if it is asked.
@@ -124,16 +132,48 @@ impl Core {
         self.end(result.map_err(Error::from));
     }
 
+    /// It is submitted, and runs.
+    fn is_submitted(this: &Arc<Self>) {
+        let number = this.queue().watcher().list(Arc::clone(this) as _);
+        let mut state = this.state.lock();
+        state.progress = Progress::Running;
+        state.number = Some(number);
+        let is_watched = state.is_watched;
+        drop(state);
+        this.state.notify_all();
+        if is_watched {
+            this.watch();
+        }
+    }
+
+    /// Has a thread wait for its end.
+    fn watch(&self) {
+        let mut state = self.state.lock();
+        state.is_watched = true;
+        let number = state.number.filter(|_| !matches!(state.progress, Progress::Done(_)));
+        drop(state);
+        if let Some(number) = number
+            && let Err(error) = self.queue().watcher().watch(number)
+        {
+            tracing::warn!(%error, "no thread that waits for events");
+            self.wait();
+        }
+    }
+
     /// All of it has ended. The scope has nothing of what is owned any more.
     fn end(&self, result: Result<(), Error>) {
         self.scope.give_up_copies();
         let mut state = self.state.lock();
         state.progress = Progress::Done(result);
-        let wakers = std::mem::take(&mut state.wakers);
+        self.has_ended.store(true, Ordering::Release);
+        let (wakers, kept) = (std::mem::take(&mut state.wakers), state.kept.take());
         drop(state);
         self.state.notify_all();
-        // Without the lock: they are the program's.
-        wakers.into_iter().for_each(Waker::wake);
+        self.queue().watcher().forget_ended();
+        // Without the lock: all of these are the program's, and none keeps the others from their turn.
+        let wakes = wakers.into_iter().map(|waker| panic::catch_unwind(|| waker.wake()));
+        let drops = [panic::catch_unwind(AssertUnwindSafe(|| drop(kept)))];
+        wakes.chain(drops).filter_map(Result::err).for_each(payload::discard);
     }
 
     /// How it ended, if it has.
@@ -145,30 +185,18 @@ impl Core {
     }
 }
 
-/// Has a thread wait for a submission, which is running or deferred, if none does.
-fn watch<T: ?Sized + Send + 'static>(submission: &Arc<Submission<T>>) {
-    let core = &submission.core;
-    if std::mem::replace(&mut core.state.lock().is_watched, true) {
-        return;
+impl Watched for Core {
+    fn wait(&self) {
+        Core::wait(self);
     }
-    submit_wait(submission);
-}
 
-fn submit_wait<T: ?Sized + Send + 'static>(submission: &Arc<Submission<T>>) {
-    let watched = Arc::clone(submission);
-    let job = Box::new(move || watched.core.wait());
-    if let Err((wait, error)) = submission.core.queue().watcher().submit(job) {
-        tracing::warn!(%error, "no thread that waits for events");
-        wait();
+    fn has_ended(&self) -> bool {
+        self.is_known_done()
     }
 }
 
 /// Has a waker woken when a submission has ended; `false` if it has already.
-pub(super) fn wake_at_end<T: ?Sized + Send + 'static>(
-    submission: &Arc<Submission<T>>,
-    waker: &Waker,
-) -> bool {
-    let core = &submission.core;
+pub(super) fn wake_at_end(core: &Core, waker: &Waker) -> bool {
     if core.is_of_parent() {
         return false;
     }
@@ -180,13 +208,13 @@ pub(super) fn wake_at_end<T: ?Sized + Send + 'static>(
         state.wakers.push(waker.clone());
     }
     drop(state);
-    watch(submission);
+    core.watch();
     true
 }
 
 impl<T: Send + 'static> Submission<Option<T>> {
     fn new(queue: &Queue, owned: T) -> Arc<Self> {
-        Arc::new(Self { core: Core::new(queue), owned: UnsafeCell::new(Some(owned)) })
+        Arc::new(Self { core: Arc::new(Core::new(queue)), owned: UnsafeCell::new(Some(owned)) })
     }
 
     /// Calls what submits launches. They wait for each other, and the scope for them.
@@ -198,8 +226,9 @@ impl<T: Send + 'static> Submission<Option<T>> {
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'static>, &'scope mut T) -> Result<(), Error>,
     {
         let scope = &raw const self.core.scope;
-        // SAFETY: all that have this wait for the launches before they drop it or what it owns: an event
-        // that does not is watched by a thread that does. The closure is the same for all lifetimes, so
+        // SAFETY: the scope and what is owned live until the launches have ended: the event has them, and
+        // if it is dropped before that, `kept` has what is owned until `end`, and the list of the queue
+        // the scope. An event that is leaked frees nothing. The closure is the same for all lifetimes, so
         // nothing but launches of the scope keeps a reference.
         let scope = unsafe { &*scope };
         // SAFETY: as above; nothing else refers to it before the launches have ended.
@@ -284,7 +313,7 @@ impl Queue {
             Err(payload) => panic::resume_unwind(payload),
             Ok(submitted) => submitted?,
         }
-        submission.core.state.lock().progress = Progress::Running;
+        Core::is_submitted(&submission.core);
         Ok(OwnedEvent { submission: Some(submission) })
     }
 }
@@ -302,7 +331,6 @@ where
         + 'static,
 {
     let submission = Submission::new(queue, owned);
-    submission.core.state.lock().is_watched = true;
     let event = OwnedEvent { submission: Some(Arc::clone(&submission)) };
     let begin = move || {
         let core = &submission.core;
@@ -320,11 +348,7 @@ where
             Err(failure::outside(payload, what, core.queue().device().name()).into())
         });
         match submitted {
-            Ok(()) => {
-                core.state.lock().progress = Progress::Running;
-                core.state.notify_all();
-                submit_wait(&submission);
-            }
+            Ok(()) => Core::is_submitted(core),
             Err(error) => {
                 // The first error is that one.
                 let _ = core.scope.wait();
@@ -341,8 +365,8 @@ impl<T: Send + 'static> OwnedEvent<T> {
         self.submission.as_ref()
     }
 
-    pub(super) fn submission(&self) -> Option<Arc<Submission<dyn Send>>> {
-        self.known().map(|submission| Arc::clone(submission) as _)
+    pub(super) fn core(&self) -> Option<Arc<Core>> {
+        self.known().map(|submission| Arc::clone(&submission.core))
     }
 
     /// Waits until all launches have ended, and gives back what they own.
@@ -408,16 +432,18 @@ impl<T: Send + 'static> OwnedEvent<T> {
             return self.is_done();
         }
         let Some(submission) = self.known() else { return true };
-        watch(submission);
-        let mut state = submission.core.state.lock();
+        let core = &submission.core;
+        core.watch();
+        let mut state = core.state.lock();
         while !matches!(state.progress, Progress::Done(_)) {
             let Some(left) = timeout.checked_sub(begin.elapsed()).filter(|left| !left.is_zero())
             else {
-                return false;
+                break;
             };
-            state = submission.core.state.wait_for(state, left);
+            state = core.state.wait_for(state, left);
         }
-        true
+        drop(state);
+        self.is_done()
     }
 
     /// Gives back what the launches own if they have ended, also where they have failed; otherwise the
@@ -482,7 +508,7 @@ impl<T: Send + 'static> Future for OwnedEvent<T> {
     /// If it was polled after it had given its result.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let submission = self.known().expect("an event gives its result once");
-        if wake_at_end(submission, context.waker()) {
+        if wake_at_end(&submission.core, context.waker()) {
             return Poll::Pending;
         }
         Poll::Ready(match self.result() {
@@ -498,11 +524,20 @@ impl<T: Send + 'static> Future for OwnedEvent<T> {
 impl<T: Send + 'static> Drop for OwnedEvent<T> {
     fn drop(&mut self) {
         let Some(submission) = self.submission.take() else { return };
-        if submission.core.is_of_parent() {
+        let core = Arc::clone(&submission.core);
+        if core.is_of_parent() {
             // Locks in it may be held for ever.
-            std::mem::forget(submission);
-        } else if !submission.core.is_known_done() {
-            watch(&submission);
+            std::mem::forget((submission, core));
+            return;
+        }
+        let mut state = core.state.lock();
+        if matches!(state.progress, Progress::Done(_)) {
+            drop(state);
+            drop(submission);
+        } else {
+            state.kept = Some(submission);
+            drop(state);
+            core.watch();
         }
     }
 }

@@ -1,14 +1,16 @@
 //! A thread for each queue that waits for what was submitted there, where the program does not: it frees
 //! what dropped events own, and wakes the tasks that poll futures.
 //!
-//! It exists while there is work, and somewhat longer, since the next often comes soon. The launches of a
-//! queue end in the order in which they were submitted, so that one thread tells of all of them in time.
+//! It exists while there is work, and somewhat longer, since the next often comes soon. All that is
+//! submitted is listed, and the thread waits in this order, as far as it was asked to: the launches of a
+//! queue end in the order in which they were submitted, so that none is told of too late because the
+//! thread waits for a later one.
 
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Once};
+use std::sync::{Arc, MutexGuard, Once};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,8 +18,17 @@ use crate::launch::payload;
 use crate::util::fork::{NoForkGuard, PerProcess};
 use crate::util::monitor::Monitor;
 
-/// What the thread does next. It may wait for a device.
-pub(crate) type Job = Box<dyn FnOnce() + Send>;
+/// What was submitted to the queue.
+pub(super) trait Watched: Send + Sync {
+    /// Waits for its end.
+    fn wait(&self);
+
+    /// Whether it is known to have ended.
+    fn has_ended(&self) -> bool;
+}
+
+/// What the thread does before it waits again.
+pub(super) type Job = Box<dyn FnOnce() + Send>;
 
 /// How long the thread waits for another job.
 const IDLE: Duration = Duration::from_millis(500);
@@ -33,7 +44,14 @@ pub(crate) struct Watcher {
 
 #[derive(Default)]
 struct Jobs {
-    waiting: VecDeque<Job>,
+    /// Is done first.
+    jobs: VecDeque<Job>,
+    /// What was submitted and is not known to have ended, in order.
+    submitted: VecDeque<Arc<dyn Watched>>,
+    /// The number of the first of these.
+    first: u64,
+    /// Those with lower numbers are waited for.
+    end: u64,
     has_thread: bool,
 }
 
@@ -43,38 +61,89 @@ static RUNNING: PerProcess<AtomicUsize> = PerProcess::new();
 /// Whether the process is ending: no other job begins.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
+impl Jobs {
+    /// Takes from the list what has ended.
+    fn take_ended(&mut self) -> Vec<Arc<dyn Watched>> {
+        let mut ended = Vec::new();
+        while let Some(first) = self.submitted.pop_front_if(|first| first.has_ended()) {
+            self.first += 1;
+            ended.push(first);
+        }
+        ended
+    }
+}
+
 impl Watcher {
     pub(crate) const fn new() -> Self {
         Self { here: PerProcess::new() }
     }
 
-    /// Has the thread do something after all that it was given before.
+    fn jobs(&self) -> &Arc<Monitor<Jobs>> {
+        self.here.get(Arc::default)
+    }
+
+    /// Lists what was submitted, and gives its number.
+    pub(super) fn list(&self, submitted: Arc<dyn Watched>) -> u64 {
+        let _no_fork = NoForkGuard::enter();
+        let mut state = self.jobs().lock();
+        state.submitted.push_back(submitted);
+        state.first + state.submitted.len() as u64 - 1
+    }
+
+    /// Takes from the list what has ended. To be called when something has.
+    pub(super) fn forget_ended(&self) {
+        let _no_fork = NoForkGuard::enter();
+        let ended = self.jobs().lock().take_ended();
+        // Without the lock: one may be the last that has the queue.
+        drop(ended);
+    }
+
+    /// Has the thread wait for what has this number.
     ///
     /// # Errors
-    /// There can be no thread; then the job is given back.
-    pub(crate) fn submit(&self, job: Job) -> Result<(), (Job, io::Error)> {
-        static AT_EXIT: Once = Once::new();
-        AT_EXIT.call_once(|| {
-            // SAFETY: the function does not unwind, and may be called at the end. If it cannot be
-            // registered, the end of the process cuts off what runs.
-            unsafe { libc::atexit(at_exit) };
-        });
+    /// There can be no thread.
+    pub(super) fn watch(&self, number: u64) -> io::Result<()> {
         let _no_fork = NoForkGuard::enter();
-        let jobs = self.here.get(Arc::default);
-        let mut state = jobs.lock();
-        if !state.has_thread {
-            let of_thread = Arc::clone(jobs);
-            let builder = thread::Builder::new().name("schism-events".to_owned());
-            if let Err(error) = builder.spawn(move || work(&of_thread)) {
-                return Err((job, error));
-            }
-            state.has_thread = true;
-        }
-        state.waiting.push_back(job);
+        let jobs = self.jobs();
+        let mut state = with_thread(jobs)?;
+        state.end = state.end.max(number + 1);
         drop(state);
         jobs.notify_all();
         Ok(())
     }
+
+    /// Has the thread do something.
+    ///
+    /// # Errors
+    /// There can be no thread; then the job is given back.
+    pub(super) fn begin(&self, job: Job) -> Result<(), (Job, io::Error)> {
+        let _no_fork = NoForkGuard::enter();
+        let jobs = self.jobs();
+        match with_thread(jobs) {
+            Ok(mut state) => state.jobs.push_back(job),
+            Err(error) => return Err((job, error)),
+        }
+        jobs.notify_all();
+        Ok(())
+    }
+}
+
+/// The state, with a thread that looks at it.
+fn with_thread(jobs: &Arc<Monitor<Jobs>>) -> io::Result<MutexGuard<'_, Jobs>> {
+    static AT_EXIT: Once = Once::new();
+    AT_EXIT.call_once(|| {
+        // SAFETY: the function does not unwind, and may be called at the end. If it cannot be
+        // registered, the end of the process cuts off what runs.
+        unsafe { libc::atexit(at_exit) };
+    });
+    let mut state = jobs.lock();
+    if !state.has_thread {
+        let of_thread = Arc::clone(jobs);
+        let builder = thread::Builder::new().name("schism-events".to_owned());
+        builder.spawn(move || work(&of_thread))?;
+        state.has_thread = true;
+    }
+    Ok(state)
 }
 
 /// The thread.
@@ -82,9 +151,21 @@ fn work(jobs: &Monitor<Jobs>) {
     let mut state = jobs.lock();
     let mut idle = Instant::now();
     loop {
-        if let Some(job) = state.waiting.pop_front() {
+        let job = state.jobs.pop_front();
+        let is_watched = state.first < state.end;
+        let first = state.submitted.front().filter(|_| is_watched && job.is_none()).cloned();
+        if job.is_some() || first.is_some() {
             drop(state);
-            run(job);
+            let is_ending = !run(|| match job {
+                Some(job) => job(),
+                None => first.iter().for_each(|first| first.wait()),
+            });
+            if is_ending {
+                return;
+            }
+            // Another thread may have waited for it, and takes it from the list later.
+            let ended = jobs.lock().take_ended();
+            drop(ended);
             state = jobs.lock();
             idle = Instant::now();
         } else if let Some(left) = IDLE.checked_sub(idle.elapsed()) {
@@ -96,19 +177,21 @@ fn work(jobs: &Monitor<Jobs>) {
     }
 }
 
-fn run(job: Job) {
+/// Does something, unless the process is ending, and the driver with it: then it returns `false`, and what
+/// the job has is not freed.
+fn run(job: impl FnOnce()) -> bool {
     let running = RUNNING.get(AtomicUsize::default);
     // Counted before it looks: the end of the process, which does these in the other order, sees the one
     // or is seen.
     running.fetch_add(1, Ordering::SeqCst);
-    if ENDING.load(Ordering::SeqCst) {
-        // The driver ends, too; what the job has is not freed.
+    let is_ending = ENDING.load(Ordering::SeqCst);
+    if is_ending {
         std::mem::forget(job);
     } else if let Err(payload) = catch_unwind(AssertUnwindSafe(job)) {
-        // What it has dropped belongs to the program.
         payload::discard(payload);
     }
     running.fetch_sub(1, Ordering::SeqCst);
+    !is_ending
 }
 
 /// Waits for the jobs that call a driver, which is ending, too.
