@@ -80,7 +80,7 @@ fn kernels_cannot_wait_for_events() {
     waiting.wait().expect("a launch");
 }
 
-/// A kernel that submits to the scope of its own submission, which ends after that.
+/// A kernel that submits to the scope that it belongs to, which ends after that.
 #[test]
 fn kernels_may_submit_to_their_own_submission() {
     let queue = queue();

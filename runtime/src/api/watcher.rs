@@ -2,7 +2,7 @@
 //! what dropped events own, and wakes the tasks that poll futures.
 //!
 //! It exists while there is work, and somewhat longer, since the next often comes soon. All that is
-//! submitted is listed, and the thread waits in this order, as far as it was asked to: the launches of a
+//! submitted is listed, and the thread waits in this order, until the last that it was asked for: the launches of a
 //! queue end in the order in which they were submitted, so that none is told of too late because the
 //! thread waits for a later one.
 
