@@ -395,7 +395,7 @@ impl<T: Send + 'static> OwnedEvent<T> {
     /// })?;
     /// let error = event.result().expect_err("one is 3");
     /// assert!(error.to_string().contains("panicked"));
-    /// let numbers = event.reclaim().ok().expect("all has ended");
+    /// let numbers = event.reclaim().expect("all has ended");
     /// assert_eq!(numbers.to_vec(), [1, 2, 3]);
     /// # Ok(())
     /// # }
