@@ -3,6 +3,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
+use std::process::Command;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, mpsc};
@@ -428,6 +429,46 @@ fn futures_in_executors() {
         let Poll::Ready(Err(Error::Launch(LaunchError::Panicked(_)))) = polled else {
             panic!("a kernel panics: {polled:?}")
         };
+    });
+}
+
+/// The device of the program that [`the_program`] is.
+const DEVICE: &str = "SCHISM_TEST_ENDING";
+
+/// No test by itself: it ends while there is work.
+#[test]
+fn the_program() {
+    let Ok(name) = std::env::var(DEVICE) else { return };
+    let queue = queue(&Device::by_name(&name).expect("the test chooses one"));
+    let mut kept = Vec::new();
+    for number in 0..300 {
+        let event = queue.submit(numbers(&queue, 1 << 12, 1), |scope, numbers| {
+            scope.for_each(numbers, |x| (0..500).for_each(|i| *x = x.wrapping_mul(31) ^ i))?;
+            Ok(())
+        });
+        let mut event = event.expect("submitted");
+        if number % 3 == 0 {
+            let _ = pin!(&mut event).poll(&mut Context::from_waker(Waker::noop()));
+            kept.push(event);
+        }
+    }
+    let last = queue.after(&kept[50..]).submit((), |_, ()| Ok(()));
+    std::mem::forget((last.expect("submitted"), kept));
+    std::process::exit(4);
+}
+
+#[test]
+fn processes_end_while_there_is_work() {
+    on_every_device(|device| {
+        for _ in 0..5 {
+            let begin = Instant::now();
+            let mut program = Command::new(std::env::current_exe().expect("this program"));
+            program.args(["--exact", "the_program", "--nocapture"]).env(DEVICE, device.name());
+            let output = program.output().expect("it runs");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(4), "{device}: {} {said}", output.status);
+            assert!(begin.elapsed() < Duration::from_secs(60), "{device}");
+        }
     });
 }
 
