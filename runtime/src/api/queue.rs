@@ -110,6 +110,7 @@ impl Queue {
             (made, _) => (device.clone(), made?),
         };
         let fallback = Fallback::of(&device).map(Arc::new);
+        let has_driver = matches!(queue.tasks(), Ok(None));
         let adaptivity = Adaptivity::from_environment();
         let on_refusal = device.on_refusal();
         Ok(Self {
@@ -125,7 +126,7 @@ impl Queue {
             condition: None,
             reports: None,
             deferral: None,
-            watcher: Arc::new(Watcher::new()),
+            watcher: Arc::new(Watcher::new(has_driver)),
         })
     }
 

@@ -40,6 +40,8 @@ const LIMIT: Duration = Duration::from_secs(2);
 pub(crate) struct Watcher {
     /// A forked process has none of its parent's threads.
     here: PerProcess<Arc<Monitor<Jobs>>>,
+    /// Whether the queue's launches are a driver's, which ends with the process.
+    has_driver: bool,
 }
 
 #[derive(Default)]
@@ -55,7 +57,7 @@ struct Jobs {
     has_thread: bool,
 }
 
-/// How many jobs run now.
+/// How many jobs run now that may call a driver.
 static RUNNING: PerProcess<AtomicUsize> = PerProcess::new();
 
 /// Whether the process is ending: no other job begins.
@@ -74,8 +76,8 @@ impl Jobs {
 }
 
 impl Watcher {
-    pub(crate) const fn new() -> Self {
-        Self { here: PerProcess::new() }
+    pub(crate) const fn new(has_driver: bool) -> Self {
+        Self { here: PerProcess::new(), has_driver }
     }
 
     fn jobs(&self) -> &Arc<Monitor<Jobs>> {
@@ -105,7 +107,7 @@ impl Watcher {
     pub(super) fn watch(&self, number: u64) -> io::Result<()> {
         let _no_fork = NoForkGuard::enter();
         let jobs = self.jobs();
-        let mut state = with_thread(jobs)?;
+        let mut state = self.with_thread(jobs)?;
         state.end = state.end.max(number + 1);
         drop(state);
         jobs.notify_all();
@@ -119,35 +121,35 @@ impl Watcher {
     pub(super) fn begin(&self, job: Job) -> Result<(), (Job, io::Error)> {
         let _no_fork = NoForkGuard::enter();
         let jobs = self.jobs();
-        match with_thread(jobs) {
+        match self.with_thread(jobs) {
             Ok(mut state) => state.jobs.push_back(job),
             Err(error) => return Err((job, error)),
         }
         jobs.notify_all();
         Ok(())
     }
-}
 
-/// The state, with a thread that looks at it.
-fn with_thread(jobs: &Arc<Monitor<Jobs>>) -> io::Result<MutexGuard<'_, Jobs>> {
-    static AT_EXIT: Once = Once::new();
-    AT_EXIT.call_once(|| {
-        // SAFETY: the function does not unwind, and may be called at the end. If it cannot be
-        // registered, the end of the process cuts off what runs.
-        unsafe { libc::atexit(at_exit) };
-    });
-    let mut state = jobs.lock();
-    if !state.has_thread {
-        let of_thread = Arc::clone(jobs);
-        let builder = thread::Builder::new().name("schism-events".to_owned());
-        builder.spawn(move || work(&of_thread))?;
-        state.has_thread = true;
+    /// The state, with a thread that looks at it.
+    fn with_thread<'a>(&self, jobs: &'a Arc<Monitor<Jobs>>) -> io::Result<MutexGuard<'a, Jobs>> {
+        static AT_EXIT: Once = Once::new();
+        AT_EXIT.call_once(|| {
+            // SAFETY: the function does not unwind, and may be called at the end. If it cannot be
+            // registered, the end of the process cuts off what runs.
+            unsafe { libc::atexit(at_exit) };
+        });
+        let mut state = jobs.lock();
+        if !state.has_thread {
+            let (of_thread, has_driver) = (Arc::clone(jobs), self.has_driver);
+            let builder = thread::Builder::new().name("schism-events".to_owned());
+            builder.spawn(move || work(&of_thread, has_driver))?;
+            state.has_thread = true;
+        }
+        Ok(state)
     }
-    Ok(state)
 }
 
 /// The thread.
-fn work(jobs: &Monitor<Jobs>) {
+fn work(jobs: &Monitor<Jobs>, has_driver: bool) {
     let mut state = jobs.lock();
     let mut idle = Instant::now();
     loop {
@@ -156,7 +158,7 @@ fn work(jobs: &Monitor<Jobs>) {
         let first = state.submitted.front().filter(|_| is_watched && job.is_none()).cloned();
         if job.is_some() || first.is_some() {
             drop(state);
-            let is_ending = !run(|| match job {
+            let is_ending = !run(has_driver, || match job {
                 Some(job) => job(),
                 None => first.iter().for_each(|first| first.wait()),
             });
@@ -179,18 +181,18 @@ fn work(jobs: &Monitor<Jobs>) {
 
 /// Does something, unless the process is ending, and the driver with it: then it returns `false`, and what
 /// the job has is not freed.
-fn run(job: impl FnOnce()) -> bool {
+fn run(has_driver: bool, job: impl FnOnce()) -> bool {
     let running = RUNNING.get(AtomicUsize::default);
     // Counted before it looks: the end of the process, which does these in the other order, sees the one
     // or is seen.
-    running.fetch_add(1, Ordering::SeqCst);
+    running.fetch_add(has_driver.into(), Ordering::SeqCst);
     let is_ending = ENDING.load(Ordering::SeqCst);
     if is_ending {
         std::mem::forget(job);
     } else if let Err(payload) = catch_unwind(AssertUnwindSafe(job)) {
         payload::discard(payload);
     }
-    running.fetch_sub(1, Ordering::SeqCst);
+    running.fetch_sub(has_driver.into(), Ordering::SeqCst);
     !is_ending
 }
 
