@@ -76,6 +76,12 @@ pub fn has_clocks(device: &Device) -> bool {
     has
 }
 
+/// Whether a device says itself when its kernels ran.
+#[must_use]
+pub fn has_own_clock(device: &Device) -> bool {
+    matches!(device.kind(), DeviceKind::Cuda | DeviceKind::Hip | DeviceKind::OpenCl)
+}
+
 /// Whether a device notices that not all work-items come to where they wait for each other. Where
 /// it does not, that is printed.
 #[must_use]

@@ -72,7 +72,9 @@
 //! | `tests/rounding.rs` | reciprocals, quotients and square roots, rounded as IEEE 754 says |
 //! | `tests/scoped_atomics.rs` | atomics of floats; atomics and fences with scopes |
 //! | `tests/stacks.rs` | stack use of kernels, and what happens where it does not suffice |
+//! | `tests/events.rs` | events that own what their work uses: waited for, polled in executors, dropped, on every device |
 //! | `tests/sub_groups.rs` | sub-groups |
+//! | `tests/timeline.rs` | `SCHISM_TIMELINE` on every device: its files are JSON, and keep the rules of the format |
 //! | `tests/compiler/thread_locals.rs` | thread-local variables of work-items that wait |
 //! | `tests/compiler/fidelity.rs` | test results of crates from the registry, under both compilers |
 //!
@@ -98,6 +100,8 @@ pub mod guide {
     pub struct Directives;
     #[doc = include_str!("../docs/guide/data.md")]
     pub struct Data;
+    #[doc = include_str!("../docs/guide/asynchronous.md")]
+    pub struct Asynchronous;
     #[doc = include_str!("../docs/guide/groups.md")]
     pub struct Groups;
     #[doc = include_str!("../docs/guide/algorithms.md")]
@@ -106,6 +110,8 @@ pub mod guide {
     pub struct Errors;
     #[doc = include_str!("../docs/guide/performance.md")]
     pub struct Performance;
+    #[doc = include_str!("../docs/guide/profiling.md")]
+    pub struct Profiling;
     #[doc = include_str!("../docs/guide/devices.md")]
     pub struct Devices;
     #[doc = include_str!("../docs/guide/tools.md")]

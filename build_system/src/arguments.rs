@@ -36,6 +36,8 @@ pub(crate) enum Request {
     LlvmTo(&'static str, Vec<OsString>),
     /// Collect what a program needs elsewhere.
     Bundle(Vec<OsString>),
+    /// Run a program, and say what its kernels took.
+    Profile(Vec<OsString>),
     /// Look at the kernels that programs keep.
     Cache(Vec<OsString>),
     /// A verb of cargo's that compiles, with schism's compiler.
@@ -72,6 +74,7 @@ const OWN_VERBS: &[&str] = &[
     "hcf",
     "help",
     "new",
+    "profile",
     "setup",
     "version",
 ];
@@ -129,6 +132,7 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Request> {
         "emit" => return Ok(Request::Emit(rest)),
         "explain" => return Ok(Request::Explain(rest)),
         "bundle" => return Ok(Request::Bundle(rest)),
+        "profile" => return Ok(Request::Profile(rest)),
         "cache" => return Ok(Request::Cache(rest)),
         "new" => return Ok(Request::New(rest)),
         "help" => {
@@ -283,6 +287,8 @@ mod tests {
         );
         assert_eq!(ask("bench cpu"), Ok(Request::Compile("bench", words("cpu"))));
         assert_eq!(ask("cache clear"), Ok(Request::Cache(words("clear"))));
+        assert_eq!(ask("profile --bin x -- y"), Ok(Request::Profile(words("--bin x -- y"))));
+        assert_eq!(ask("profile --help"), Ok(Request::HelpOf("profile")));
     }
 
     #[test]

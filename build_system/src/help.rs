@@ -15,7 +15,7 @@ pub fn all() -> String {
 pub fn of(verb: &str) -> String {
     let (verbs, variables) = USAGE.split_once(VARIABLES).unwrap_or((USAGE, ""));
     let mut text = format!("cargo schism {verb}\n\n{}", part(verbs, verb));
-    if arguments::compiles(verb) || ["emit", "explain", "bundle"].contains(&verb) {
+    if arguments::compiles(verb) || ["emit", "explain", "bundle", "profile"].contains(&verb) {
         text.push_str(VARIABLES);
         text.push_str(variables);
     }

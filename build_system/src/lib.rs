@@ -4,7 +4,7 @@
 //! ([`toolchain`]), its own crates ([`rustc_dev`]), and the plugin and stage 2 ([`artifacts`]),
 //! built from [`sources`]; everything lies in one [`home`]. [`cargo`] then runs cargo with the
 //! result; [`targets`] and [`stdpar`] tell the compiler what else a build asks for. [`doctor`],
-//! [`hcf`], `emit`, `bundle` and `kernel_cache` look at what is there; `new` makes packages to start from.
+//! [`hcf`], `emit`, `bundle`, `profile` and `kernel_cache` look at what is there; `new` makes packages to start from.
 //!
 //! The program is [`run`]. What is public besides is for the developers' program inside the
 //! checkout, which has all verbs of this one; it is no interface for others.
@@ -34,6 +34,8 @@ mod new;
 mod opencl;
 #[allow(dead_code)] // the build script has it too; each uses a part
 mod pack;
+mod profile;
+mod profile_sums;
 pub mod progress;
 mod prune;
 pub mod publish;
@@ -96,6 +98,7 @@ fn serve(request: Request) -> Result<ExitCode> {
         Request::Explain(arguments) => return emit::explain(&arguments),
         Request::LlvmTo(verb, arguments) => return emit::of_file(verb, &arguments),
         Request::Bundle(arguments) => return bundle::run(&arguments),
+        Request::Profile(arguments) => return profile::run(&arguments),
         Request::Cache(arguments) => return kernel_cache::run(&arguments),
         Request::Compile(verb, arguments) => return cargo::compile(verb, &arguments),
         Request::Plain(verb, arguments) => return cargo::plain(verb, &arguments),

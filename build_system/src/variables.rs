@@ -16,6 +16,8 @@ pub const RUSTC_SRC: &str = "SCHISM_RUSTC_SRC";
 pub const STDPAR_BUILD: &str = "SCHISM_STDPAR_BUILD";
 /// A list: what code is made for ahead of time, as `--targets` has it. The compiler reads it.
 pub const TARGETS: &str = "SCHISM_TARGETS";
+/// A path: where programs write what happens when.
+pub const TIMELINE: &str = "SCHISM_TIMELINE";
 /// `1`, or a level: shows which programs are started and what is found.
 pub const TRACE: &str = "SCHISM_TRACE";
 /// A path: the checkout that the plugin is built of.

@@ -26,7 +26,7 @@ pub use crate::kernel::unroll::independent_iterations;
 pub use crate::launch::desc::{HostThreads, ProgramPool};
 pub use crate::launch::erased::{ErasedKernel, KernelType};
 pub use crate::launch::failure::Hook;
-pub use crate::util::variables;
+pub use crate::util::{timeline, variables};
 
 /// What directives expand to.
 #[cfg(feature = "directives")]

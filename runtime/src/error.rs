@@ -19,7 +19,7 @@ pub use image::ImageError;
 pub use race::{Race, RacingAccess};
 
 /// Any error of this crate.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A device does not exist or cannot be used.

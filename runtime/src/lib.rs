@@ -106,7 +106,8 @@
 //!   [`LaunchReport`]: where one ran, and why.
 //! - [`Buffer`]: memory of a device; [`View`], [`ViewMut`]: what kernels capture of it.
 //! - [`Queue::parallel_for`], [`Queue::for_each`], [`Queue::for_each_in`]: launch and wait.
-//!   [`Queue::scope`]: launch, and wait later.
+//!   [`Queue::scope`]: launch, and wait later. [`Queue::submit`]: launch, and let an [`OwnedEvent`], which is
+//!   also a future, keep what the launch uses.
 //! - [`NdRange`], [`NdItem`], [`Local`], [`Local2d`]: work-groups, whose work-items share local
 //!   memory and synchronize at barriers.
 //! - [`IntoSource`]: where work-items get their elements from. [`per_group`](fn@per_group),
@@ -189,8 +190,10 @@ mod kernel;
 mod launch;
 mod util;
 
+pub use api::after::{After, AnyEvent, wait_all, wait_any};
 pub use api::device::Device;
 pub use api::event::Event;
+pub use api::owned_event::OwnedEvent;
 pub use api::placement::{device, host};
 pub use api::queue::Queue;
 pub use api::scope::Scope;

@@ -93,6 +93,7 @@ fn child() {
             "single" => single(&device),
             "threads" => threads(&device),
             "inside" => inside(&device),
+            "submitted" => submitted(&device),
             role => panic!("no such role: {role}"),
         }
         println!("{role} is well on {device}");
@@ -206,6 +207,48 @@ fn inside(device: &Device) {
     }
 }
 
+/// A fork while launches run that own what they use, whose events are waited for, polled and dropped.
+fn submitted(device: &Device) {
+    let queue = Queue::on(device).expect("a queue");
+    let submit = |queue: &Queue| {
+        let data = Buffer::filled(queue, 100_000, 1_u32)?;
+        queue.submit(data, |scope, data| {
+            let mut data = scope.lend(data);
+            for _ in 0..10 {
+                scope.for_each(&mut data, |x| *x += 1)?;
+            }
+            Ok(())
+        })
+    };
+    for _ in 0..10 {
+        let mut events: Vec<_> = (0..6).map(|_| submit(&queue).expect("submitted")).collect();
+        let later = queue.after(&events).submit((), |_, ()| Ok(())).expect("submitted");
+        drop(events.pop());
+        let _ = events[1].wait_timeout(Duration::from_micros(10));
+        let forked = in_child(|| {
+            // What has ended is the child's, too; anything else never will be.
+            let mut seen = WELL;
+            for event in events.drain(..) {
+                let own = event.wait().map(|data| assert_eq!(data.len(), 100_000));
+                seen = seen.max(code(own));
+            }
+            assert!([WELL, REFUSED].contains(&seen) && later.is_done());
+            drop(later);
+            let (waited, dropped) = (submit(&queue).expect("submitted"), submit(&queue));
+            drop(dropped.expect("submitted"));
+            let last = queue.after([&waited]).submit((), |_, ()| Ok(())).expect("submitted");
+            assert_eq!(
+                last.wait().and(waited.wait()).expect("the child's").to_vec(),
+                [11; 100_000]
+            );
+            seen
+        });
+        assert!([WELL, REFUSED].contains(&forked));
+    }
+    let last = submit(&queue).expect("submitted").wait().expect("the parent continues");
+    assert_eq!(last.to_vec(), [11; 100_000]);
+}
+
 fn test(role: &str) {
     let program = program_in(&scratch(&format!("fork-{role}")));
     let mut command = support::child(&program, role, &[]);
@@ -236,6 +279,11 @@ fn a_child_of_an_idle_parent_launches() {
 #[test]
 fn a_child_of_a_parent_that_launches_does_not_hang() {
     test("threads");
+}
+
+#[test]
+fn a_child_of_a_parent_that_has_submitted_does_not_hang() {
+    test("submitted");
 }
 
 #[test]

@@ -218,6 +218,22 @@ fn parameters() {
     run(&["parameters"], &[]);
 }
 
+/// A stream that keeps what it was given tells when its kernels ran.
+#[test]
+fn timelines() {
+    let Some(program) = program() else { return };
+    let file = program.with_file_name("timeline.json");
+    run(&["order"], &[("SCHISM_TIMELINE", file.to_str().expect("the folder's name is text"))]);
+    let text = std::fs::read_to_string(&file).expect("the program has written a file");
+    let all: Vec<serde_json::Value> = serde_json::from_str(&text).expect("it is JSON");
+    let kernels = all.iter().filter(|event| event["cat"] == "kernel");
+    let (by_device, others): (Vec<_>, Vec<_>) =
+        kernels.partition(|event| event["args"]["clock"] == "device");
+    assert_eq!((by_device.len(), others.len()), (204, 0));
+    // The driver that is none says the same of any two events.
+    assert!(by_device.iter().all(|event| event["dur"] == 0.0 && event["ts"] == by_device[0]["ts"]));
+}
+
 #[test]
 fn shapes_of_launches() {
     run(&["shapes"], &[]);

@@ -334,6 +334,57 @@ fn usage_errors_have_their_own_exit_code() {
 }
 
 #[test]
+fn a_profile_is_of_the_program_and_its_children() {
+    let machine = Machine::new("profile");
+    // Two processes, which write as programs with kernels do.
+    let event = |took: u32| {
+        format!(
+            r#"[{{"name":"process_name","ph":"M","pid":9,"tid":0,"args":{{"name":"cpu"}}}},
+            {{"name":"kernel","cat":"kernel","ph":"X","pid":9,"tid":1,"ts":1.0,"dur":{took}.0,"args":{{"items":5}}}}]"#
+        )
+    };
+    machine.write("one", &event(1000));
+    machine.write("other", &event(3000));
+    machine.script(
+        "bin/program",
+        "#!/bin/sh\nfolder=${SCHISM_TIMELINE%/*}\ncp \"$1\" \"$folder/1.json\"\n\
+         cp \"$2\" \"$folder/2.json\"\necho \"$SCHISM_JIT $3\"\nexit $4\n",
+    );
+    let program = machine.path("bin/program");
+    let (one, other) = (machine.path("one"), machine.path("other"));
+    let profile = |options: &[&str], code: &str| {
+        let mut command = machine.schism("profile");
+        command.args(options).arg(&program).arg("--").args([&one, &other]);
+        command.args(["--json", code]).output().expect("it runs")
+    };
+    let output = profile(&[], "0");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    let row: Vec<&str> = table.lines().nth(1).expect("a row").split_whitespace().collect();
+    assert_eq!(row, ["kernel", "cpu", "2", "4.0", "ms", "2.0", "ms", "100.0", "%"], "{table}");
+    // The program's output is elsewhere, and its arguments are its own.
+    assert!(stderr(&output).contains("libschism_jit.so --json"), "{}", stderr(&output));
+
+    let bars = machine.path("bars.svg");
+    let output = profile(&["--json", "--svg", bars.to_str().expect("text")], "5");
+    assert_eq!(output.status.code(), Some(5), "that of the program");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("\"total_us\": 4000.0"));
+    assert!(machine.read("bars.svg").contains("kernel on cpu: 4.0 ms, 100.0 %"));
+
+    // What is no timeline, and what is no program.
+    machine.write("other", "[1,");
+    let output = profile(&[], "0");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("2.json: is no timeline"), "{}", stderr(&output));
+    let output = machine.run("profile /nowhere/program");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("cannot start `/nowhere/program`"), "{}", stderr(&output));
+    for wrong in ["profile x y", "profile x --release", "profile --test x", "profile --svg"] {
+        assert_eq!(machine.run(wrong).status.code(), Some(2), "{wrong}");
+    }
+}
+
+#[test]
 fn machine_code_needs_an_assembler_that_is_there() {
     let machine = Machine::new("machine-code");
     let build = |assembler: &str| {

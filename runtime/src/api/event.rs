@@ -10,6 +10,7 @@ use crate::hal::NumberedLaunch;
 use crate::hal::dispatch::{BackendPending, BackendQueue};
 use crate::launch::failure;
 use crate::util::fork;
+use crate::util::timeline;
 
 /// A launch that was submitted to a [scope](crate::Queue::scope).
 #[derive(Clone)]
@@ -109,6 +110,15 @@ impl Events {
     /// An upper bound for the number of launches.
     pub(crate) fn len(&self) -> usize {
         self.batches.len() * BATCH
+    }
+
+    /// Whether all launches have ended, successfully or not.
+    pub(crate) fn are_complete(&self) -> bool {
+        let last = self.batches.len().saturating_sub(1);
+        self.batches.iter().enumerate().all(|(number, batch)| {
+            let used = if number == last { self.used } else { BATCH };
+            (0..used).all(|index| batch.is_complete_by(index, BackendPending::is_over))
+        })
     }
 
     /// Waits for all launches. Returns the first error that no caller has received.
@@ -312,6 +322,7 @@ impl Batch {
         if self.is_of_parent() {
             return completion.result_of_parent();
         }
+        let _wait = timeline::wait("host");
         let mut result = completion.result.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if matches!(*result, Outcome::Pending(_)) {

@@ -51,6 +51,55 @@ fn kernels_cannot_launch() {
     assert_eq!(refused.into_inner(), 200);
 }
 
+/// Nor does it wait for events: what they own comes later, to those who may.
+#[test]
+fn kernels_cannot_wait_for_events() {
+    let (queue, other) = (queue(), queue());
+    let (open, gate) = mpsc::channel::<()>();
+    let gate = Mutex::new(gate);
+    let waiting = other.submit((), move |scope, ()| {
+        scope.parallel_for(1, move |_| gate.lock().unwrap().recv().unwrap())?;
+        Ok(())
+    });
+    let waiting = waiting.expect("submitted");
+    let refused = AtomicUsize::new(0);
+    queue
+        .parallel_for(10, |_| {
+            let results = [waiting.result(), queue.submit((), |_, ()| Ok(())).map(drop)];
+            let is_refused = |result: &Result<(), Error>| {
+                matches!(result, Err(Error::Launch(LaunchError::InsideKernel)))
+            };
+            refused
+                .fetch_add(results.iter().filter(|it| is_refused(it)).count(), Ordering::Relaxed);
+            assert!(!waiting.wait_timeout(Duration::from_secs(100)));
+            assert_eq!(crate::wait_any([&waiting]), None);
+        })
+        .expect("a launch");
+    assert_eq!(refused.into_inner(), 20);
+    open.send(()).expect("the kernel waits");
+    waiting.wait().expect("a launch");
+}
+
+/// A kernel that submits to the scope that it belongs to, which ends after that.
+#[test]
+fn kernels_may_submit_to_their_own_submission() {
+    let queue = queue();
+    let runs = std::sync::Arc::new(AtomicUsize::new(0));
+    let event = queue.submit(std::sync::Arc::clone(&runs), |scope, runs| {
+        scope.parallel_for(4, |_| {
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    let run = || runs.fetch_add(1, Ordering::Relaxed);
+                    scope.parallel_for(8, move |_| _ = run()).expect("submitted");
+                });
+            });
+        })?;
+        Ok(())
+    });
+    drop(event.expect("submitted").wait().expect("launches"));
+    assert_eq!(runs.load(Ordering::Relaxed), 32);
+}
+
 /// Captures that panic when they are dropped do not stop the queue.
 #[test]
 fn captures_that_panic() {

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::api::device::Device;
 use crate::api::fallback::{Fallback, FalseCondition};
+use crate::api::watcher::Watcher;
 use crate::code::background;
 use crate::data::device_copy::Allocate;
 use crate::data::host_copies::HostCopies;
@@ -67,6 +68,8 @@ pub struct Queue {
     reports: Option<Reports>,
     /// Whether launches may return before they have ended.
     deferral: Option<Deferral>,
+    /// Waits for what was submitted, where the program does not.
+    watcher: Arc<Watcher>,
 }
 
 impl Queue {
@@ -107,6 +110,7 @@ impl Queue {
             (made, _) => (device.clone(), made?),
         };
         let fallback = Fallback::of(&device).map(Arc::new);
+        let has_driver = matches!(queue.tasks(), Ok(None));
         let adaptivity = Adaptivity::from_environment();
         let on_refusal = device.on_refusal();
         Ok(Self {
@@ -122,6 +126,7 @@ impl Queue {
             condition: None,
             reports: None,
             deferral: None,
+            watcher: Arc::new(Watcher::new(has_driver)),
         })
     }
 
@@ -288,6 +293,10 @@ impl Queue {
 
     fn with_reports(&self, reports: Reports) -> Self {
         Self { reports: Some(reports), ..self.clone() }
+    }
+
+    pub(crate) const fn watcher(&self) -> &Arc<Watcher> {
+        &self.watcher
     }
 
     pub(crate) const fn is_timed(&self) -> bool {
@@ -592,7 +601,7 @@ impl Queue {
     /// Locks the queue, runs a launch, and waits for its end.
     ///
     /// # Safety
-    /// As for [`submit`](Self::submit).
+    /// As for [`submit_raw`](Self::submit_raw).
     pub(crate) unsafe fn run(
         &self,
         kernel: RawKernel,
@@ -611,7 +620,7 @@ impl Queue {
     /// these threads of the host.
     ///
     /// # Safety
-    /// As for [`submit`](Self::submit), inside a call of the backend's `with_host_memory` unless
+    /// As for [`submit_raw`](Self::submit_raw), inside a call of the backend's `with_host_memory` unless
     /// they are [`HostAddresses::Shared`].
     pub(crate) unsafe fn run_with_host_addresses(
         &self,
@@ -634,7 +643,7 @@ impl Queue {
     /// bytes of local memory that the launch adds for each group. What it refers to lives until the
     /// launch has ended.
     #[inline(never)]
-    pub(crate) unsafe fn submit(
+    pub(crate) unsafe fn submit_raw(
         &self,
         kernel: &RawKernel,
         shape: &LaunchShape,

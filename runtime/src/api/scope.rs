@@ -117,29 +117,9 @@ impl Queue {
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<R, Error>,
     {
         self.refuse_inside_kernels()?;
-        let scope = Scope {
-            queue: self.clone(),
-            launches: Mutex::new(Launches { events: Events::default(), many: MANY_EVENTS }),
-            numbered: Numbered::default(),
-            present: Mutex::default(),
-            scope: PhantomData,
-            env: PhantomData,
-        };
+        let scope = Scope::new(self);
         let submitted = panic::catch_unwind(AssertUnwindSafe(|| submit(&scope)));
-        let mut launched = Ok(());
-        // A kernel on the native device may submit to its own scope, from threads that it starts. Such
-        // a launch is listed before the launch of that kernel ends, so when the list stays empty
-        // nothing is left.
-        loop {
-            let events = std::mem::take(&mut scope.launches().events);
-            let numbered = scope.numbered.take();
-            if events.len() == 0 && numbered.is_none() {
-                break;
-            }
-            let ended = events.wait();
-            let numbered = numbered.map_or(Ok(()), |launch| self.backend().wait(&launch));
-            launched = launched.and(ended).and(numbered);
-        }
+        let launched = scope.wait();
         match submitted {
             Err(payload) => panic::resume_unwind(payload),
             Ok(submitted) => {
@@ -152,6 +132,54 @@ impl Queue {
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
+    pub(super) fn new(queue: &Queue) -> Self {
+        Self {
+            queue: queue.clone(),
+            launches: Mutex::new(Launches { events: Events::default(), many: MANY_EVENTS }),
+            numbered: Numbered::default(),
+            present: Mutex::default(),
+            scope: PhantomData,
+            env: PhantomData,
+        }
+    }
+
+    pub(super) const fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    /// Waits for all launches. Returns the first error that no event has returned.
+    ///
+    /// # Errors
+    /// That one.
+    pub(super) fn wait(&self) -> Result<(), LaunchError> {
+        let mut launched = Ok(());
+        // A kernel on the native device may submit to its own scope, from threads that it starts. Such
+        // a launch is listed before the launch of that kernel ends, so when the list stays empty
+        // nothing is left.
+        loop {
+            let events = std::mem::take(&mut self.launches().events);
+            let numbered = self.numbered.take();
+            if events.len() == 0 && numbered.is_none() {
+                return launched;
+            }
+            let ended = events.wait();
+            let numbered = numbered.map_or(Ok(()), |launch| self.queue.backend().wait(&launch));
+            launched = launched.and(ended).and(numbered);
+        }
+    }
+
+    /// Whether all launches have ended, successfully or not.
+    pub(super) fn is_over(&self) -> bool {
+        let last = self.numbered.last.load(Ordering::Acquire);
+        (last == 0 || self.queue.backend().is_over(last)) && self.launches().events.are_complete()
+    }
+
+    /// Ends the copies of slices that launches have left.
+    pub(super) fn give_up_copies(&self) {
+        let copies = std::mem::take(&mut *self.present());
+        drop(copies);
+    }
+
     /// Lends a buffer, a slice or a view to the scope's launches; they may read or change it one
     /// after the other.
     #[must_use]
@@ -323,7 +351,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
                     let kernel = start();
                     let raw = RawKernel::new::<_, D>(&raw const kernel, name);
                     // SAFETY: the kernel lives in this frame; the caller's promises.
-                    self.listed(unsafe { self.queue.submit(&raw, &shape, dynamic) })
+                    self.listed(unsafe { self.queue.submit_raw(&raw, &shape, dynamic) })
                 };
                 let event = panic::catch_unwind(AssertUnwindSafe(run));
                 return event.unwrap_or_else(|payload| {
@@ -396,7 +424,7 @@ unsafe fn submit_to<const D: usize, K: Kernel<D>>(
         let kernel = start();
         let raw = RawKernel::new::<_, D>(&raw const kernel, name);
         // SAFETY: the kernel lives in this frame; the caller's promises.
-        unsafe { queue.submit(&raw, shape, dynamic) }
+        unsafe { queue.submit_raw(&raw, shape, dynamic) }
     };
     panic::catch_unwind(AssertUnwindSafe(run))
         .unwrap_or_else(|payload| Err(while_dropping(payload, queue)))

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use schism_cache::{Cache, Found, Key, KeyBuilder, Problem, Settings, Source, Value};
+use schism_cache::{Cache, Found, Key, KeyBuilder, Problem, Settings, Source, Value as Entry};
 use schism_hcf::{KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::variables::Effect;
 
@@ -13,6 +13,7 @@ use crate::code::variant::Variant;
 use crate::code::{background_jobs, compiler_path};
 use crate::error::ImageError;
 use crate::util::fork::PerProcess;
+use crate::util::timeline::{self, Value};
 use crate::util::{variables, warn_once};
 
 fn cache() -> &'static Cache {
@@ -38,7 +39,7 @@ fn is_watched() -> bool {
 /// The cached value of `key`, or else the result of `compile`. Without a key nothing is cached.
 pub(crate) fn get_or_compile<E>(
     key: Option<Key>,
-    compile: impl FnOnce() -> Result<Value, E>,
+    compile: impl FnOnce() -> Result<Entry, E>,
 ) -> Result<Found, E> {
     match key.filter(|_| !is_watched()) {
         // Files are written whole or not at all, whenever the process ends.
@@ -49,13 +50,13 @@ pub(crate) fn get_or_compile<E>(
 }
 
 /// An entry of another kind than kernels.
-pub(crate) fn read(key: &Key) -> Option<Value> {
+pub(crate) fn read(key: &Key) -> Option<Entry> {
     // What cannot be read is written again.
     cache().folder()?.read(key).ok()?
 }
 
 /// Writes an entry of another kind than kernels.
-pub(crate) fn write(key: &Key, value: &Value) {
+pub(crate) fn write(key: &Key, value: &Entry) {
     if let Some(folder) = cache().folder() {
         // Who reads it can do without.
         let _ = folder.write(key, value);
@@ -156,6 +157,17 @@ pub(crate) fn trace(
         Source::Disk => "disk",
         Source::Compiled => "stage 2",
     };
+    if let Some(now) = timeline::begin() {
+        let all = [
+            ("device", Value::Text(&device)),
+            ("version", Value::Text(variant)),
+            ("from", Value::Text(&from)),
+            ("cache_hit", Value::Is(!matches!(found.source, Source::Compiled))),
+            ("code_bytes", Value::Number(code_bytes as u64)),
+        ];
+        let begin = now.saturating_sub(started.elapsed().as_nanos() as u64);
+        timeline::on_this_thread("compile", &kernel.display_name, begin, &all);
+    }
     let micros = started.elapsed().as_micros() as u64;
     tracing::debug!(
         kernel = %kernel.display_name, device, version = %variant, from, micros, code_bytes, "version"

@@ -14,10 +14,10 @@ use crate::code::lookup::{self, LaunchSite, name_of};
 use crate::code::request::{CompileRequest, flags};
 use crate::code::requirements::SpecializationKey;
 use crate::code::variant::Variant;
-use crate::code::{disk_cache, images};
+use crate::code::{background_jobs, disk_cache, images};
 use crate::error::ImageError;
 use crate::hal::CodeLoader;
-use crate::util::warn_once;
+use crate::util::{progress, timeline, warn_once};
 
 /// Makes a version.
 ///
@@ -57,7 +57,9 @@ pub(super) unsafe fn make<L: CodeLoader>(
         disk_cache::trace(kernel, loader.name(), &variant, &found, code_bytes, started);
         Ok(compiled)
     };
-    choose(record, kernel, &variant, &*loader.aot_target(), load, compile)
+    let make = || choose(record, kernel, &variant, &*loader.aot_target(), load, compile);
+    let what = format!("compiling kernel `{}` for `{}`", kernel.display_name, loader.name());
+    if background_jobs::IS_BACKGROUND.get() { make() } else { progress::telling(&what, make) }
 }
 
 /// Compiles a kernel with stage 2.
@@ -92,8 +94,13 @@ pub(super) fn choose<K>(
     match aot::find(record, kernel, variant, on) {
         None => compile().map_err(|error| aot::explain(error, record, kernel, variant, on)),
         Some(aot_code) if aot_code.complete => {
+            let begin = timeline::begin();
             let ptx = || aot::find_ptx(record, kernel, variant, on);
             let loaded = load(&aot_code).inspect(|_| {
+                if let Some(begin) = begin {
+                    let from = ("from", timeline::Value::Text(&"AOT code"));
+                    timeline::on_this_thread("compile", name, begin, &[from]);
+                }
                 tracing::debug!(
                     kernel = %name, image = %aot_code.image.name, target = %aot_code.code.target, version = aot_code.version(),
                     "made ahead of time"

@@ -10,6 +10,7 @@ use crate::hal::{CodeLoader, PendingOps, QueueOps, Submitted};
 use crate::launch::desc::{LaunchDesc, OnRefusal};
 use crate::launch::erased::NativeBody;
 use crate::launch::range::Extent;
+use crate::util::timeline;
 use crate::util::warn_once::WarnOnce;
 
 /// Locks the queue, runs a launch, and waits for its end.
@@ -55,6 +56,25 @@ pub(crate) unsafe fn submit<Q: QueueOps>(
 /// As for [`run`].
 #[inline]
 unsafe fn submit_with<'q, Q: QueueOps>(
+    queue: &'q Q,
+    launch: &LaunchDesc<'_>,
+    hold: impl Fn() -> Result<Q::Guard<'q>, LaunchError>,
+) -> Result<Submitted<Q::Pending>, LaunchError> {
+    let begin = timeline::begin();
+    // SAFETY: the caller's promises.
+    let outcome = unsafe { submit_unseen(queue, launch, hold) };
+    if let Some(begin) = begin {
+        launch.show(queue.device_name(), begin, outcome.is_ok());
+    }
+    outcome
+}
+
+/// As [`submit_with`], without a place in the timeline.
+///
+/// # Safety
+/// As for [`run`].
+#[inline]
+unsafe fn submit_unseen<'q, Q: QueueOps>(
     queue: &'q Q,
     launch: &LaunchDesc<'_>,
     hold: impl Fn() -> Result<Q::Guard<'q>, LaunchError>,

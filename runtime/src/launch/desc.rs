@@ -7,6 +7,7 @@ use crate::launch::erased::RawKernel;
 use crate::launch::failure::Hook;
 use crate::launch::options::Options;
 use crate::launch::range::Extent;
+use crate::util::timeline::{self, Launched, Time, Value};
 
 /// One launch: all that devices are told of it. What is large stays where the launch began.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +100,31 @@ impl<'a> LaunchDesc<'a> {
     #[inline]
     pub(crate) fn options(&self) -> Option<&'a Options> {
         self.options.map(Arc::as_ref)
+    }
+
+    /// Work-items of a group, the slowest dimension first; none without groups.
+    fn group(&self) -> Vec<usize> {
+        self.groups.map_or_else(Vec::new, |groups| groups.local.slowest_first())
+    }
+
+    /// What a queue's track of the timeline will have of it, if it is asked for.
+    #[inline]
+    pub(crate) fn seen(&self) -> Option<Box<Launched>> {
+        let seen = || Launched::new(self.kernel.name(), self.range.items, self.group());
+        timeline::is_on().then(|| Box::new(seen()))
+    }
+
+    /// Adds to the timeline that this thread has launched it, or could not.
+    #[cold]
+    pub(crate) fn show(&self, device: &str, begin: Time, is_launched: bool) {
+        let group = self.group();
+        let all = [
+            ("device", Value::Text(&device)),
+            ("items", Value::Number(self.range.items as u64)),
+            ("group", Value::Sizes(&group)),
+            ("launched", Value::Is(is_launched)),
+        ];
+        timeline::on_this_thread("launch", &self.kernel.lazy_name(), begin, &all);
     }
 
     /// Whether its ids begin elsewhere than at zero.

@@ -9,7 +9,7 @@ use schism_jit_abi::RUN_PANICKED;
 
 use crate::error::{KernelPanic, LaunchError};
 use crate::launch::payload::Payload;
-use crate::util::warn_once;
+use crate::util::{timeline, warn_once};
 
 thread_local! {
     static INSIDE: Cell<Option<Hook>> = const { Cell::new(None) };
@@ -113,6 +113,7 @@ pub(crate) fn install_hook() {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if !record(info) {
+                timeline::try_flush();
                 before(info);
             }
         }));
@@ -148,9 +149,14 @@ fn record(info: &PanicHookInfo<'_>) -> bool {
 
 /// The error of a launch on a device whose captures panicked when they were dropped.
 pub(crate) fn while_dropping(payload: Box<dyn Any + Send>, device: &str) -> LaunchError {
+    outside(payload, "(a kernel's captures, while dropped)", device)
+}
+
+/// The error for a panic of the program's code beside a kernel, in the place of whose name there is `what`.
+pub(crate) fn outside(payload: Box<dyn Any + Send>, what: &str, device: &str) -> LaunchError {
     let message = message(&*payload);
     LaunchError::Panicked(Box::new(KernelPanic {
-        kernel: "(a kernel's captures, while dropped)".to_owned(),
+        kernel: what.to_owned(),
         device: device.to_owned(),
         message,
         location: None,

@@ -233,6 +233,12 @@ variables! {
             "none",
             "shows each step on standard error"
         );
+        TIMELINE = (
+            "SCHISM_TIMELINE",
+            "a path, in which `%p` is the number of the process",
+            "none",
+            "a file of launches, kernels, copies, compilations and waits, each with its time, for Perfetto (ui.perfetto.dev) or Chrome"
+        );
         OFFLOAD_REPORT = (
             "SCHISM_OFFLOAD_REPORT",
             "`1`, a line for each; `2`, with the bytes that went there and back; `3`, and a line for each step",

@@ -2,7 +2,7 @@
 //!
 //! `1` prints it on standard error; any other word is a file that it is appended to, so that
 //! programs whose standard error is read can be looked at too. When it is not asked for, a pipeline
-//! costs one look at a static more.
+//! costs a look at two statics more.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -12,6 +12,7 @@ use std::io::Write as _;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use schism::__private::timeline::{self, Time, Value};
 use schism::__private::variables::STDPAR_REPORT;
 
 use crate::at_exit;
@@ -142,18 +143,28 @@ pub(crate) struct Run {
     /// 0 if that is unknown.
     items: usize,
     begin: Instant,
+    /// If the timeline is asked for.
+    begin_there: Option<Time>,
 }
 
 impl Run {
     /// It has come to its end.
     pub(crate) fn end(self, place: Place) {
+        if let Some(begin) = self.begin_there {
+            let all = [("items", Value::Number(self.items as u64)), ("ran", Value::Text(&place))];
+            let name: String = self.key.0.chars().take(LONGEST).collect();
+            timeline::on_this_thread("parallel iterator", &name, begin, &all);
+        }
+        if sink().is_none() {
+            return;
+        }
         let sum = Sum { runs: 1, items: self.items as u64, time: self.begin.elapsed() };
         let mut report = REPORT.lock().unwrap_or_else(PoisonError::into_inner);
         report.0.entry(self.key).or_default().places.entry(place).or_default().add(sum);
     }
 }
 
-/// Begins a run of a pipeline, if there will be a report; `name` names its types. Items that were
+/// Begins a run of a pipeline, if there will be a report, or a timeline; `name` names its types. Items that were
 /// not counted are not in the report.
 #[inline]
 pub(crate) fn begin(
@@ -161,9 +172,12 @@ pub(crate) fn begin(
     descriptor: usize,
     items: Option<usize>,
 ) -> Option<Run> {
-    sink()?;
+    let begin_there = timeline::begin();
+    if begin_there.is_none() {
+        sink()?;
+    }
     let items = items.unwrap_or(0);
-    Some(Run { key: (name(), descriptor), items, begin: Instant::now() })
+    Some(Run { key: (name(), descriptor), items, begin: Instant::now(), begin_there })
 }
 
 /// Notes why launches of a pipeline cannot begin.

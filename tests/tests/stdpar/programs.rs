@@ -649,6 +649,16 @@ fn a_report_tells_where_pipelines_ran() {
     assert!(!report(&[("SCHISM_STDPAR_REPORT", path)]).contains("parallel iterators ran"));
     let told = std::fs::read_to_string(&file).expect("the report's file");
     assert!(told.contains("schism: 2 parallel iterators ran"), "{told}");
+    // And in a timeline.
+    let file = folder.join("timeline.json");
+    report(&[("SCHISM_TIMELINE", file.to_str().expect("the folder's name is text"))]);
+    let text = std::fs::read(&file).expect("the program has written a file");
+    let all: Vec<serde_json::Value> = serde_json::from_slice(&text).expect("it is JSON");
+    let is_iterator = |event: &&serde_json::Value| event["cat"] == "parallel iterator";
+    let mut ran: Vec<_> =
+        all.iter().filter(is_iterator).map(|event| &event["args"]["ran"]).collect();
+    ran.sort_by_key(|ran| ran.to_string());
+    assert_eq!(ran, ["as a kernel", "with rayon: refused"]);
 }
 
 #[test]

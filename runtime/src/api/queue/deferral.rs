@@ -39,7 +39,7 @@ impl Queue {
         if let Some(kept) = self.kept_until_later(uses)? {
             self.refuse_inside_kernels()?;
             // SAFETY: the caller's promises. What the launch uses is kept until it has ended.
-            let launch = unsafe { self.submit(raw, shape, bytes)? };
+            let launch = unsafe { self.submit_raw(raw, shape, bytes)? };
             pending::add(&self.queue, launch, kept);
             return Ok(());
         }

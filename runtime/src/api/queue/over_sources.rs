@@ -175,7 +175,7 @@ impl Queue {
         let State { shape, placement, .. } = &*launch.0;
         let shape = shape.as_ref().expect("sources are placed before they are used");
         // SAFETY: the caller's promises.
-        unsafe { self.submit(raw, shape, placement.bytes()) }
+        unsafe { self.submit_raw(raw, shape, placement.bytes()) }
     }
 }
 

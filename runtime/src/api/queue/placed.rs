@@ -15,7 +15,7 @@ impl Queue {
     /// runs it; the result is `ended` then.
     ///
     /// # Safety
-    /// As for [`submit`](Self::submit).
+    /// As for [`submit_raw`](Self::submit_raw).
     #[inline]
     pub(super) unsafe fn run_somewhere<T>(
         &self,
@@ -34,7 +34,7 @@ impl Queue {
     /// As [`run_somewhere`](Self::run_somewhere), and tells where, if another device has run it.
     ///
     /// # Safety
-    /// As for [`submit`](Self::submit).
+    /// As for [`submit_raw`](Self::submit_raw).
     #[inline]
     unsafe fn run_placed<T>(
         &self,
@@ -70,7 +70,7 @@ impl Queue {
     /// As [`run_somewhere`](Self::run_somewhere), and adds a report.
     ///
     /// # Safety
-    /// As for [`submit`](Self::submit).
+    /// As for [`submit_raw`](Self::submit_raw).
     #[cold]
     unsafe fn run_reported<T>(
         &self,

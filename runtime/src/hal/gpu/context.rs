@@ -21,6 +21,7 @@ use crate::hal::gpu::process;
 use crate::hal::gpu::properties::Properties;
 use crate::hal::gpu::staging::{Direction, Staging};
 use crate::hal::messages::MessageBuffers;
+use crate::util::timeline;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -123,6 +124,7 @@ impl Context {
         bytes: usize,
     ) -> Result<(), DriverError> {
         self.enter()?;
+        let _copy = timeline::copy(timeline::TO_DEVICE, bytes, &self.gpu.name);
         // SAFETY: the caller's promises.
         if unsafe {
             self.staging.copy(self, self.transfers(), to, Direction::ToDevice(from), bytes)
@@ -146,6 +148,7 @@ impl Context {
         bytes: usize,
     ) -> Result<(), DriverError> {
         self.enter()?;
+        let _copy = timeline::copy(timeline::TO_HOST, bytes, &self.gpu.name);
         // SAFETY: the caller's promises.
         if unsafe { self.staging.copy(self, self.transfers(), from, Direction::ToHost(to), bytes) }?
         {
@@ -169,6 +172,7 @@ impl Context {
         bytes: usize,
     ) -> Result<(), DriverError> {
         self.enter()?;
+        let _copy = timeline::copy(timeline::ON_DEVICE, bytes, &self.gpu.name);
         // SAFETY: the caller's promises; the copy is over when this function is.
         let code = unsafe { (self.api().copy_on_device)(to, from, bytes, self.transfers()) };
         self.check(code, symbol::copy_on_device)?;
@@ -193,6 +197,7 @@ impl Context {
         bytes: usize,
     ) -> Result<(), DriverError> {
         self.enter()?;
+        let _copy = timeline::copy(timeline::FILL, bytes, &self.gpu.name);
         let stream = self.transfers();
         if let Some((first, rest)) = pattern.split_first()
             && rest.iter().all(|byte| byte == first)
@@ -267,11 +272,13 @@ impl Context {
             let windows = Windows::read();
             windows.of_device(address, self.id).ok_or_else(out_of_memory)?
         };
+        timeline::memory(&self.gpu.name, || size as i64);
         Ok((address, size, window))
     }
 
     /// Frees memory.
     pub(super) fn give(&self, address: DevicePtr, size: usize) {
+        timeline::memory(&self.gpu.name, || -(size as i64));
         self.free().give(address, size);
     }
 

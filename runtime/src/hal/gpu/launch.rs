@@ -29,6 +29,7 @@ use crate::hal::{NumberedLaunch, PendingOps, Submitted};
 use crate::launch::adaptivity::Adaptivity;
 use crate::launch::desc::{HostAddresses, LaunchDesc};
 use crate::launch::range::Extent;
+use crate::util::timeline::{self, Clock, Launched};
 
 /// How a launch's range is divided: the threads of a block, and the blocks of the grid, x first.
 #[derive(Clone, Copy, Debug)]
@@ -173,6 +174,10 @@ pub(crate) struct GpuPending {
     /// What its work-items allocate from.
     heap: Option<HeldHeap>,
     timer: Option<Timer>,
+    /// Whether the program asks how long it ran.
+    timed: bool,
+    /// What the timeline will have of it.
+    seen: Option<Box<Launched>>,
     /// The name of the user's closure.
     name: KernelName,
     shape: RangeShape,
@@ -284,7 +289,9 @@ pub(crate) unsafe fn launch(
         };
         context.call(symbol::launch, launch)
     };
-    let timer = desc.timed.then(|| stream.take_timer(order)).transpose().map_err(failed)?;
+    let seen = desc.seen();
+    let is_timed = desc.timed || seen.is_some();
+    let timer = is_timed.then(|| stream.take_timer(order)).transpose().map_err(failed)?;
     let submitted = stream.submit(order, kernel, timer.as_ref(), |stream| {
         if !in_sub_grids {
             return launch_sub_grid(stream, grid.blocks);
@@ -325,6 +332,8 @@ pub(crate) unsafe fn launch(
         buffer,
         heap,
         timer,
+        timed: desc.timed,
+        seen,
         name: raw.lazy_name(),
         shape: RangeShape::of(desc),
     }))
@@ -521,16 +530,30 @@ impl PendingOps for GpuPending {
 
     fn finish(mut self) -> (Result<(), LaunchError>, Option<Duration>) {
         let result = self.wait();
-        // Most launches have none.
-        if self.timer.is_none() {
-            return (result, None);
-        }
-        let timer = self.timer.take().filter(|_| self.stream.context.lost().is_none());
-        (result, timer.and_then(|timer| self.stream.give_timer(timer)))
+        let took = self.measure();
+        (result, took.filter(|_| self.timed))
     }
 }
 
 impl GpuPending {
+    /// How long the launch ran, which is over. The first call adds it to the timeline.
+    fn measure(&mut self) -> Option<Duration> {
+        // Most launches have none.
+        let timer = self.timer.take()?;
+        let context = &*self.stream.context;
+        if context.lost().is_some() || context.forked().is_some() {
+            return None;
+        }
+        let (duration, times) = self.stream.give_timer(timer);
+        if let Some(seen) = self.seen.take() {
+            let by_host = (seen.submitted(), timeline::now());
+            let clock = if times.is_some() { Clock::Device } else { Clock::Host };
+            let on = (&*context.gpu.name, &self.stream.track);
+            seen.ran(on, times.unwrap_or(by_host), clock);
+        }
+        duration
+    }
+
     fn wait(&mut self) -> Result<(), LaunchError> {
         let context = &*self.stream.context;
         if let Some(reason) = context.forked() {
@@ -557,6 +580,9 @@ impl Drop for GpuPending {
         }
         // This waits only if the result was never requested.
         let over = self.stream.wait(self.number).is_ok();
+        if over {
+            self.measure();
+        }
         if let Some(buffer) = self.buffer.take().filter(|_| over) {
             self.stream.context.message_buffers.give(buffer);
         }

@@ -12,6 +12,7 @@ use crate::hal::gpu::api::{RawEvent, RawStream, number, symbol};
 use crate::hal::gpu::context::Context;
 use crate::hal::gpu::kernel::LoadedKernel;
 use crate::util::fork::NoForkGuard;
+use crate::util::timeline::{self, Time, Track};
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -21,6 +22,10 @@ pub(crate) struct Stream {
     /// The number of launches that are known to have ended.
     done: AtomicU64,
     held: Mutex<Held<LoadedKernel, Order>>,
+    /// Its track in the timeline.
+    pub(super) track: Track,
+    /// An event whose time on the host's clock is known, for the timeline.
+    known: Mutex<Option<(RawEvent, Time)>>,
 }
 
 /// All streams.
@@ -85,7 +90,8 @@ impl Stream {
         let mut all = all();
         let raw = context.create_stream()?;
         let (done, held) = (AtomicU64::new(0), Mutex::default());
-        let stream = Arc::new(Self { context, raw, done, held });
+        let (track, known) = (Track::new(), Mutex::default());
+        let stream = Arc::new(Self { context, raw, done, held, track, known });
         all.retain(|other| other.strong_count() != 0);
         all.push(Arc::downgrade(&stream));
         Ok(stream)
@@ -111,6 +117,7 @@ impl Stream {
 
     /// Waits for all that was submitted: so many launches.
     fn synchronize(&self, submitted: u64) -> Result<(), DriverError> {
+        let _wait = timeline::wait(&self.context.gpu.name);
         // SAFETY: the stream is this one's.
         let wait = || unsafe { (self.context.api().stream_synchronize)(self.raw) };
         self.context.call(symbol::stream_synchronize, wait)?;
@@ -212,6 +219,9 @@ impl Stream {
     /// Takes an unused timer. Makes the context current.
     pub(super) fn take_timer(&self, order: &mut Order) -> Result<Timer, DriverError> {
         self.context.enter()?;
+        if timeline::is_on() {
+            self.know_an_event()?;
+        }
         let kept = order.timers.pop();
         kept.map_or_else(
             || {
@@ -222,17 +232,64 @@ impl Stream {
         )
     }
 
-    /// Returns a timer whose events have completed, and the time between them.
-    pub(super) fn give_timer(&self, timer: Timer) -> Option<Duration> {
-        self.context.enter().ok()?;
+    /// Has an event whose time is known: the host waits for one, once. The context is current.
+    #[cold]
+    fn know_an_event(&self) -> Result<(), DriverError> {
+        let mut known = self.known();
+        if known.is_none() {
+            let event = self.context.create_timed_event()?;
+            self.record(event)?;
+            // SAFETY: an event of this context, which was recorded.
+            let code = unsafe { (self.context.api().event_synchronize)(event) };
+            self.context.check(code, symbol::event_synchronize)?;
+            *known = Some((event, timeline::now()));
+        }
+        Ok(())
+    }
+
+    fn known(&self) -> MutexGuard<'_, Option<(RawEvent, Time)>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a timer whose events have completed: the time between them, and when they were, for the
+    /// timeline.
+    pub(super) fn give_timer(&self, mut timer: Timer) -> (Option<Duration>, Option<(Time, Time)>) {
+        if self.context.enter().is_err() {
+            return (None, None);
+        }
+        let duration = self.milliseconds(timer.begin, timer.end);
+        let times = self.times(&mut timer);
+        self.held().order.timers.push(timer);
+        let duration = duration.map(|milliseconds| milliseconds / 1000.0);
+        (duration.and_then(|seconds| Duration::try_from_secs_f32(seconds).ok()), times)
+    }
+
+    /// When the events of a timer were.
+    fn times(&self, timer: &mut Timer) -> Option<(Time, Time)> {
+        /// The driver says milliseconds in 24 bits: of so many, they are exact to a quarter of a
+        /// microsecond. After more of them, another event is the known one.
+        const MOST: f32 = 4096.0;
+        let mut known = self.known();
+        let (event, at) = known.as_mut()?;
+        let after = |at: Time, milliseconds: f32| {
+            at.saturating_add_signed((f64::from(milliseconds) * 1e6) as i64)
+        };
+        // Both from one event: then a launch does not begin before the end of the one before it.
+        let begin = self.milliseconds(*event, timer.begin)?;
+        let times = (after(*at, begin), after(*at, self.milliseconds(*event, timer.end)?));
+        if begin > MOST {
+            std::mem::swap(event, &mut timer.begin);
+            *at = times.0;
+        }
+        Some(times)
+    }
+
+    /// The time between two events of this context that have completed.
+    fn milliseconds(&self, from: RawEvent, to: RawEvent) -> Option<f32> {
         let mut milliseconds = 0.0;
         // SAFETY: events of this context; the number can be written.
-        let code = unsafe {
-            (self.context.api().event_elapsed)(&raw mut milliseconds, timer.begin, timer.end)
-        };
-        self.held().order.timers.push(timer);
-        let known = self.context.check(code, symbol::event_elapsed).is_ok();
-        known.then(|| Duration::try_from_secs_f32(milliseconds / 1000.0).ok()).flatten()
+        let code = unsafe { (self.context.api().event_elapsed)(&raw mut milliseconds, from, to) };
+        self.context.check(code, symbol::event_elapsed).ok().map(|()| milliseconds)
     }
 
     /// Whether the launch with that number is known to have ended, and the context was not lost
@@ -342,7 +399,9 @@ impl Drop for Stream {
         }
         let events = events.drain(..).map(|(_, event)| event);
         let timers = timers.drain(..).flat_map(|timer| [timer.begin, timer.end]);
-        for event in events.chain(spare.drain(..)).chain(timers) {
+        let known = self.known.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let known = known.map(|(event, _)| event);
+        for event in events.chain(spare.drain(..)).chain(timers).chain(known) {
             // SAFETY: an event of this context, which is not used any more.
             unsafe { (api.event_destroy)(event) };
         }

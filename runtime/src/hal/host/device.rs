@@ -98,7 +98,7 @@ impl DeviceOps for Cpu {
 
     fn allocate(&self, layout: Layout) -> Result<HostMemory, BufferError> {
         if self.has_own_memory {
-            return HostMemory::in_window(layout);
+            return HostMemory::in_window(layout, self.name);
         }
         HostMemory::new(layout, self.name)
     }
@@ -153,6 +153,6 @@ impl DeviceOps for Native {
     }
 
     fn allocate(&self, layout: Layout) -> Result<HostMemory, BufferError> {
-        HostMemory::new(layout, self.name())
+        HostMemory::new(layout, "native")
     }
 }

@@ -18,6 +18,7 @@ use crate::hal::{Held, Task, TaskQueue};
 use crate::launch::payload;
 use crate::util::fork::PerProcess;
 use crate::util::monitor::Monitor;
+use crate::util::timeline::{self, Track};
 
 /// What is next in a queue.
 enum Next {
@@ -62,6 +63,7 @@ pub(crate) struct InOrderQueue {
     /// Notified when less than half as much waits as may.
     room: Condvar,
     pool: &'static ThreadPool,
+    track: Track,
     /// The holder's.
     held: UnsafeCell<Held<CpuKernel, ()>>,
 }
@@ -129,6 +131,7 @@ impl InOrderExecutor {
                 waiting: Mutex::default(),
                 room: Condvar::new(),
                 pool,
+                track: Track::new(),
                 held: UnsafeCell::default(),
             })
         }))
@@ -139,6 +142,11 @@ impl InOrderQueue {
     /// The worker threads.
     pub(crate) const fn pool(&self) -> &'static ThreadPool {
         self.pool
+    }
+
+    /// Its track in the timeline.
+    pub(crate) const fn track(&self) -> &Track {
+        &self.track
     }
 
     fn waiting(&self) -> MutexGuard<'_, VecDeque<Next>> {
@@ -187,6 +195,7 @@ impl InOrderQueue {
     /// Waits behind everything that waits already.
     #[cold]
     fn wait_in_line(&self) {
+        let _wait = timeline::wait("host");
         let mut waiting = self.waiting();
         if self.lock_or_share() {
             return;

@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 use crate::error::BufferError;
 use crate::hal::MemoryOps;
 use crate::hal::address_window::{self, Window};
+use crate::util::timeline;
 
 /// The size of the processor's large pages. One of them takes as much of its tables as a small page
 /// does, and a kernel over long arrays goes through thousands of small ones.
@@ -20,6 +21,7 @@ const MANY: usize = 4 * LARGE_PAGE;
 pub(crate) struct HostMemory {
     address: NonNull<u8>,
     layout: Layout,
+    device: &'static str,
     /// That of a device with its own memory.
     window: Option<Window>,
 }
@@ -34,7 +36,7 @@ impl HostMemory {
     ///
     /// # Errors
     /// [`BufferError::OutOfMemory`].
-    pub(crate) fn new(layout: Layout, device: &str) -> Result<Self, BufferError> {
+    pub(crate) fn new(layout: Layout, device: &'static str) -> Result<Self, BufferError> {
         let is_large = layout.size() >= MANY;
         let layout = if is_large { layout.align_to(LARGE_PAGE).unwrap_or(layout) } else { layout };
         // SAFETY: the size is not zero.
@@ -48,7 +50,8 @@ impl HostMemory {
             // that does not have such pages, or does not give them, refuses, which does no harm.
             unsafe { libc::madvise(address.as_ptr().cast(), whole, libc::MADV_HUGEPAGE) };
         }
-        Ok(Self { address, layout, window: None })
+        timeline::memory(device, || layout.size() as i64);
+        Ok(Self { address, layout, device, window: None })
     }
 
     /// As [`new`](Self::new), in a window: the host copies to and from it, as to and from a GPU's
@@ -56,7 +59,7 @@ impl HostMemory {
     ///
     /// # Errors
     /// [`BufferError::AddressSpace`].
-    pub(crate) fn in_window(layout: Layout) -> Result<Self, BufferError> {
+    pub(crate) fn in_window(layout: Layout, device: &'static str) -> Result<Self, BufferError> {
         address_window::add_buffer();
         let window = Window::with_memory(layout.size()).map_err(|error| {
             let (bytes, reason) = (layout.size(), error.to_string());
@@ -64,12 +67,14 @@ impl HostMemory {
         })?;
         let begin = std::ptr::with_exposed_provenance_mut(window.begin);
         let address = NonNull::new(begin).unwrap_or(NonNull::dangling());
-        Ok(Self { address, layout, window: Some(window) })
+        timeline::memory(device, || layout.size() as i64);
+        Ok(Self { address, layout, device, window: Some(window) })
     }
 }
 
 impl Drop for HostMemory {
     fn drop(&mut self) {
+        timeline::memory(self.device, || -(self.layout.size() as i64));
         if let Some(window) = &self.window {
             return window.release_memory();
         }
@@ -93,12 +98,14 @@ impl MemoryOps for HostMemory {
         from: *const u8,
         bytes: usize,
     ) -> Result<(), BufferError> {
+        let _copy = timeline::copy(timeline::TO_DEVICE, bytes, self.device);
         // SAFETY: the caller's promises. What is read may lie in the memory itself.
         unsafe { std::ptr::copy(from, self.address.add(offset).as_ptr(), bytes) };
         Ok(())
     }
 
     unsafe fn read(&self, offset: usize, to: *mut u8, bytes: usize) -> Result<(), BufferError> {
+        let _copy = timeline::copy(timeline::TO_HOST, bytes, self.device);
         // SAFETY: the caller's promises.
         unsafe { std::ptr::copy(self.address.add(offset).as_ptr(), to, bytes) };
         Ok(())
@@ -110,6 +117,7 @@ impl MemoryOps for HostMemory {
         from: *const u8,
         bytes: usize,
     ) -> Result<(), BufferError> {
+        let _copy = timeline::copy(timeline::TO_DEVICE, bytes, self.device);
         // SAFETY: the caller's promises. The memory was allocated, so it can be written through its
         // address.
         unsafe { std::ptr::copy(from, self.address.add(offset).as_ptr(), bytes) };
@@ -117,6 +125,7 @@ impl MemoryOps for HostMemory {
     }
 
     fn fill(&mut self, pattern: &[u8]) -> Result<(), BufferError> {
+        let _copy = timeline::copy(timeline::FILL, self.layout.size(), self.device);
         let (size, mut done) = (self.layout.size(), pattern.len().min(self.layout.size()));
         let to = self.address.as_ptr();
         // SAFETY: it fits; the pattern is not in the memory.

@@ -22,6 +22,7 @@ use crate::launch::desc::{GroupDesc, HostAddresses, LaunchDesc};
 use crate::launch::erased::{NativeBody, RawKernel};
 use crate::launch::failure::{Failure, Panic};
 use crate::util::fork;
+use crate::util::timeline::{self, Clock};
 
 /// See the module's documentation.
 #[derive(Clone)]
@@ -119,9 +120,15 @@ impl HostQueue {
             };
             (std::time::Instant::now(), version)
         });
+        let seen = launch.seen();
         // SAFETY: the caller's promises.
-        let dispatch = unsafe { work_sharing::run(work, executor.pool(), launch.threads) }
-            .map_err(|failure| self.failed(kernel, &RangeShape::of(launch), failure))?;
+        let dispatch = unsafe { work_sharing::run(work, executor.pool(), launch.threads) };
+        if let Some(seen) = seen {
+            let time = (seen.submitted(), timeline::now());
+            seen.ran((self.device, executor.track()), time, Clock::Host);
+        }
+        let dispatch =
+            dispatch.map_err(|failure| self.failed(kernel, &RangeShape::of(launch), failure))?;
         if let Some((started, version)) = started {
             tracing::debug!(
                 kernel = kernel.name(), device = %self.device, version, range = ?work.extent.slowest_first(),
@@ -306,7 +313,7 @@ impl QueueOps for HostQueue {
 
     fn allocate(&self, layout: Layout) -> Result<HostMemory, BufferError> {
         if self.has_own_memory {
-            return HostMemory::in_window(layout);
+            return HostMemory::in_window(layout, self.device);
         }
         HostMemory::new(layout, self.device)
     }

@@ -287,6 +287,7 @@ pub(super) mod number {
     pub(in crate::hal::opencl) const KERNEL_PRIVATE_MEMORY: u32 = 0x11B4;
     pub(in crate::hal::opencl) const EVENT_STATUS: u32 = 0x11D3;
     pub(in crate::hal::opencl) const EVENT_COMPLETE: i32 = 0;
+    pub(in crate::hal::opencl) const EVENT_QUEUED: u32 = 0x1280;
     pub(in crate::hal::opencl) const EVENT_BEGIN: u32 = 0x1282;
     pub(in crate::hal::opencl) const EVENT_END: u32 = 0x1283;
 

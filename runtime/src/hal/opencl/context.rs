@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use crate::error::{BufferError, DriverError, LaunchError};
 use crate::hal::address_window::LARGEST_DANGLING;
@@ -12,6 +12,7 @@ use crate::hal::opencl::api::{
 };
 use crate::hal::opencl::driver;
 use crate::hal::opencl::properties::Properties;
+use crate::util::timeline::{self, Time};
 
 /// See the module's documentation. It is never destroyed.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(crate) struct Context {
     pub(super) message_buffers: MessageBuffers,
     /// The memory that this process has there: where it begins, and its bytes.
     allocations: RwLock<BTreeMap<usize, usize>>,
+    /// How much later it is on the host's clock than on the device's, for the timeline.
+    host_is_later: OnceLock<i64>,
 }
 
 impl Context {
@@ -48,6 +51,7 @@ impl Context {
             queues: Mutex::default(),
             message_buffers: MessageBuffers::default(),
             allocations: RwLock::default(),
+            host_is_later: OnceLock::new(),
         }))
     }
 
@@ -143,6 +147,7 @@ impl Context {
         if memory.is_null() || memory.addr() % align as usize != 0 {
             return Err(driver::error(number::OUT_OF_MEMORY[0], call));
         }
+        timeline::memory(self.name(), || bytes as i64);
         let mut all = self.allocations.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(memory.addr(), bytes);
         Ok(memory.cast())
@@ -157,8 +162,9 @@ impl Context {
             return;
         }
         let mut all = self.allocations.write().unwrap_or_else(PoisonError::into_inner);
-        all.remove(&memory.addr());
+        let bytes = all.remove(&memory.addr());
         drop(all);
+        timeline::memory(self.name(), || -(bytes.unwrap_or_default() as i64));
         match self.device.shared.free {
             // SAFETY: the caller's promises. If it fails, the memory stays allocated.
             Free::Usm(free) => unsafe {
@@ -218,6 +224,13 @@ impl Context {
             (self.device.shared.copy)(self.copies, 1, to, from, bytes, 0, none, no_event)
         };
         driver::check(code, call)
+    }
+
+    /// A time of the device's clock on the host's, by a moment that is known on both: that of the
+    /// first call counts, so that what is in order stays so.
+    pub(super) fn host_time(&self, time: u64, (device, host): (u64, Time)) -> Option<Time> {
+        let later = self.host_is_later.get_or_init(|| host.wrapping_sub(device).cast_signed());
+        time.checked_add_signed(*later)
     }
 
     /// Converts to the error of a buffer.

@@ -19,6 +19,7 @@ use crate::hal::opencl::grid::{Grid, MOST_GROUPS};
 use crate::hal::opencl::kernel::{ClKernel, FlattenedKind, FlattenedParameter};
 use crate::hal::opencl::properties::USUAL_SLACK;
 use crate::launch::desc::{HostAddresses, LaunchDesc};
+use crate::util::timeline::{self, Clock, Launched, Track};
 
 /// A launch that is in its queue, or has ended.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub(crate) struct ClPending {
     /// What its work-items allocate from.
     heap: Option<HeldHeap>,
     timed: bool,
+    /// What the timeline will have of it.
+    seen: Option<(Box<Launched>, Arc<Track>)>,
     name: KernelName,
     shape: RangeShape,
 }
@@ -43,7 +46,7 @@ pub(crate) struct ClPending {
 /// refers to lives until the launch has ended. The closure itself may be dropped when this returns.
 pub(super) unsafe fn launch(
     context: &Arc<Context>,
-    queue: RawQueue,
+    (queue, track): (RawQueue, &Arc<Track>),
     kernel: Arc<ClKernel>,
     desc: &LaunchDesc<'_>,
     grid: Grid,
@@ -82,6 +85,7 @@ pub(super) unsafe fn launch(
         };
         buffer = Some(context.message_buffers.take(shared, kernel.prints()).map_err(failed)?);
     }
+    let seen = desc.seen().map(|seen| (seen, Arc::clone(track)));
     let mut event = RawEvent::NULL;
     let submitted = {
         let function = kernel.raw.lock().unwrap_or_else(PoisonError::into_inner);
@@ -183,6 +187,7 @@ pub(super) unsafe fn launch(
         buffer,
         heap,
         timed: desc.timed,
+        seen,
         name: raw.lazy_name(),
         shape: RangeShape::of(desc),
     })
@@ -307,20 +312,37 @@ impl PendingOps for ClPending {
 
     fn finish(mut self) -> (Result<(), LaunchError>, Option<Duration>) {
         let result = self.wait();
-        if !self.timed || self.context.forked().is_some() {
-            return (result, None);
-        }
-        let time = |what| {
-            let ask = self.context.api().event_time;
-            driver::number_of(ask, self.event, what, 8, symbol::event_time).ok()
-        };
-        let (begin, end) = (time(number::EVENT_BEGIN), time(number::EVENT_END));
-        let nanoseconds = end.zip(begin).and_then(|(end, begin)| end.checked_sub(begin));
-        (result, nanoseconds.map(Duration::from_nanos))
+        let took = self.measure();
+        (result, took.filter(|_| self.timed))
     }
 }
 
 impl ClPending {
+    /// How long the launch ran, which is over. The first call adds it to the timeline.
+    fn measure(&mut self) -> Option<Duration> {
+        if !self.timed && self.seen.is_none() || self.context.forked().is_some() {
+            return None;
+        }
+        let (begin, end) = (self.time(number::EVENT_BEGIN), self.time(number::EVENT_END));
+        if let Some((seen, track)) = self.seen.take() {
+            let context = &*self.context;
+            let queued = self.time(number::EVENT_QUEUED).filter(|queued| *queued != 0);
+            let moved = |time| context.host_time(time, (queued?, seen.submitted()));
+            let times = begin.and_then(moved).zip(end.and_then(moved));
+            let by_host = (seen.submitted(), timeline::now());
+            let clock = if times.is_some() { Clock::Device } else { Clock::Host };
+            seen.ran((context.name(), &track), times.unwrap_or(by_host), clock);
+        }
+        let nanoseconds = end.zip(begin).and_then(|(end, begin)| end.checked_sub(begin));
+        nanoseconds.map(Duration::from_nanos)
+    }
+
+    /// A time of the last command's, in nanoseconds of the device's clock.
+    fn time(&self, what: u32) -> Option<u64> {
+        let ask = self.context.api().event_time;
+        driver::number_of(ask, self.event, what, 8, symbol::event_time).ok()
+    }
+
     /// Where its last command is; `None` if the driver does not say.
     fn status(&self) -> Option<i32> {
         let ask = self.context.api().event_info;
@@ -341,8 +363,10 @@ impl ClPending {
         if let Some(reason) = self.context.forked() {
             return Err(LaunchError::Forked { reason });
         }
-        self.wait_for_event()
-            .map_err(|error| self.context.launch_error(self.name.to_string(), error))?;
+        let wait = timeline::wait(self.context.name());
+        let ended = self.wait_for_event();
+        drop(wait);
+        ended.map_err(|error| self.context.launch_error(self.name.to_string(), error))?;
         let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
         let messages = buffer.collect(&|to, from| self.context.read(to, from));
         self.context.message_buffers.give(buffer);
@@ -360,6 +384,9 @@ impl Drop for ClPending {
         }
         // The code and the buffer must stay until the launch has ended.
         let over = self.wait_for_event().is_ok();
+        if over {
+            self.measure();
+        }
         if let Some(buffer) = self.buffer.take().filter(|_| over) {
             self.context.message_buffers.give(buffer);
         }

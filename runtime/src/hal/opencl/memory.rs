@@ -10,6 +10,7 @@ use crate::error::BufferError;
 use crate::hal::MemoryOps;
 use crate::hal::opencl::context::Context;
 use crate::util::fork::NoForkGuard;
+use crate::util::timeline;
 
 /// Memory of a buffer.
 #[derive(Debug)]
@@ -84,6 +85,7 @@ impl MemoryOps for ClMemory {
         from: *const u8,
         bytes: usize,
     ) -> Result<(), BufferError> {
+        let _copy = timeline::copy(timeline::TO_DEVICE, bytes, self.context.name());
         // SAFETY: the caller's promises; launches that use the memory have ended, as the buffer is
         // borrowed. What is read may lie in the memory itself.
         unsafe { std::ptr::copy(from, self.address.add(offset).as_ptr(), bytes) };
@@ -91,6 +93,7 @@ impl MemoryOps for ClMemory {
     }
 
     unsafe fn read(&self, offset: usize, to: *mut u8, bytes: usize) -> Result<(), BufferError> {
+        let _copy = timeline::copy(timeline::TO_HOST, bytes, self.context.name());
         // SAFETY: the caller's promises, and as above.
         unsafe { std::ptr::copy(self.address.add(offset).as_ptr(), to, bytes) };
         Ok(())
@@ -102,6 +105,7 @@ impl MemoryOps for ClMemory {
         from: *const u8,
         bytes: usize,
     ) -> Result<(), BufferError> {
+        let _copy = timeline::copy(timeline::TO_DEVICE, bytes, self.context.name());
         // SAFETY: the caller's promises. The memory was allocated, so it can be written through its
         // address.
         unsafe { std::ptr::copy(from, self.address.add(offset).as_ptr(), bytes) };
@@ -112,6 +116,7 @@ impl MemoryOps for ClMemory {
         if pattern.is_empty() {
             return Ok(());
         }
+        let _copy = timeline::copy(timeline::FILL, self.bytes, self.context.name());
         // SAFETY: the buffer owns so many bytes, which need not have values for being written.
         let all = unsafe {
             let all = self.address.cast::<std::mem::MaybeUninit<u8>>().as_ptr();

@@ -17,6 +17,7 @@ use crate::hal::{Held, HostMemoryOps, QueueOps, Submitted, TaskQueue};
 use crate::launch::desc::{HostAddresses, LaunchDesc};
 use crate::launch::erased::NativeBody;
 use crate::util::fork::NoForkGuard;
+use crate::util::timeline::Track;
 
 /// Why kernels cannot use the program's own memory.
 const NO_SYSTEM_MEMORY: &str = "its driver gives kernels no access to the host's memory \
@@ -32,6 +33,8 @@ struct Shared {
     context: Arc<Context>,
     raw: RawQueue,
     held: Mutex<Held<ClKernel, ()>>,
+    /// Its track in the timeline.
+    track: Arc<Track>,
 }
 
 /// Holds the queue while a launch is submitted.
@@ -65,7 +68,8 @@ impl Drop for Shared {
 impl ClQueue {
     pub(super) fn new(context: Arc<Context>) -> Result<Self, DriverError> {
         let raw = context.create_queue()?;
-        Ok(Self { shared: Arc::new(Shared { context, raw, held: Mutex::default() }) })
+        let (held, track) = (Mutex::default(), Arc::new(Track::new()));
+        Ok(Self { shared: Arc::new(Shared { context, raw, held, track }) })
     }
 
     #[cold]
@@ -171,15 +175,15 @@ impl QueueOps for ClQueue {
         if desc.host_addresses == HostAddresses::Shared {
             return Err(self.not_shared());
         }
-        let Shared { context, raw, .. } = &*self.shared;
+        let Shared { context, raw, track, .. } = &*self.shared;
         // SAFETY: the caller's promises; the code is this kernel's.
-        unsafe { launch::launch(context, *raw, Arc::clone(code), desc, grid) }
+        unsafe { launch::launch(context, (*raw, track), Arc::clone(code), desc, grid) }
             .map(Submitted::Pending)
     }
 
     /// The host uses all memory of the device's as its kernels do.
     fn while_idle(&self, run: &mut dyn FnMut()) -> Result<(), DriverError> {
-        let Shared { context, raw, held } = &*self.shared;
+        let Shared { context, raw, held, .. } = &*self.shared;
         context.refuse_if_forked(symbol::queue_finish)?;
         let held = held.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the queue is this one's.
