@@ -115,6 +115,12 @@ impl<K> Clone for Version<K> {
 }
 
 impl<K> Versions<K> {
+    /// Whether some rely on values.
+    #[inline]
+    pub(super) fn have_values(&self) -> bool {
+        self.list.iter().any(|version| !version.key.values.is_empty())
+    }
+
     /// The code for a launch, if it is ready; and the key of a better version to compile for later
     /// launches.
     ///

@@ -2,11 +2,13 @@
 //! of a program, so it is little: calls, one after the other, of what has none.
 
 use std::mem::ManuallyDrop;
+use std::rc::Rc;
 
 use super::Queue;
 use super::deferral::Uses;
 use crate::data::host_copies::HostCopies;
 use crate::data::host_range::AllPlaced;
+use crate::data::known_places::KnownPlaces;
 use crate::data::pending::Submitting;
 use crate::data::present::is_locating;
 use crate::data::source::length::Lengths;
@@ -27,6 +29,8 @@ struct State {
     lengths: Lengths,
     placement: Placement,
     copies: Option<HostCopies>,
+    /// Where regions have all of the sources that are in the host's memory.
+    known: Option<Rc<KnownPlaces>>,
     /// The launch is submitted behind others.
     _submitting: Option<Submitting>,
 }
@@ -134,12 +138,21 @@ impl Queue {
         launch: &mut SourceLaunch,
         name: fn() -> &'static str,
     ) -> Result<(), LaunchError> {
-        let State { shape, lengths, placement, copies, .. } = &mut *launch.0;
+        let State { shape, lengths, placement, copies, known, .. } = &mut *launch.0;
         self.check_memory(lengths, name)?;
         let shape = match shape {
             Some(shape) => shape,
             None => shape.insert(lengths.length()?.shape()?),
         };
+        let ranges = lengths.host_ranges();
+        if !ranges.is_empty() && shape.range.items != 0 && !lengths.has_host_atomics() {
+            self.refuse_inside_kernels()?;
+            *known = KnownPlaces::of(&self.queue, ranges);
+        }
+        if let Some(known) = known {
+            *placement = Placement::new(known.placed());
+            return Ok(());
+        }
         // SAFETY: the sources borrow the ranges until the launch has ended.
         let (made, placed) =
             unsafe { self.copy_sources(lengths, shape, &|layout| self.allocate(layout))? };
@@ -156,9 +169,10 @@ impl Queue {
         launch: &SourceLaunch,
         raw: &RawKernel,
     ) -> Result<(), LaunchError> {
-        let State { shape, lengths, placement, copies, .. } = &*launch.0;
+        let State { shape, lengths, placement, copies, known, .. } = &*launch.0;
         let shape = shape.as_ref().expect("sources are placed before they are used");
-        let uses = Uses { copies: copies.as_ref(), buffers: lengths.is_in_device_memory() };
+        let (copies, known) = (copies.as_ref(), known.as_deref());
+        let uses = Uses { copies, known, buffers: lengths.is_in_device_memory() };
         // SAFETY: the caller's promises.
         unsafe { self.run_or_submit(raw, shape, placement.bytes(), uses) }
     }
@@ -191,6 +205,7 @@ impl SourceLaunch {
             lengths: lengths.listing_host_ranges(copies_slices),
             placement: Placement::new(AllPlaced::new()),
             copies: None,
+            known: None,
             _submitting: submitting,
         }))
     }

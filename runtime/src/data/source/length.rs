@@ -64,6 +64,11 @@ impl Lengths {
     }
 
     /// The sources in the host's memory, if they were to be listed.
+    pub(crate) fn host_ranges(&self) -> &[HostRange] {
+        self.host_ranges.as_deref().unwrap_or(&[])
+    }
+
+    /// The same, which are not listed any more.
     pub(crate) fn take_host_ranges(&mut self) -> HostRanges {
         self.host_ranges.take().unwrap_or_default()
     }
