@@ -35,6 +35,7 @@ pub(super) struct RecentKernel<K> {
     changes: u64,
     /// Which versions these are: no others have the same number.
     number: u64,
+    by_all_values: bool,
 }
 
 /// The versions that a launch is one of, as they were when it chose.
@@ -134,7 +135,8 @@ impl<K> RecentKernel<K> {
     #[cold]
     fn new(site: Site, set: Arc<VersionSet<K>>) -> Self {
         let (versions, changes) = set.now();
-        Self { site, set, versions, changes, number: number() }
+        let by_all_values = versions.differ_by_all_values(&set.flattened);
+        Self { site, set, versions, changes, number: number(), by_all_values }
     }
 
     #[inline]
@@ -146,6 +148,7 @@ impl<K> RecentKernel<K> {
     fn look_again(&mut self) {
         (self.versions, self.changes) = self.set.now();
         self.number = number();
+        self.by_all_values = self.versions.differ_by_all_values(&self.set.flattened);
     }
 
     /// The versions for a launch.
@@ -153,7 +156,7 @@ impl<K> RecentKernel<K> {
     pub(super) fn known(&self, adaptivity: Adaptivity) -> KnownVersions {
         KnownVersions {
             number: self.number,
-            by_all_values: !self.set.flattened.specialized.is_empty() || self.versions.have_values(),
+            by_all_values: self.by_all_values,
             attention: self.set.profiler.attention(adaptivity),
         }
     }

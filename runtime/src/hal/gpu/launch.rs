@@ -289,7 +289,7 @@ pub(crate) unsafe fn launch(
     });
     drop(copies);
     let pending = (submitted, buffer, heap, timer);
-    let submitted = end(stream, kernel, desc, pending, (grid.blocks, block, shared), in_sub_grids)?;
+    let submitted = end(stream, kernel, desc, pending, (grid.blocks, block, shared), [in_sub_grids, false])?;
     if let Some(versions) = versions.filter(|_| !in_sub_grids) {
         let blocks = grid.blocks.map(|blocks| blocks as u32);
         order.repeats.keep(versions.number, || {
@@ -316,10 +316,6 @@ pub(super) unsafe fn launch_again(
     desc: &LaunchDesc<'_>,
     versions: KnownVersions,
 ) -> Option<Result<Submitted<GpuPending>, LaunchError>> {
-    if memory::has_copies() {
-        // Those of what the launch changes become stale.
-        return None;
-    }
     let mut place = order.repeats.take(versions.number)?;
     // SAFETY: the caller's promise.
     let kept = unsafe { place.same(desc, versions) };
@@ -338,6 +334,7 @@ unsafe fn launch_kept(
     desc: &LaunchDesc<'_>,
 ) -> Result<Submitted<GpuPending>, LaunchError> {
     let (context, kernel) = (&*stream.context, &kept.kernel);
+    kept.changed.iter().for_each(|address| memory::becomes_stale(*address));
     let buffer = kernel.takes_message_buffer().then(|| take_buffer(context, kernel)).transpose();
     let buffer = buffer.map_err(|error| context.launch_error(desc.kernel.name(), error))?;
     let parameters = kept.parameters(buffer.as_ref().map_or(0, |buffer| buffer.device));
@@ -349,7 +346,7 @@ unsafe fn launch_kept(
     });
     let blocks = kept.blocks.map(|blocks| blocks as usize);
     let pending = (submitted, buffer, None, None);
-    end(stream, kernel, desc, pending, (blocks, kept.block, kept.shared), false)
+    end(stream, kernel, desc, pending, (blocks, kept.block, kept.shared), [false, true])
 }
 
 /// An empty message buffer for a launch of a kernel.
@@ -394,7 +391,8 @@ unsafe fn call(
 type Pending =
     (Result<u64, DriverError>, Option<MessageBuffer>, Option<HeldHeap>, Option<Timer>);
 
-/// Ends the submission of a launch in blocks, of so many threads and bytes of shared memory.
+/// Ends the submission of a launch in blocks, of so many threads and bytes of shared memory: in sub-grids,
+/// or as one before it.
 #[inline]
 fn end(
     stream: &Arc<Stream>,
@@ -402,7 +400,7 @@ fn end(
     desc: &LaunchDesc<'_>,
     (submitted, buffer, heap, timer): Pending,
     (blocks, block, shared): ([usize; 3], [u32; 3], u32),
-    in_sub_grids: bool,
+    [in_sub_grids, again]: [bool; 2],
 ) -> Result<Submitted<GpuPending>, LaunchError> {
     let (raw, range, context) = (desc.kernel, desc.range, &*stream.context);
     let number = match submitted {
@@ -418,7 +416,7 @@ fn end(
     };
     tracing::debug!(
         kernel = raw.name(), device = context.name(), version = &*kernel.version,
-        range = ?range.slowest_first(), grid = ?blocks, ?block, shared, "launched"
+        range = ?range.slowest_first(), grid = ?blocks, ?block, shared, again, "launched"
     );
     if buffer.is_none() && heap.is_none() && timer.is_none() {
         return Ok(Submitted::Numbered(NumberedLaunch { number, kernel: raw.lazy_name() }));

@@ -97,12 +97,6 @@ fn allocation(address: usize) -> Option<Arc<Allocation>> {
     (address - begin < allocation.bytes).then(|| Arc::clone(allocation))
 }
 
-/// Whether the host has copies, which become stale where a launch may change what they are of.
-#[inline]
-pub(super) fn has_copies() -> bool {
-    COPIED.load(Ordering::Acquire) != 0
-}
-
 /// Records that the device may change the contents at this address.
 pub(super) fn becomes_stale(address: usize) {
     if COPIED.load(Ordering::Acquire) != 0

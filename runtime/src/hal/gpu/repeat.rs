@@ -28,7 +28,7 @@ const WAYS: usize = 2;
 const PATIENCE: u32 = 8;
 
 /// See [`PATIENCE`].
-const PAUSE: u32 = 256;
+const PAUSE: u32 = 32;
 
 /// See the module's documentation.
 #[derive(Debug, Default)]
@@ -140,6 +140,8 @@ pub(super) struct KeptLaunch {
     attention: Attention,
     /// How often windows had changed.
     windows: u64,
+    /// The host's addresses of what the kernel may change.
+    pub(super) changed: Box<[usize]>,
     pub(super) blocks: [u32; 3],
     pub(super) block: [u32; 3],
     pub(super) shared: u32,
@@ -200,7 +202,7 @@ impl KeptLaunch {
         let words = closure.len();
         let mut values = closure.to_vec();
         // Where each parameter's value is, in bytes.
-        let mut places = Vec::new();
+        let (mut places, mut changed) = (Vec::new(), Vec::new());
         let next = |values: &mut Vec<u64>, value: u64| {
             values.push(value);
             8 * (values.len() - 1)
@@ -208,10 +210,11 @@ impl KeptLaunch {
         for parameter in &kernel.flattened {
             places.push(match parameter.kind {
                 FlattenedKind::Value => parameter.offset,
-                FlattenedKind::Pointer { .. } => {
+                FlattenedKind::Pointer { readonly } => {
                     let bytes = closure.as_ptr().cast::<u8>();
                     // SAFETY: parameters lie in the closure.
                     let address = unsafe { bytes.add(parameter.offset).cast::<usize>().read_unaligned() };
+                    changed.extend((!readonly).then_some(address));
                     next(&mut values, translate(address)?)
                 }
                 FlattenedKind::Bytes { .. } => return None,
@@ -238,6 +241,7 @@ impl KeptLaunch {
             adaptivity: launch.adaptivity,
             attention,
             windows,
+            changed: changed.into(),
             blocks,
             block,
             shared,
