@@ -25,8 +25,8 @@ use crate::error::ImageError;
 use crate::hal::host::stack;
 use crate::hal::{CodeLoader, PERMANENT};
 use crate::kernel::abi::{DESCRIPTOR_ABI, Descriptor};
-use crate::launch::desc::LaunchDesc;
 use crate::launch::adaptivity::Adaptivity;
+use crate::launch::desc::LaunchDesc;
 use crate::launch::erased::RawKernel;
 use crate::launch::options::Math;
 use crate::util::fork::{self, NoForkGuard};
@@ -103,11 +103,10 @@ pub(super) unsafe fn known_kernel<'a, K>(
     // SAFETY: the caller's promise.
     let descriptor = unsafe { launch.kernel.descriptor.as_ref() }?;
     let (options, offset, sub_grids) = (launch.options(), launch.has_offset(), false);
-    if descriptor.abi != DESCRIPTOR_ABI || options.is_some_and(|own| !own.values().is_empty()) {
-        return None;
-    }
+    let has_values = options.is_some_and(|options| !options.values().is_empty());
+    let has_entry = descriptor.abi == DESCRIPTOR_ABI && !has_values;
     let math = options.map_or(Math::Precise, |options| options.math);
-    let entry = std::ptr::from_ref(known(descriptor)?).addr();
+    let entry = std::ptr::from_ref(has_entry.then(|| known(descriptor))??).addr();
     recent.unchanged(recent::Site { entry, math, offset, sub_grids })
 }
 

@@ -174,8 +174,7 @@ impl Profiler {
         }
         window.seen = 0;
         let ended = self.ended.fetch_add(1, Ordering::AcqRel) + 1;
-        let sleep =
-            if ended < WINDOWS { 9 * WINDOW * 10_u32.pow(ended - 1) } else { FOREVER };
+        let sleep = if ended < WINDOWS { 9 * WINDOW * 10_u32.pow(ended - 1) } else { FOREVER };
         self.asleep.store(sleep, Ordering::Relaxed);
         let key = window.key(flattened, launch.adaptivity)?;
         let more = (key.values.len(), key.assumptions.count());

@@ -60,11 +60,25 @@ unsafe fn submit_with<'q, Q: QueueOps>(
     hold: impl Fn() -> Result<Q::Guard<'q>, LaunchError>,
 ) -> Result<Submitted<Q::Pending>, LaunchError> {
     let mut guard = hold()?;
-    let held = &mut *guard;
     // SAFETY: the caller's promises.
-    if let Some(submitted) = unsafe { submit_again(queue, held, launch) } {
-        return submitted;
+    match unsafe { submit_again(queue, &mut guard, launch) } {
+        Some(submitted) => submitted,
+        // SAFETY: as above.
+        None => unsafe { submit_anew(queue, launch, guard, hold) },
     }
+}
+
+/// As [`submit_with`], for a launch that is not the same as one before it, while the guard has the queue.
+///
+/// # Safety
+/// As for [`run`].
+unsafe fn submit_anew<'q, Q: QueueOps>(
+    queue: &'q Q,
+    launch: &LaunchDesc<'_>,
+    mut guard: Q::Guard<'q>,
+    hold: impl Fn() -> Result<Q::Guard<'q>, LaunchError>,
+) -> Result<Submitted<Q::Pending>, LaunchError> {
+    let held = &mut *guard;
     check_group(queue, launch)?;
     if launch.range.items == 0 {
         return Ok(Submitted::Ended);
@@ -97,11 +111,9 @@ unsafe fn submit_again<Q: QueueOps>(
     held: &mut HeldOf<Q>,
     launch: &LaunchDesc<'_>,
 ) -> Option<Result<Submitted<Q::Pending>, LaunchError>> {
-    if !Q::REPEATS {
-        return None;
-    }
     // SAFETY: the caller's promises.
-    let kernel = unsafe { kernels::known_kernel(&held.recent, launch) }?;
+    let known = || unsafe { kernels::known_kernel(&held.recent, launch) };
+    let kernel = Q::REPEATS.then(known)??;
     let versions = kernel.known(launch.adaptivity);
     // SAFETY: as above.
     let submitted = unsafe { queue.submit_again(&mut held.order, launch, versions) };

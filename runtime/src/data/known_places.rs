@@ -57,7 +57,8 @@ impl KnownPlaces {
     /// all are in copies of regions.
     pub(crate) fn of(queue: &BackendQueue, ranges: &[HostRange]) -> Option<Rc<Self>> {
         let mix = |hash: usize, range: &HostRange| {
-            (hash + (range.begin.addr() >> 4) + usize::from(range.is_changed())).wrapping_mul(0x9E37_79B9)
+            (hash + (range.begin.addr() >> 4) + usize::from(range.is_changed()))
+                .wrapping_mul(0x9E37_79B9)
         };
         let place = ranges.iter().fold(0, mix) >> 16 & (PLACES - 1);
         let found = KNOWN.with_borrow_mut(|known| {

@@ -216,11 +216,8 @@ fn find(
                 let here = copy.at(begin);
                 let owner = Arc::clone(copy);
                 let is_here = copy.device() == queue.device_name() && fits(here);
-                let location = if is_here {
-                    Location::Here(owner, here)
-                } else {
-                    Location::Elsewhere(owner)
-                };
+                let location =
+                    if is_here { Location::Here(owner, here) } else { Location::Elsewhere(owner) };
                 return Ok((location, true));
             }
         }

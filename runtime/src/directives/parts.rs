@@ -47,7 +47,7 @@ impl<O, T: Reduce<O>> Parts<O, T> {
             // Without memory there is none for the launch either, which says so.
             values = Buffer::uninit(queue, items)
                 .ok()
-                .map(|parts| Values::Device(Box::new((parts, queue.clone().deferring(None)))));
+                .map(|parts| Values::Device(Box::new((parts, queue.waiting()))));
         }
         let values = values.unwrap_or_else(|| Values::Host(vec![T::IDENTITY; items]));
         Self { values, operator: PhantomData }

@@ -28,6 +28,13 @@ impl Queue {
         Self { deferral, ..self }
     }
 
+    /// This handle, whose launches are waited for.
+    #[cfg(feature = "directives")]
+    #[inline(never)]
+    pub(crate) fn waiting(&self) -> Self {
+        self.clone().deferring(None)
+    }
+
     /// Runs a launch, or submits it, if the queue waits for it later.
     ///
     /// # Safety

@@ -289,7 +289,8 @@ pub(crate) unsafe fn launch(
     });
     drop(copies);
     let pending = (submitted, buffer, heap, timer);
-    let submitted = end(stream, kernel, desc, pending, (grid.blocks, block, shared), [in_sub_grids, false])?;
+    let submitted =
+        end(stream, kernel, desc, pending, (grid.blocks, block, shared), [in_sub_grids, false])?;
     if let Some(versions) = versions.filter(|_| !in_sub_grids) {
         let blocks = grid.blocks.map(|blocks| blocks as u32);
         order.repeats.keep(versions.number, || {
@@ -388,8 +389,7 @@ unsafe fn call(
 }
 
 /// What is to end of a launch, if it was submitted.
-type Pending =
-    (Result<u64, DriverError>, Option<MessageBuffer>, Option<HeldHeap>, Option<Timer>);
+type Pending = (Result<u64, DriverError>, Option<MessageBuffer>, Option<HeldHeap>, Option<Timer>);
 
 /// Ends the submission of a launch in blocks, of so many threads and bytes of shared memory: in sub-grids,
 /// or as one before it.

@@ -111,7 +111,9 @@ impl Place {
     ) -> Option<&KeptLaunch> {
         let mut room = [const { MaybeUninit::uninit() }; MOST_WORDS];
         // SAFETY: the caller's promise; larger closures are not kept, and nothing is read of them.
-        let closure = unsafe { read_words(launch.kernel.closure.cast(), launch.kernel.layout.size(), &mut room) }?;
+        let closure = unsafe {
+            read_words(launch.kernel.closure.cast(), launch.kernel.layout.size(), &mut room)
+        }?;
         let found = self.kept.iter().position(|kept| {
             kept.as_ref().is_some_and(|kept| kept.is_same(launch, closure, versions))
         })?;
@@ -167,7 +169,8 @@ unsafe impl Send for KeptLaunch {}
 
 impl Drop for KeptLaunch {
     fn drop(&mut self) {
-        let lines = std::ptr::slice_from_raw_parts_mut(self.values.as_ptr().cast::<Line>(), self.lines);
+        let lines =
+            std::ptr::slice_from_raw_parts_mut(self.values.as_ptr().cast::<Line>(), self.lines);
         // SAFETY: it came from a box of as many.
         drop(unsafe { Box::from_raw(lines) });
     }
@@ -213,7 +216,8 @@ impl KeptLaunch {
                 FlattenedKind::Pointer { readonly } => {
                     let bytes = closure.as_ptr().cast::<u8>();
                     // SAFETY: parameters lie in the closure.
-                    let address = unsafe { bytes.add(parameter.offset).cast::<usize>().read_unaligned() };
+                    let address =
+                        unsafe { bytes.add(parameter.offset).cast::<usize>().read_unaligned() };
                     changed.extend((!readonly).then_some(address));
                     next(&mut values, translate(address)?)
                 }
