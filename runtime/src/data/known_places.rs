@@ -61,13 +61,15 @@ impl KnownPlaces {
                 .wrapping_mul(0x9E37_79B9)
         };
         let place = ranges.iter().fold(0, mix) >> 16 & (PLACES - 1);
-        let found = KNOWN.with_borrow_mut(|known| {
-            let known = &mut known[place];
+        // A launch by a destructor of another thread-local does without it.
+        let found = KNOWN.try_with(|known| {
+            let known = &mut known.borrow_mut()[place];
             if !known.as_ref().is_some_and(|known| known.is_for(queue, ranges)) {
                 *known = Self::new(queue, ranges).map(Rc::new);
             }
             known.clone()
         });
+        let found = found.ok().flatten();
         if found.is_some() {
             pending::wait(true);
         }

@@ -74,22 +74,26 @@ impl<O, T: Reduce<O>> Parts<O, T> {
                 let (buffer, queue) = &**device;
                 // Of `bool` not all bits are a value, so it is only read where all are written.
                 let is_any = TypeId::of::<T>() != TypeId::of::<bool>();
-                let written = if is_any { Ok(()) } else { pending::settle::<()>(None) };
+                if !is_any && !outcome.settle(LaunchOutcome::new(Ok(()))) {
+                    return before;
+                }
                 // The device keeps the order of both launches.
-                let few = written.and_then(|()| Self::few(buffer, queue));
-                match pending::settle::<()>(None).and(few) {
-                    Ok(values) => in_lanes(&values, before, T::IDENTITY, combine),
-                    Err(error) => {
-                        outcome.fail(error);
-                        before
-                    }
+                let mut values = Vec::new();
+                let few = LaunchOutcome::new(Self::few(buffer, queue, &mut values));
+                match outcome.settle(few) {
+                    true => in_lanes(&values, before, T::IDENTITY, combine),
+                    false => before,
                 }
             }
         }
     }
 
     /// Has the device combine most of the values.
-    fn few(parts: &Buffer<MaybeUninit<T>>, queue: &Queue) -> Result<Vec<T>, LaunchError> {
+    fn few(
+        parts: &Buffer<MaybeUninit<T>>,
+        queue: &Queue,
+        values: &mut Vec<T>,
+    ) -> Result<(), LaunchError> {
         let mut few = Buffer::<T>::for_results(queue, FEW)?;
         queue.for_each((0.., &mut few, whole(parts)), |(first, to, parts)| {
             let mut next: usize = first;
@@ -103,7 +107,8 @@ impl<O, T: Reduce<O>> Parts<O, T> {
             to.write(all);
         })?;
         // SAFETY: each work-item has written its value.
-        Ok(unsafe { few.assume_init() }.try_to_vec()?)
+        *values = unsafe { few.assume_init() }.try_to_vec()?;
+        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::OnceLock;
@@ -39,22 +40,42 @@ impl Handles {
 /// What a directive launches through: it need not count who else has the queue.
 #[derive(Debug)]
 pub struct LaunchQueue {
-    handles: Rc<Handles>,
+    handles: ManuallyDrop<Rc<Handles>>,
     deferral: Option<Deferral>,
+}
+
+impl LaunchQueue {
+    const fn new(handles: Rc<Handles>) -> Self {
+        Self { handles: ManuallyDrop::new(handles), deferral: None }
+    }
+
+    fn deferring(mut self, deferral: Deferral) -> Self {
+        self.deferral = Some(deferral);
+        self
+    }
 }
 
 impl From<Queue> for LaunchQueue {
     fn from(queue: Queue) -> Self {
-        Self { handles: Handles::new(queue), deferral: None }
+        Self::new(Handles::new(queue))
+    }
+}
+
+impl Drop for LaunchQueue {
+    // So that programs have a call in the place of what ends a queue.
+    #[inline(never)]
+    fn drop(&mut self) {
+        // SAFETY: it is not used again.
+        unsafe { ManuallyDrop::drop(&mut self.handles) };
     }
 }
 
 impl Deref for LaunchQueue {
     type Target = Queue;
 
-    #[inline]
+    #[inline(never)]
     fn deref(&self) -> &Queue {
-        let Handles { queue, deferring } = &*self.handles;
+        let Handles { queue, deferring } = &**self.handles;
         self.deferral.map_or(queue, |deferral| {
             let make = || queue.clone().deferring(Some(deferral));
             deferring[deferral as usize].get_or_init(make)
@@ -175,7 +196,7 @@ pub(super) fn choose(queue: Option<Queue>) {
 #[track_caller]
 #[inline(never)]
 pub fn queue() -> LaunchQueue {
-    LaunchQueue { handles: or_panic(handles()), deferral: None }
+    LaunchQueue::new(or_panic(handles()))
 }
 
 /// As [`queue`], for a launch that is the host's unless it `is_on_device`.
@@ -190,7 +211,7 @@ pub fn queue_if(is_on_device: bool) -> LaunchQueue {
 /// expand to is the only caller, and only of launches over arrays.
 #[must_use]
 pub fn asynchronous(queue: LaunchQueue) -> LaunchQueue {
-    LaunchQueue { deferral: Some(Deferral::Copies), ..queue }
+    queue.deferring(Deferral::Copies)
 }
 
 /// As `queue`, for the launch of a loop whose values are combined behind it.
@@ -198,7 +219,7 @@ pub fn asynchronous(queue: LaunchQueue) -> LaunchQueue {
 /// It is safe to call for the same reason: the expansion keeps what the launch uses until these are.
 #[must_use]
 pub fn reducing(queue: LaunchQueue) -> LaunchQueue {
-    LaunchQueue { deferral: Some(Deferral::CopiesAndBuffers), ..queue }
+    queue.deferring(Deferral::CopiesAndBuffers)
 }
 
 /// Whether a region may keep elements on a device, so that the host has older ones.
