@@ -10,7 +10,7 @@ use std::env;
 use std::ffi::{c_char, c_uint, c_void};
 
 use fake::{Parameters, calls, on_launch};
-use schism::directives::{OffloadError, OffloadResult, OffloadStatus, Stream, offload};
+use schism::directives::{OffloadError, OffloadResult, OffloadStatus, Stream, acc, offload};
 use schism::prelude::*;
 
 const BY_DEVICE: [u32; 4] = [101, 102, 103, 104];
@@ -40,8 +40,109 @@ fn main() {
         ["tags"] => tags(),
         ["failure", wish, status] => failure(wish, status),
         ["host"] => host(),
+        ["repeated"] => repeated(),
         _ => panic!("{arguments:?} is not known"),
     }
+}
+
+#[acc]
+fn add(numbers: &mut [u32]) {
+    #[acc(parallel, loop)]
+    for number in numbers.iter_mut() {
+        *number += 1;
+    }
+}
+
+#[acc]
+fn add_later(numbers: &mut [u32]) {
+    #[acc(parallel, loop, async)]
+    for number in numbers.iter_mut() {
+        *number += 1;
+    }
+}
+
+fn launch(part: &mut [u32], expected: &mut [u32], is_async: bool) {
+    if is_async { add_later(part) } else { add(part) }
+    expected.iter_mut().for_each(|own| *own += 100);
+}
+
+/// Another region inside of one.
+#[acc]
+fn inside(numbers: &mut [u32], expected: &mut [u32]) {
+    #[acc(data, copy(numbers))]
+    {
+        launch(numbers, expected, true);
+    }
+}
+
+/// What a region has.
+fn of_region(round: usize, numbers: &mut [u32], expected: &mut [u32]) {
+    for (number, at) in [0, 0, 4, 0, 4, 60, 60, 0].into_iter().enumerate() {
+        let part = at..at + 4;
+        let is_async = (round + number) % 3 != 0;
+        launch(&mut numbers[part.clone()], &mut expected[part], is_async);
+        match (round + number) % 40 {
+            7 => {
+                inside(&mut numbers[8..12], &mut expected[8..12]);
+                launch(&mut numbers[8..12], &mut expected[8..12], true);
+            }
+            // The host looks, and changes something.
+            13 => {
+                acc::wait_all();
+                acc::update_self(numbers).expect("it is there");
+                assert_eq!(numbers, expected, "round {round}");
+                numbers[3] += 5;
+                expected[3] += 5;
+                acc::update_device(&mut numbers[..8]).expect("it is there");
+            }
+            // The region stays where it is.
+            23 => {
+                acc::set_device(round / 40 % 2 + 1).expect("two devices");
+                launch(&mut numbers[0..4], &mut expected[0..4], false);
+                launch(&mut numbers[0..4], &mut expected[0..4], true);
+                acc::set_device(round / 40 % 2).expect("two devices");
+            }
+            29 => std::thread::scope(|scope| {
+                let (first, rest) = numbers.split_at_mut(4);
+                let (expected, others) = expected.split_at_mut(4);
+                scope.spawn(move || {
+                    launch(first, expected, false);
+                    launch(first, expected, true);
+                    acc::wait_all();
+                });
+                launch(&mut rest[..4], &mut others[..4], true);
+            }),
+            _ => {}
+        }
+    }
+}
+
+/// Loops that run again and again reach what they are given: other parts, arrays that have moved, the same
+/// array in another region, on another device, in another thread.
+#[acc]
+fn repeated() {
+    let mut numbers = vec![0_u32; 64];
+    let mut expected = numbers.clone();
+    let mut kept = Vec::new();
+    for round in 0..300 {
+        acc::set_device(round / 40 % 2).expect("two devices");
+        #[acc(data, copy(numbers))]
+        {
+            of_region(round, &mut numbers, &mut expected);
+        }
+        assert_eq!(numbers, expected, "round {round}");
+        // Without a region each launch copies.
+        launch(&mut numbers[0..4], &mut expected[0..4], round % 2 == 0);
+        assert_eq!(numbers, expected, "round {round}");
+        if round % 16 == 3 {
+            // It moves, and later another array is where it was.
+            let moved = numbers.clone();
+            kept.push(std::mem::replace(&mut numbers, moved));
+        } else if round % 32 == 24 {
+            kept.clear();
+        }
+    }
+    println!("as it should be");
 }
 
 #[offload]

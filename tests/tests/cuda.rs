@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use schism_tests::lab::{Compiler, Lab, clean_command, output, source, text};
+use schism_tests::lab::{Compiler, Lab, clean_command, describe, output, source, text};
 
 /// The program, and the fake driver beside it.
 fn program() -> Option<&'static Path> {
@@ -232,6 +232,24 @@ fn timelines() {
     assert_eq!((by_device.len(), others.len()), (204, 0));
     // The driver that is none says the same of any two events.
     assert!(by_device.iter().all(|event| event["dur"] == 0.0 && event["ts"] == by_device[0]["ts"]));
+}
+
+/// Each launch is as it should be, and most are made as one before.
+#[test]
+fn launches_that_are_made_again() {
+    for adaptivity in ["off", "basic", "full"] {
+        let Some(program) = program() else { return };
+        let mut command = clean_command(program);
+        command.arg("repeated").env("SCHISM_ADAPTIVITY", adaptivity).env("SCHISM_TRACE", "1");
+        command.env("SCHISM_CUDA", program.with_file_name("libfake_cuda.so"));
+        let ended = output(&mut command);
+        assert!(ended.status.success(), "{}", describe(&command, &ended));
+        let trace = String::from_utf8_lossy(&ended.stderr);
+        let count = |again: &str| trace.lines().filter(|line| line.contains(again)).count();
+        let (again, anew) = (count("again=true"), count("again=false"));
+        assert!(again > 2 * anew, "{again} launches again, {anew} anew with {adaptivity}");
+        assert_eq!(again + anew, 1300 + 6, "launches with {adaptivity}");
+    }
 }
 
 #[test]

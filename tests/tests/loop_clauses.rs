@@ -25,6 +25,66 @@ fn on_every_device(test: impl Fn(&Queue)) {
 const SIZES: [usize; 5] = [0, 1, 31, 1000, 4099];
 
 #[acc]
+fn smooth(width: usize, from: &[i64], to: &mut [i64], weight: i64) {
+    #[acc(parallel, loop, collapse(2), async)]
+    for y in 1..from.len() / width - 1 {
+        for x in 1..width - 1 {
+            let at = y * width + x;
+            let around = from[at - 1] + from[at + 1] + from[at - width] + from[at + width];
+            to[at] = (around * weight + from[at]) % 1_000_003;
+        }
+    }
+}
+
+fn smooth_plain(width: usize, from: &[i64], to: &mut [i64], weight: i64) {
+    for y in 1..from.len() / width - 1 {
+        for x in 1..width - 1 {
+            let at = y * width + x;
+            let around = from[at - 1] + from[at + 1] + from[at - width] + from[at + width];
+            to[at] = (around * weight + from[at]) % 1_000_003;
+        }
+    }
+}
+
+#[acc]
+fn repeat(random: &mut Rng) {
+    let (mut from, mut to) = (vec![1_i64; 900], vec![0_i64; 900]);
+    let (mut plain_from, mut plain_to) = (from.clone(), to.clone());
+    for round in 0..40 {
+        #[acc(data, copy(from), copy(to))]
+        {
+            for _ in 0..8 {
+                // Of one size more often than of others.
+                let width = [30, 30, 30, 15, 20][random.usize(..5)];
+                let rows = random.usize(3..30);
+                let len = if random.bool() { 900 } else { rows * width }.min(900);
+                let weight = random.i64(0..3);
+                smooth(width, &from[..len], &mut to[..len], weight);
+                smooth_plain(width, &plain_from[..len], &mut plain_to[..len], weight);
+                if random.bool() {
+                    smooth(width, &to[..len], &mut from[..len], weight);
+                    smooth_plain(width, &plain_to[..len], &mut plain_from[..len], weight);
+                }
+            }
+        }
+        assert_eq!((&from, &to), (&plain_from, &plain_to), "round {round}");
+        for own in [&mut from, &mut to, &mut plain_from, &mut plain_to] {
+            own.iter_mut().for_each(|own| *own %= 1000);
+        }
+        if round % 5 == 4 {
+            std::mem::swap(&mut from, &mut to);
+            std::mem::swap(&mut plain_from, &mut plain_to);
+        }
+    }
+}
+
+/// A loop that runs again and again, with other arrays, lengths, strides and numbers, or with the same.
+#[test]
+fn loops_run_again() {
+    on_every_device(|_| repeat(&mut Rng::with_seed(11)));
+}
+
+#[acc]
 fn histogram(text: &[u8], counts: &mut [u32], weights: &mut [f64], last: &mut [usize]) {
     #[acc(parallel, loop)]
     for i in 0..text.len() {

@@ -86,6 +86,15 @@ const ABSENT: [(&str, &str); 1] = [("FAKE_CUDA_DEVICES", "0")];
 const BY_DEVICE: &str = "[101, 102, 103, 104]";
 const BY_HOST: &str = "[2, 3, 4, 5]";
 
+/// Directives of OpenACC on the same devices.
+#[test]
+fn loops_that_run_again_reach_what_they_are_given() {
+    for adaptivity in ["off", "basic"] {
+        let adapts = ("SCHISM_ADAPTIVITY", adaptivity);
+        run(&["repeated"], &[("FAKE_CUDA_DEVICES", "2"), ("SCHISM_DEVICE", "cuda:0"), adapts]);
+    }
+}
+
 /// A program that prints this, says nothing else, and ends well.
 fn says(arguments: &[&str], variables: &[(&str, &str)], begin: &str) {
     let Some(program) = program() else { return };

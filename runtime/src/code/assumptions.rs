@@ -151,6 +151,31 @@ unsafe fn read(place: *const u8, len: usize) -> [u8; CHUNK] {
     copy
 }
 
+/// Copies memory as words, the last of which may be filled up, into a room; `None` if that is too small.
+/// Some of the memory may be uninitialised, such as padding: then anything is copied.
+///
+/// # Safety
+/// If there is room, that many bytes can be read.
+#[inline]
+pub(crate) unsafe fn read_words(
+    place: *const u8,
+    bytes: usize,
+    room: &mut [MaybeUninit<u64>],
+) -> Option<&[u64]> {
+    let words = bytes.div_ceil(8);
+    let room = room.get_mut(..words)?;
+    if let Some(last) = room.last_mut() {
+        last.write(0);
+    }
+    // SAFETY: the caller's promise, and there is room. As in `read`, the compiler must assume that all
+    // words are written.
+    unsafe {
+        std::ptr::copy_nonoverlapping(place, room.as_mut_ptr().cast(), bytes);
+        asm!("/* {0} */", in(reg) room.as_mut_ptr(), options(nostack, preserves_flags));
+        Some(std::slice::from_raw_parts(room.as_ptr().cast(), words))
+    }
+}
+
 /// A number in memory, which may be partly uninitialised.
 ///
 /// # Safety

@@ -15,7 +15,7 @@ use crate::code::assumptions::FlattenedParameters;
 use crate::code::display_name::KernelName;
 use crate::code::lookup::{self, LaunchSite, name_of, values};
 use crate::code::make::make;
-use crate::code::recent::{self, RecentCode};
+use crate::code::recent::{self, KnownVersions, RecentCode, RecentKernel};
 use crate::code::requirements::{LaunchRequirements, SpecializationKey, VersionRequest};
 use crate::code::table::{self, AnyVersionSet, Key};
 use crate::code::variant::Variant;
@@ -26,6 +26,7 @@ use crate::hal::host::stack;
 use crate::hal::{CodeLoader, PERMANENT};
 use crate::kernel::abi::{DESCRIPTOR_ABI, Descriptor};
 use crate::launch::adaptivity::Adaptivity;
+use crate::launch::desc::LaunchDesc;
 use crate::launch::erased::RawKernel;
 use crate::launch::options::Math;
 use crate::util::fork::{self, NoForkGuard};
@@ -89,8 +90,28 @@ fn check_abi(descriptor: &Descriptor) -> Result<(), ImageError> {
     }
 }
 
-/// As [`find`], if the descriptor's entry knows the kernel's versions, and one of them is good.
-/// `recent` is that of a queue that has this loader and no other.
+/// The kernel that a launch without sub-grids is of, if the queue has launched it lately, and its versions
+/// have not changed since.
+///
+/// # Safety
+/// The descriptor is null, or the kernel's own, and its shared object is loaded.
+#[inline]
+pub(super) unsafe fn known_kernel<'a, K>(
+    recent: &'a RecentCode<K>,
+    launch: &LaunchDesc<'_>,
+) -> Option<&'a RecentKernel<K>> {
+    // SAFETY: the caller's promise.
+    let descriptor = unsafe { launch.kernel.descriptor.as_ref() }?;
+    let (options, offset, sub_grids) = (launch.options(), launch.has_offset(), false);
+    let has_values = options.is_some_and(|options| !options.values().is_empty());
+    let has_entry = descriptor.abi == DESCRIPTOR_ABI && !has_values;
+    let math = options.map_or(Math::Precise, |options| options.math);
+    let entry = std::ptr::from_ref(has_entry.then(|| known(descriptor))??).addr();
+    recent.unchanged(recent::Site { entry, math, offset, sub_grids })
+}
+
+/// As [`find`], if the descriptor's entry knows the kernel's versions, and one of them is good; and the
+/// versions. `recent` is that of a queue that has this loader and no other.
 ///
 /// # Safety
 /// As for [`find`].
@@ -101,7 +122,7 @@ pub(crate) unsafe fn find_ready<'a, L: CodeLoader>(
     descriptor: &Descriptor,
     kernel: &RawKernel,
     requirements: &LaunchRequirements<'_>,
-) -> Option<&'a Arc<L::Kernel>> {
+) -> Option<(&'a Arc<L::Kernel>, KnownVersions)> {
     if descriptor.abi != DESCRIPTOR_ABI || requirements.has_values() {
         return None;
     }
@@ -121,7 +142,7 @@ pub(crate) unsafe fn find_ready<'a, L: CodeLoader>(
         // SAFETY: the caller's promises.
         unsafe { leave_to_background(Arc::clone(&known.set), loader.clone(), site, *key) };
     }
-    Some(code)
+    Some((code, known.known(requirements.adaptivity)))
 }
 
 /// The versions of the kernel, which are looked up in its container if they are not known.

@@ -34,13 +34,26 @@ pub(crate) struct Profiler {
     basic: bool,
     /// Launches until the next window.
     asleep: AtomicU32,
+    /// Windows that have ended.
+    ended: AtomicU32,
+    /// Launches of this window that were the same as one that it has seen, and that it has not counted.
+    repeated: AtomicU32,
     window: Mutex<Window>,
+}
+
+/// What a profiler has to see of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attention {
+    /// Nothing.
+    Asleep,
+    /// Whether it is the same in all values as one that was seen in the window of this number.
+    Window(u32),
+    /// All of it.
+    Full,
 }
 
 #[derive(Debug, Default)]
 struct Window {
-    /// Windows that have ended.
-    number: u32,
     /// Launches of this window.
     seen: u32,
     /// What held for all of them.
@@ -53,12 +66,48 @@ struct Window {
 impl Profiler {
     /// Without `basic`, only full adaptivity makes keys.
     pub(crate) fn new(basic: bool) -> Self {
-        Self { basic, asleep: AtomicU32::new(0), window: Mutex::default() }
+        Self::with(basic, 0)
     }
 
     /// The profiler of a kernel with nothing to specialize.
     pub(crate) fn blind() -> Self {
-        Self { basic: false, asleep: AtomicU32::new(FOREVER), window: Mutex::default() }
+        Self::with(false, FOREVER)
+    }
+
+    fn with(basic: bool, asleep: u32) -> Self {
+        let (ended, repeated) = (AtomicU32::new(0), AtomicU32::new(0));
+        Self { basic, asleep: AtomicU32::new(asleep), ended, repeated, window: Mutex::default() }
+    }
+
+    /// The least adaptivity of launches that it examines.
+    const fn least(&self) -> Adaptivity {
+        if self.basic { Adaptivity::Basic } else { Adaptivity::Full }
+    }
+
+    /// What it has to see of a launch.
+    #[inline]
+    pub(crate) fn attention(&self, adaptivity: Adaptivity) -> Attention {
+        if self.asleep.load(Ordering::Relaxed) != 0 || adaptivity < self.least() {
+            Attention::Asleep
+        } else if self.repeated.load(Ordering::Relaxed) < WINDOW - 1 {
+            Attention::Window(self.ended.load(Ordering::Acquire))
+        } else {
+            Attention::Full
+        }
+    }
+
+    /// Counts a launch that was made as one before it, with this attention.
+    #[inline]
+    pub(crate) fn note_again(&self, attention: Attention) {
+        // If two threads store the same value, one launch is not counted.
+        if attention != Attention::Asleep {
+            self.repeated.store(self.repeated.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        } else {
+            let left = self.asleep.load(Ordering::Relaxed);
+            if ![0, FOREVER].contains(&left) {
+                self.asleep.store(left - 1, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Records a launch that the version `now` runs.
@@ -75,10 +124,9 @@ impl Profiler {
         match self.asleep.load(Ordering::Relaxed) {
             FOREVER => None,
             0 => {
-                let least = if self.basic { Adaptivity::Basic } else { Adaptivity::Full };
                 // SAFETY: the caller's promise.
                 let look = || unsafe { self.look(launch, now, flattened) };
-                (launch.adaptivity >= least).then(look)?
+                (launch.adaptivity >= self.least()).then(look)?
             }
             left => {
                 // If two threads store the same value, one launch is not counted.
@@ -120,17 +168,13 @@ impl Profiler {
                 }
             }
         }
-        *seen += 1;
+        *seen += 1 + self.repeated.swap(0, Ordering::Relaxed);
         if *seen < WINDOW {
             return None;
         }
         window.seen = 0;
-        window.number += 1;
-        let sleep = if window.number < WINDOWS {
-            9 * WINDOW * 10_u32.pow(window.number - 1)
-        } else {
-            FOREVER
-        };
+        let ended = self.ended.fetch_add(1, Ordering::AcqRel) + 1;
+        let sleep = if ended < WINDOWS { 9 * WINDOW * 10_u32.pow(ended - 1) } else { FOREVER };
         self.asleep.store(sleep, Ordering::Relaxed);
         let key = window.key(flattened, launch.adaptivity)?;
         let more = (key.values.len(), key.assumptions.count());

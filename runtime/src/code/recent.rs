@@ -1,12 +1,17 @@
 //! The kernels that a queue has launched last: their code is found without a lock.
 //!
 //! A thread that launches holds the queue anyway, so what the queue keeps for itself needs no other lock.
-//! It is a copy of [`VersionSet`]'s list, which is taken again when that has changed.
+//! It is a copy of [`VersionSet`]'s list, which is taken again when that has changed. As long as it has
+//! not, a launch with the same values gets the same code: by its [`KnownVersions`] the queue finds what it
+//! has kept of that launch.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::code::profile::Attention;
 use crate::code::requirements::{SpecializationKey, VersionRequest};
 use crate::code::versions::{VersionSet, Versions};
+use crate::launch::adaptivity::Adaptivity;
 use crate::launch::options::Math;
 
 /// Kernels of a queue. More than that replace each other, where they share a place.
@@ -16,6 +21,8 @@ const PLACES: usize = 8;
 #[derive(Debug)]
 pub(crate) struct RecentCode<K> {
     places: [Option<RecentKernel<K>>; PLACES],
+    /// Whether some versions are not known any more.
+    has_replaced: bool,
 }
 
 /// A kernel, for the one loader of its queue.
@@ -26,6 +33,25 @@ pub(super) struct RecentKernel<K> {
     versions: Arc<Versions<K>>,
     /// How often the set had changed then.
     changes: u64,
+    /// Which versions these are: no others have the same number.
+    number: u64,
+    by_all_values: bool,
+}
+
+/// The versions that a launch is one of, as they were when it chose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KnownVersions {
+    /// Other versions, and those of another kernel, have another number.
+    pub(crate) number: u64,
+    /// Whether they differ by values other than addresses and integers.
+    pub(crate) by_all_values: bool,
+    pub(crate) attention: Attention,
+}
+
+/// A number for versions that are known from now on.
+fn number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// What a set of versions is for, beside its loader.
@@ -48,7 +74,7 @@ impl Site {
 
 impl<K> Default for RecentCode<K> {
     fn default() -> Self {
-        Self { places: Default::default() }
+        Self { places: Default::default(), has_replaced: false }
     }
 }
 
@@ -66,11 +92,22 @@ impl<K> RecentCode<K> {
             Some(known) if known.site == site => {
                 if known.is_changed() {
                     known.look_again();
+                    self.has_replaced = true;
                 }
             }
-            _ => *place = Some(RecentKernel::new(site, look_up()?)),
+            _ => {
+                self.has_replaced |= place.is_some();
+                *place = Some(RecentKernel::new(site, look_up()?));
+            }
         }
         place.as_ref()
+    }
+
+    /// The kernel, if it was launched lately, and its versions are what they were.
+    #[inline]
+    pub(super) fn unchanged(&self, site: Site) -> Option<&RecentKernel<K>> {
+        let known = self.places[site.place()].as_ref()?;
+        (known.site == site && !known.is_changed()).then_some(known)
     }
 
     /// Gives up code of kernels that have changed since, such as those that are gone.
@@ -78,8 +115,19 @@ impl<K> RecentCode<K> {
         for place in &mut self.places {
             if place.as_ref().is_some_and(RecentKernel::is_changed) {
                 *place = None;
+                self.has_replaced = true;
             }
         }
+    }
+
+    /// Whether some versions are not known any more that were when it was asked last.
+    pub(crate) fn has_replaced(&mut self) -> bool {
+        std::mem::take(&mut self.has_replaced)
+    }
+
+    /// Whether it knows the versions of this [number](KnownVersions::number).
+    pub(crate) fn has(&self, number: u64) -> bool {
+        self.places.iter().flatten().any(|known| known.number == number)
     }
 }
 
@@ -87,7 +135,8 @@ impl<K> RecentKernel<K> {
     #[cold]
     fn new(site: Site, set: Arc<VersionSet<K>>) -> Self {
         let (versions, changes) = set.now();
-        Self { site, set, versions, changes }
+        let by_all_values = versions.differ_by_all_values(&set.flattened);
+        Self { site, set, versions, changes, number: number(), by_all_values }
     }
 
     #[inline]
@@ -98,6 +147,18 @@ impl<K> RecentKernel<K> {
     #[cold]
     fn look_again(&mut self) {
         (self.versions, self.changes) = self.set.now();
+        self.number = number();
+        self.by_all_values = self.versions.differ_by_all_values(&self.set.flattened);
+    }
+
+    /// The versions for a launch.
+    #[inline]
+    pub(super) fn known(&self, adaptivity: Adaptivity) -> KnownVersions {
+        KnownVersions {
+            number: self.number,
+            by_all_values: self.by_all_values,
+            attention: self.set.profiler.attention(adaptivity),
+        }
     }
 
     /// The code for a launch, if it is ready; and the key of a better version to compile for later

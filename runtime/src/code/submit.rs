@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::code::kernels;
-use crate::code::recent::RecentCode;
+use crate::code::recent::{KnownVersions, RecentCode};
 use crate::code::requirements::LaunchRequirements;
 use crate::error::{ImageError, LaunchError};
-use crate::hal::{CodeLoader, PendingOps, QueueOps, Submitted};
+use crate::hal::{CodeLoader, HeldOf, PendingOps, QueueOps, Submitted};
 use crate::launch::desc::{LaunchDesc, OnRefusal};
 use crate::launch::erased::NativeBody;
 use crate::launch::range::Extent;
@@ -62,14 +62,14 @@ unsafe fn submit_with<'q, Q: QueueOps>(
 ) -> Result<Submitted<Q::Pending>, LaunchError> {
     let begin = timeline::begin();
     // SAFETY: the caller's promises.
-    let outcome = unsafe { submit_unseen(queue, launch, hold) };
+    let outcome = unsafe { submit_unseen(queue, launch, hold, begin.is_none()) };
     if let Some(begin) = begin {
         launch.show(queue.device_name(), begin, outcome.is_ok());
     }
     outcome
 }
 
-/// As [`submit_with`], without a place in the timeline.
+/// As [`submit_with`], without a place in the timeline. What is made `again` has no place of its own there.
 ///
 /// # Safety
 /// As for [`run`].
@@ -78,8 +78,27 @@ unsafe fn submit_unseen<'q, Q: QueueOps>(
     queue: &'q Q,
     launch: &LaunchDesc<'_>,
     hold: impl Fn() -> Result<Q::Guard<'q>, LaunchError>,
+    again: bool,
 ) -> Result<Submitted<Q::Pending>, LaunchError> {
     let mut guard = hold()?;
+    // SAFETY: the caller's promises.
+    match again.then(|| unsafe { submit_again(queue, &mut guard, launch) }).flatten() {
+        Some(submitted) => submitted,
+        // SAFETY: as above.
+        None => unsafe { submit_anew(queue, launch, guard, hold) },
+    }
+}
+
+/// As [`submit_with`], for a launch that is not the same as one before it, while the guard has the queue.
+///
+/// # Safety
+/// As for [`run`].
+unsafe fn submit_anew<'q, Q: QueueOps>(
+    queue: &'q Q,
+    launch: &LaunchDesc<'_>,
+    mut guard: Q::Guard<'q>,
+    hold: impl Fn() -> Result<Q::Guard<'q>, LaunchError>,
+) -> Result<Submitted<Q::Pending>, LaunchError> {
     let held = &mut *guard;
     check_group(queue, launch)?;
     if launch.range.items == 0 {
@@ -88,18 +107,41 @@ unsafe fn submit_unseen<'q, Q: QueueOps>(
     let plan = queue.plan(launch)?;
     let requirements = queue.requirements(launch, &plan, false);
     // SAFETY: the caller's promises.
-    if let Some(code) = unsafe { find_ready(queue, &mut held.recent, launch, &requirements) }
+    if let Some((code, versions)) =
+        unsafe { find_ready(queue, &mut held.recent, launch, &requirements) }
         && queue.admits(launch, &code).is_ok()
     {
         // The common case.
         // SAFETY: the caller's promises, and there is at least one work-item.
-        unsafe { queue.submit(&mut held.order, launch, code, plan) }
+        unsafe { queue.submit(&mut held.order, launch, code, plan, versions) }
     } else {
         // Others need not wait for a compiler.
         drop(guard);
         // SAFETY: as above.
         unsafe { find_and_submit(queue, launch, plan, &requirements, hold) }
     }
+}
+
+/// Submits a launch that is the same as one before it; `None` if it is not, and nothing is submitted.
+///
+/// # Safety
+/// As for [`run`].
+#[inline]
+unsafe fn submit_again<Q: QueueOps>(
+    queue: &Q,
+    held: &mut HeldOf<Q>,
+    launch: &LaunchDesc<'_>,
+) -> Option<Result<Submitted<Q::Pending>, LaunchError>> {
+    // SAFETY: the caller's promises.
+    let known = || unsafe { kernels::known_kernel(&held.recent, launch) };
+    let kernel = Q::REPEATS.then(known)??;
+    let versions = kernel.known(launch.adaptivity);
+    // SAFETY: as above.
+    let submitted = unsafe { queue.submit_again(&mut held.order, launch, versions) };
+    if submitted.is_some() {
+        kernel.set.profiler.note_again(versions.attention);
+    }
+    submitted
 }
 
 /// Finds or makes the code that a launch would run, and launches nothing.
@@ -130,17 +172,17 @@ unsafe fn find_ready<'a, Q: QueueOps>(
     recent: &'a mut RecentCode<KernelOf<Q>>,
     launch: &LaunchDesc<'_>,
     requirements: &LaunchRequirements<'_>,
-) -> Option<Q::Code<'a>> {
+) -> Option<(Q::Code<'a>, Option<KnownVersions>)> {
     // SAFETY: null, or a constant of the kernel's shared object.
     let descriptor = unsafe { launch.kernel.descriptor.as_ref() }?;
     match queue.loader() {
         // SAFETY: the caller's promises.
         Some(loader) => unsafe {
             kernels::find_ready(recent, loader, descriptor, launch.kernel, requirements)
-                .map(Q::compiled)
+                .map(|(code, versions)| (Q::compiled(code), Some(versions)))
         },
         // SAFETY: as above.
-        None => unsafe { native(launch) }.and_then(Q::native),
+        None => unsafe { native(launch) }.and_then(Q::native).map(|code| (code, None)),
     }
 }
 
@@ -191,7 +233,7 @@ unsafe fn find_and_submit<'q, Q: QueueOps>(
     let code = code(queue, launch, &found)?;
     let mut guard = hold()?;
     // SAFETY: as above.
-    unsafe { queue.submit(&mut guard.order, launch, code, plan) }
+    unsafe { queue.submit(&mut guard.order, launch, code, plan, None) }
 }
 
 /// Checks that the device can have groups of the launch's size, with any code.

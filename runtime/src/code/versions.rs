@@ -115,6 +115,15 @@ impl<K> Clone for Version<K> {
 }
 
 impl<K> Versions<K> {
+    /// Whether launches that differ by other values than addresses and integers may get different ones.
+    pub(super) fn differ_by_all_values(&self, flattened: &FlattenedParameters) -> bool {
+        let is_integer = |value: &ConstantArgument| {
+            flattened.scalars.iter().any(|own| own.param == value.param && !own.is_float)
+        };
+        let mut values = self.list.iter().flat_map(|version| &version.key.values);
+        !flattened.specialized.is_empty() || !values.all(is_integer)
+    }
+
     /// The code for a launch, if it is ready; and the key of a better version to compile for later
     /// launches.
     ///

@@ -8,7 +8,6 @@ use smallvec::SmallVec;
 
 use crate::data::device_copy::{ALIGNMENT, Allocate, CopyOwner, DeviceCopy, allocate_for};
 use crate::data::host_range::{AllPlaced, HostAccess, HostRange, HostRanges, Placed};
-use crate::data::pending::Owners;
 use crate::data::present::{Location, PresentCopy, locate};
 use crate::error::{BufferError, LaunchError};
 use crate::hal::dispatch::{BackendMemory, BackendQueue};
@@ -119,7 +118,7 @@ impl HostCopies {
     }
 
     /// What keeps the copies, if all were there before, so that nothing is to be copied back.
-    pub(crate) fn present(&self) -> Option<Owners> {
+    pub(crate) fn present(&self) -> Option<Vec<CopyOwner>> {
         let owner = |copy: &HostCopy| match &copy.memory {
             CopyMemory::Present(owner) => Some(Arc::clone(owner)),
             CopyMemory::Host | CopyMemory::Own(_) => None,
@@ -210,7 +209,7 @@ impl OwnMemory {
 }
 
 /// The ranges without overlaps. Only ranges that are read overlap.
-fn merged(mut ranges: HostRanges) -> HostRanges {
+pub(super) fn merged(mut ranges: HostRanges) -> HostRanges {
     ranges.sort_by_key(|range| range.begin.addr());
     ranges.dedup_by(|range, last| {
         let overlaps = range.begin.addr() < last.end();

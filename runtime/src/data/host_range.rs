@@ -65,12 +65,12 @@ impl HostRange {
     /// That of elements that are written.
     ///
     /// # Safety
-    /// If they are in the host's memory, they can be read.
-    pub(crate) unsafe fn written<T: Element>(elements: NonNull<T>, len: usize) -> Option<Self> {
-        let range = Self::changed(elements.as_ptr(), len)?;
-        // SAFETY: there is one, and the caller's promise.
-        let first = unsafe { elements.read() };
-        Some(Self { access: HostAccess::Writes(bytes_of(first)), ..range })
+    /// They are in the host's memory, there is one, and they can be read.
+    pub(crate) unsafe fn written<T: Element>(elements: NonNull<T>, len: usize) -> Self {
+        let (begin, bytes) = (elements.as_ptr().cast(), len.wrapping_mul(size_of::<T>()));
+        // SAFETY: the caller's promises.
+        let access = HostAccess::Writes(bytes_of(unsafe { elements.read() }));
+        Self { begin, bytes, align: align_of::<T>(), access }
     }
 
     pub(crate) fn end(&self) -> usize {
@@ -96,15 +96,10 @@ pub(crate) struct Placed {
 pub(crate) type AllPlaced = SmallVec<[Placed; 4]>;
 
 /// Where kernels have the elements of a source. An empty source, which is in no range, has its
-/// elements nowhere.
-pub(crate) fn place<T>(placed: &[Placed], elements: NonNull<T>) -> NonNull<T> {
-    place_of(placed, elements.cast(), NonNull::<T>::dangling().cast()).cast()
-}
-
-#[cold]
-fn place_of(placed: &[Placed], elements: NonNull<u8>, nowhere: NonNull<u8>) -> NonNull<u8> {
+/// elements `nowhere`.
+pub(crate) fn place(placed: &[Placed], elements: NonNull<u8>, nowhere: NonNull<u8>) -> NonNull<u8> {
     let address = elements.addr().get();
-    if is_in_window(address) {
+    if placed.is_empty() || is_in_window(address) {
         return elements;
     }
     match placed.iter().find(|placed| placed.begin <= address && address < placed.end) {

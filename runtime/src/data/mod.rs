@@ -10,6 +10,7 @@ pub(crate) mod free_list;
 pub(crate) mod home;
 pub(crate) mod host_copies;
 pub(crate) mod host_range;
+pub(crate) mod known_places;
 #[cfg(schism_driver)]
 mod not_captured;
 pub(crate) mod operand;

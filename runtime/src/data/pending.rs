@@ -6,9 +6,8 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, ThreadId};
 
 use smallvec::SmallVec;
 
@@ -29,24 +28,38 @@ pub(crate) enum Deferral {
 
 /// A launch, and what it uses.
 struct Pending {
-    thread: ThreadId,
+    thread: u64,
     queue: BackendQueue,
     launch: Submitted<BackendPending>,
-    copies: Owners,
+    used: UsedCopies,
 }
 
-/// What keeps the copies of a launch.
-pub(crate) type Owners = SmallVec<[CopyOwner; 4]>;
+/// The copies that a launch uses.
+#[derive(Default)]
+pub(crate) struct UsedCopies {
+    /// What keeps those that may go before it has ended.
+    owners: Vec<CopyOwner>,
+    /// The addresses of all others.
+    others: SmallVec<[usize; 4]>,
+}
+
+impl UsedCopies {
+    pub(crate) fn owned(owners: Vec<CopyOwner>) -> Self {
+        Self { owners, ..Self::default() }
+    }
+
+    /// Copies that regions keep until the launch has been waited for, by their addresses.
+    pub(crate) fn of_regions(copies: &[usize]) -> Self {
+        Self { others: SmallVec::from_slice(copies), owners: Vec::new() }
+    }
+}
 
 struct Failed {
-    thread: ThreadId,
+    thread: u64,
     error: LaunchError,
-    /// Of the copies that it used.
-    copies: Vec<*const ()>,
+    /// The addresses of the copies that it used.
+    copies: Vec<usize>,
 }
-
-// SAFETY: the addresses are only compared.
-unsafe impl Send for Failed {}
 
 struct Launches {
     /// In the order in which they were submitted.
@@ -59,11 +72,28 @@ static LAUNCHES: Mutex<Launches> = Mutex::new(Launches { pending: Vec::new(), fa
 /// How many of both there are, so that programs without any take no lock.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
+/// The thread of all that are pending, or [`SEVERAL`].
+static THREAD: AtomicU64 = AtomicU64::new(SEVERAL);
+
+const SEVERAL: u64 = u64::MAX;
+
 /// The most that are pending; then the older half is waited for.
 const MOST: usize = 1024;
 
 thread_local! {
     static IS_SUBMITTING: Cell<bool> = const { Cell::new(false) };
+    /// The number of the thread; 0 if it has none yet.
+    static NUMBER: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The number of this thread, which no other has.
+#[inline]
+fn this_thread() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    if NUMBER.get() == 0 {
+        NUMBER.set(NEXT.fetch_add(1, Ordering::Relaxed));
+    }
+    NUMBER.get()
 }
 
 /// As long as it lives, its thread submits a launch behind its pending ones.
@@ -84,8 +114,8 @@ impl Drop for Submitting {
 }
 
 /// What tells a copy from others as long as it is there.
-fn address<T: ?Sized>(copy: &Arc<T>) -> *const () {
-    Arc::as_ptr(copy).cast()
+pub(super) fn address<T: ?Sized>(copy: &Arc<T>) -> usize {
+    Arc::as_ptr(copy).addr()
 }
 
 fn launches() -> MutexGuard<'static, Launches> {
@@ -94,20 +124,21 @@ fn launches() -> MutexGuard<'static, Launches> {
 
 impl Launches {
     /// Waits for some, and returns what is to be dropped without the lock.
-    fn wait(&mut self, is_waited_for: impl Fn(usize, &Pending) -> bool) -> Vec<Owners> {
+    fn wait(&mut self, is_waited_for: impl Fn(usize, &Pending) -> bool) -> Vec<Vec<CopyOwner>> {
         let mut number = 0;
         let is_waited_for = |launch: &mut Pending| {
             number += 1;
             is_waited_for(number - 1, launch)
         };
         let mut ended = Vec::new();
-        for Pending { thread, queue, launch, copies } in self.pending.extract_if(.., is_waited_for)
-        {
+        for Pending { thread, queue, launch, used } in self.pending.extract_if(.., is_waited_for) {
             if let Err(error) = queue.finish(launch).0 {
-                let copies = copies.iter().map(address).collect();
+                let copies = used.owners.iter().map(address).chain(used.others).collect();
                 self.failed.push(Failed { thread, error, copies });
             }
-            ended.push(copies);
+            if !used.owners.is_empty() {
+                ended.push(used.owners);
+            }
         }
         self.count();
         ended
@@ -119,10 +150,12 @@ impl Launches {
 }
 
 /// Adds a launch of this thread, which uses these copies.
-pub(crate) fn add(queue: &BackendQueue, launch: Submitted<BackendPending>, copies: Owners) {
+pub(crate) fn add(queue: &BackendQueue, launch: Submitted<BackendPending>, used: UsedCopies) {
     let mut launches = launches();
-    let thread = thread::current().id();
-    launches.pending.push(Pending { thread, queue: queue.clone(), launch, copies });
+    let thread = this_thread();
+    let is_only = launches.pending.is_empty() || THREAD.load(Ordering::Relaxed) == thread;
+    THREAD.store(if is_only { thread } else { SEVERAL }, Ordering::Relaxed);
+    launches.pending.push(Pending { thread, queue: queue.clone(), launch, used });
     let is_old = |number: usize, _: &Pending| number < MOST / 2;
     let ended = if launches.pending.len() > MOST { launches.wait(is_old) } else { Vec::new() };
     launches.count();
@@ -135,14 +168,19 @@ pub(crate) fn add(queue: &BackendQueue, launch: Submitted<BackendPending>, copie
 #[inline]
 pub(crate) fn wait(uses_copy: bool) {
     // A copy is had from the thread whose launches use it, directly or not.
-    if COUNT.load(Ordering::Relaxed) != 0 {
-        wait_for(uses_copy && IS_SUBMITTING.get());
+    if COUNT.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    let others = uses_copy && IS_SUBMITTING.get();
+    // Others' launches that this thread has to wait for were there before it got the copy.
+    if !others || THREAD.load(Ordering::Relaxed) != this_thread() {
+        wait_for(others);
     }
 }
 
 #[cold]
 fn wait_for(others: bool) {
-    let own = thread::current().id();
+    let own = this_thread();
     let ended = launches().wait(|_, launch| !others || launch.thread != own);
     drop(ended);
 }
@@ -158,8 +196,8 @@ pub(crate) fn settle<T>(copy: Option<&Arc<T>>) -> Result<(), LaunchError> {
 }
 
 #[cold]
-fn settle_all(copy: Option<*const ()>) -> Result<(), LaunchError> {
-    let own = thread::current().id();
+fn settle_all(copy: Option<usize>) -> Result<(), LaunchError> {
+    let own = this_thread();
     let mut launches = launches();
     let ended = launches.wait(|_, _| true);
     let is_asked_for = |failed: &mut Failed| {
@@ -176,7 +214,7 @@ fn settle_all(copy: Option<*const ()>) -> Result<(), LaunchError> {
 
 /// Whether this thread has no launch that still runs.
 pub(crate) fn is_over() -> bool {
-    let own = thread::current().id();
+    let own = this_thread();
     launches().pending.iter().filter(|pending| pending.thread == own).all(|pending| match &pending
         .launch
     {

@@ -10,7 +10,7 @@
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use std::thread::{self, ThreadId};
 
 use crate::data::device_copy::{Allocate, CopyOwner, DeviceCopy, Original};
@@ -98,6 +98,22 @@ impl Counts {
 /// All copies, in the order in which they were made.
 static PRESENT: RwLock<Vec<Present>> = RwLock::new(Vec::new());
 
+/// How often some have come or gone.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// How often copies have come or gone. Where that is as it was, so is where ranges are.
+#[inline]
+pub(crate) fn changes() -> u64 {
+    CHANGES.load(Ordering::Acquire)
+}
+
+/// All copies, for some to come or go.
+fn all_to_change() -> RwLockWriteGuard<'static, Vec<Present>> {
+    let all = PRESENT.write().unwrap_or_else(PoisonError::into_inner);
+    CHANGES.fetch_add(1, Ordering::Release);
+    all
+}
+
 /// How many of them are exclusive.
 static EXCLUSIVE: AtomicUsize = AtomicUsize::new(0);
 
@@ -131,14 +147,46 @@ pub(crate) fn has_exclusive() -> bool {
 /// [`BufferError::PartlyPresent`] if a part of the range is in an exclusive copy, or if a region of this
 /// thread keeps a part of it shared.
 pub(crate) fn locate(queue: &BackendQueue, range: &HostRange) -> Result<Location, BufferError> {
-    let found = find(queue, range);
-    pending::wait(matches!(found, Ok(Location::Here(..))));
-    found
+    let found = find(&PRESENT.read().unwrap_or_else(PoisonError::into_inner), queue, range);
+    pending::wait(matches!(found, Ok((Location::Here(..), _))));
+    Ok(found?.0)
 }
 
-fn find(queue: &BackendQueue, range: &HostRange) -> Result<Location, BufferError> {
-    let (begin, end) = (range.begin.addr(), range.end());
+/// Where a region has a range.
+#[derive(Debug)]
+pub(crate) struct InRegion {
+    /// What tells the copy from others as long as it is there.
+    pub(crate) owner: usize,
+    pub(crate) place: NonNull<u8>,
+}
+
+/// Where launches of a queue have ranges which regions keep: exclusively, or shared by this thread. Says
+/// after how many [changes](changes) that is so; `None` if some are elsewhere.
+pub(crate) fn locate_in_regions(
+    queue: &BackendQueue,
+    ranges: &[HostRange],
+) -> Option<(u64, Vec<InRegion>)> {
     let all = PRESENT.read().unwrap_or_else(PoisonError::into_inner);
+    if all.is_empty() {
+        return None;
+    }
+    let locate = |range: &HostRange| match find(&all, queue, range) {
+        Ok((Location::Here(owner, place), true)) => {
+            Some(InRegion { owner: pending::address(&owner), place })
+        }
+        _ => None,
+    };
+    Some((changes(), ranges.iter().map(locate).collect::<Option<_>>()?))
+}
+
+/// Where launches of a queue have a range, and whether a region keeps it there until a launch of this
+/// thread has ended which borrows it.
+fn find(
+    all: &[Present],
+    queue: &BackendQueue,
+    range: &HostRange,
+) -> Result<(Location, bool), BufferError> {
+    let (begin, end) = (range.begin.addr(), range.end());
     let mut in_part = None;
     for present in all.iter().rev().filter(|it| it.begin < end && begin < it.end) {
         let has_all = present.begin <= begin && end <= present.end;
@@ -146,10 +194,11 @@ fn find(queue: &BackendQueue, range: &HostRange) -> Result<Location, BufferError
         let fits = |copy: NonNull<u8>| copy.addr().get().is_multiple_of(range.align);
         match &present.kind {
             Kind::Shared { device, .. } if device != queue.device_name() || range.is_changed() => {}
-            Kind::Shared { owner, copy, .. } if has_all => {
+            Kind::Shared { owner, copy, region, .. } if has_all => {
                 let copy = std::ptr::with_exposed_provenance_mut(copy + (begin - present.begin));
                 if let Some(copy) = NonNull::new(copy).filter(|copy| fits(*copy)) {
-                    return Ok(Location::Here(Arc::clone(owner), copy));
+                    let is_own = *region == Some(thread::current().id());
+                    return Ok((Location::Here(Arc::clone(owner), copy), is_own));
                 }
             }
             Kind::Shared { region, device, .. } => {
@@ -167,15 +216,13 @@ fn find(queue: &BackendQueue, range: &HostRange) -> Result<Location, BufferError
                 let here = copy.at(begin);
                 let owner = Arc::clone(copy);
                 let is_here = copy.device() == queue.device_name() && fits(here);
-                return Ok(if is_here {
-                    Location::Here(owner, here)
-                } else {
-                    Location::Elsewhere(owner)
-                });
+                let location =
+                    if is_here { Location::Here(owner, here) } else { Location::Elsewhere(owner) };
+                return Ok((location, true));
             }
         }
     }
-    in_part.map_or(Ok(Location::Host), Err)
+    in_part.map_or(Ok((Location::Host, false)), Err)
 }
 
 impl Present {
@@ -242,7 +289,7 @@ impl PresentCopy {
         let (begin, end) = (range.begin.addr(), range.end());
         let (copy, device) = (copy.expose_provenance(), device.to_owned());
         let region = is_region.then(|| thread::current().id());
-        let mut all = PRESENT.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = all_to_change();
         all.push(Present { begin, end, kind: Kind::Shared { owner, copy, device, region } });
         Self { begin, copy }
     }
@@ -260,7 +307,7 @@ impl Drop for PresentCopy {
 /// Removes a copy. Its memory is freed without the lock.
 fn remove(is_it: impl Fn(&Present) -> bool) {
     pending::wait(false);
-    let mut all = PRESENT.write().unwrap_or_else(PoisonError::into_inner);
+    let mut all = all_to_change();
     let removed = all.iter().position(is_it).map(|at| all.remove(at));
     if let Some(Present { kind: Kind::Exclusive { .. }, .. }) = removed {
         EXCLUSIVE.fetch_sub(1, Ordering::Relaxed);
@@ -332,7 +379,7 @@ impl ExclusiveCopy {
         counts.add(reference);
         let (begin, end) = (copy.begin(), copy.end());
         let kind = Kind::Exclusive { copy: Arc::clone(&copy), counts };
-        let mut all = PRESENT.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = all_to_change();
         EXCLUSIVE.fetch_add(1, Ordering::Relaxed);
         all.push(Present { begin, end, kind });
         Self { copy, is_owner: true, reference }

@@ -38,6 +38,16 @@ impl LaunchOutcome {
         self.0.is_ok()
     }
 
+    /// Waits for the launches that were submitted, and takes the first error: its own, or else that of
+    /// one of them, or of `later`. Says whether there is none.
+    #[inline(never)]
+    pub(super) fn settle(&mut self, later: Self) -> bool {
+        if let Err(error) = pending::settle::<()>(None).and(later.into_result()) {
+            self.fail(error);
+        }
+        self.is_ok()
+    }
+
     /// Replaces a success.
     pub(super) fn fail(&mut self, error: LaunchError) {
         if self.is_ok() {

@@ -1,6 +1,8 @@
 //! The values of a reduction: one of each work-item, and what becomes of them.
 
+use std::any::TypeId;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 use crate::api::queue::Queue;
@@ -19,6 +21,9 @@ use crate::kernel::group::local::Placement;
 /// How many values the host combines of those that are on a GPU.
 const FEW: usize = 2048;
 
+/// Lanes in which it does.
+const LANES: usize = 16;
+
 /// What the work-items of a loop make of a variable by the operator `O`.
 #[derive(Debug)]
 pub struct Parts<O, T: Element> {
@@ -29,8 +34,8 @@ pub struct Parts<O, T: Element> {
 #[derive(Debug)]
 enum Values<T: Element> {
     Host(Vec<T>),
-    /// On a GPU, which has many: its launches are in order.
-    Device(Box<(Buffer<T>, Queue)>),
+    /// On a GPU, which has many: its launches are in order. Its work-items write all of them.
+    Device(Box<(Buffer<MaybeUninit<T>>, Queue)>),
 }
 
 impl<O, T: Reduce<O>> Parts<O, T> {
@@ -39,13 +44,10 @@ impl<O, T: Reduce<O>> Parts<O, T> {
     pub fn new(queue: &Queue, _: &T, items: usize) -> Self {
         let mut values = None;
         if !queue.device().backend().traits().runs_on_host && items > FEW {
-            // SAFETY: zeros are a value of every type with reductions. The loop's launch uses it next, on
-            // this queue, and is waited for; if there is none, the drop waits.
-            let zeros = unsafe { Buffer::zeroed_in_order(queue, items) };
             // Without memory there is none for the launch either, which says so.
-            values = zeros
+            values = Buffer::uninit(queue, items)
                 .ok()
-                .map(|zeros| Values::Device(Box::new((zeros, queue.clone().deferring(None)))));
+                .map(|parts| Values::Device(Box::new((parts, queue.waiting()))));
         }
         let values = values.unwrap_or_else(|| Values::Host(vec![T::IDENTITY; items]));
         Self { values, operator: PhantomData }
@@ -55,7 +57,7 @@ impl<O, T: Reduce<O>> Parts<O, T> {
     pub fn source(&mut self) -> PartsMut<'_, O, T> {
         let (values, len) = match &mut self.values {
             Values::Host(values) => (NonNull::from(&mut **values).cast(), values.len()),
-            Values::Device(device) => (device.0.view_mut().elements(), device.0.len()),
+            Values::Device(device) => (device.0.view_mut().elements().cast(), device.0.len()),
         };
         PartsMut { values, len, parts: PhantomData }
     }
@@ -70,43 +72,64 @@ impl<O, T: Reduce<O>> Parts<O, T> {
             Values::Host(values) => values.iter().fold(before, combine),
             Values::Device(device) => {
                 let (buffer, queue) = &**device;
+                // Of `bool` not all bits are a value, so it is only read where all are written.
+                let is_any = TypeId::of::<T>() != TypeId::of::<bool>();
+                if !is_any && !outcome.settle(LaunchOutcome::new(Ok(()))) {
+                    return before;
+                }
                 // The device keeps the order of both launches.
-                let few = Self::few(buffer, queue);
-                match pending::settle::<()>(None).and(few) {
-                    Ok(values) => values.iter().fold(before, combine),
-                    Err(error) => {
-                        outcome.fail(error);
-                        before
-                    }
+                let mut values = Vec::new();
+                let few = LaunchOutcome::new(Self::few(buffer, queue, &mut values));
+                match outcome.settle(few) {
+                    true => in_lanes(&values, before, T::IDENTITY, combine),
+                    false => before,
                 }
             }
         }
     }
 
     /// Has the device combine most of the values.
-    fn few(parts: &Buffer<T>, queue: &Queue) -> Result<Vec<T>, LaunchError> {
+    fn few(
+        parts: &Buffer<MaybeUninit<T>>,
+        queue: &Queue,
+        values: &mut Vec<T>,
+    ) -> Result<(), LaunchError> {
         let mut few = Buffer::<T>::for_results(queue, FEW)?;
         queue.for_each((0.., &mut few, whole(parts)), |(first, to, parts)| {
             let mut next: usize = first;
             let mut all = T::IDENTITY;
             while next < parts.len() {
-                all = all.combine(parts[next]);
+                // SAFETY: the loop's work-items have written all. If one has not, because it has panicked,
+                // the values are not used, and any bits are one; the caller has seen to `bool`.
+                all = all.combine(unsafe { parts[next].assume_init() });
                 next += FEW;
             }
             to.write(all);
         })?;
         // SAFETY: each work-item has written its value.
-        Ok(unsafe { few.assume_init() }.try_to_vec()?)
+        *values = unsafe { few.assume_init() }.try_to_vec()?;
+        Ok(())
     }
 }
 
 impl<O, T: Element> Drop for Parts<O, T> {
     fn drop(&mut self) {
-        if let Values::Device(device) = &self.values {
+        if matches!(self.values, Values::Device(_)) {
             pending::wait(false);
-            device.1.backend().wait_for_zeros();
         }
     }
+}
+
+/// Combines many values: each of a few lanes those that are its own, so that no value waits for the one
+/// before it; then the lanes.
+fn in_lanes<T: Copy>(values: &[T], before: T, identity: T, combine: impl Fn(T, &T) -> T) -> T {
+    let mut lanes = [identity; LANES];
+    for values in values.chunks(LANES) {
+        for (lane, value) in lanes.iter_mut().zip(values) {
+            *lane = combine(*lane, value);
+        }
+    }
+    lanes.iter().fold(before, combine)
 }
 
 /// A source that takes a value from each work-item, and copies none to a device.
@@ -129,7 +152,7 @@ unsafe impl<O, T: Reduce<O>> Source for PartsMut<'_, O, T> {
     #[inline(always)]
     unsafe fn get<'item>(&self, at: GridPoint) -> Part<'item, O, T> {
         // SAFETY: the index is below the length, and no other work-item has it.
-        Part { value: unsafe { self.values.add(at.index).as_mut() }, operator: PhantomData }
+        Part { value: unsafe { self.values.add(at.index).cast().as_mut() }, operator: PhantomData }
     }
 }
 
@@ -138,7 +161,7 @@ impl<O, T: Reduce<O>, M> Prepare<M> for PartsMut<'_, O, T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        // SAFETY: they are borrowed exclusively, and have values.
+        // SAFETY: they are borrowed exclusively; those of the host have values.
         unsafe { lengths.writes(self.values, self.len) };
         lengths.add(self.len)
     }
@@ -151,7 +174,7 @@ impl<O, T: Reduce<O>, M> Prepare<M> for PartsMut<'_, O, T> {
 /// The value of a work-item.
 #[derive(Debug)]
 pub struct Part<'item, O, T> {
-    value: &'item mut T,
+    value: &'item mut MaybeUninit<T>,
     operator: PhantomData<fn() -> O>,
 }
 
@@ -166,6 +189,6 @@ impl<O, T: Reduce<O>> Part<'_, O, T> {
     /// Takes what the work-item has made.
     #[inline(always)]
     pub fn set(self, value: T) {
-        *self.value = value;
+        self.value.write(value);
     }
 }

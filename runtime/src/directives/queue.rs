@@ -1,7 +1,10 @@
 //! The queue that directives launch through, and how their launches end.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::rc::Rc;
 use std::sync::OnceLock;
 
 use crate::api::device::Device;
@@ -13,9 +16,71 @@ use crate::directives::races;
 use crate::error::DeviceError;
 
 thread_local! {
-    static QUEUES: RefCell<Vec<Queue>> = const { RefCell::new(Vec::new()) };
+    static QUEUES: RefCell<Vec<Rc<Handles>>> = const { RefCell::new(Vec::new()) };
     /// What the thread has chosen.
-    static CHOSEN: RefCell<Option<Queue>> = const { RefCell::new(None) };
+    static CHOSEN: RefCell<Option<Rc<Handles>>> = const { RefCell::new(None) };
+    /// The default device's.
+    static DEFAULT: RefCell<Option<Rc<Handles>>> = const { RefCell::new(None) };
+}
+
+/// A queue of a thread, with the handles that its directives need, each made once.
+#[derive(Debug)]
+struct Handles {
+    queue: Queue,
+    /// By [`Deferral`].
+    deferring: [OnceCell<Queue>; 2],
+}
+
+impl Handles {
+    fn new(queue: Queue) -> Rc<Self> {
+        Rc::new(Self { queue, deferring: Default::default() })
+    }
+}
+
+/// What a directive launches through: it need not count who else has the queue.
+#[derive(Debug)]
+pub struct LaunchQueue {
+    handles: ManuallyDrop<Rc<Handles>>,
+    deferral: Option<Deferral>,
+}
+
+impl LaunchQueue {
+    const fn new(handles: Rc<Handles>) -> Self {
+        Self { handles: ManuallyDrop::new(handles), deferral: None }
+    }
+
+    fn deferring(mut self, deferral: Deferral) -> Self {
+        self.deferral = Some(deferral);
+        self
+    }
+}
+
+impl From<Queue> for LaunchQueue {
+    fn from(queue: Queue) -> Self {
+        Self::new(Handles::new(queue))
+    }
+}
+
+impl Drop for LaunchQueue {
+    // So that programs have a call in the place of what ends a queue.
+    #[inline(never)]
+    fn drop(&mut self) {
+        // SAFETY: it is not used again.
+        unsafe { ManuallyDrop::drop(&mut self.handles) };
+    }
+}
+
+impl Deref for LaunchQueue {
+    type Target = Queue;
+
+    #[inline(never)]
+    fn deref(&self) -> &Queue {
+        let Handles { queue, deferring } = &**self.handles;
+        self.deferral.map_or(queue, |deferral| {
+            let make = || queue.clone().deferring(Some(deferral));
+            deferring[deferral as usize].get_or_init(make)
+        })
+    }
 }
 
 /// Runs `body`, in which this thread's directives launch through `queue`.
@@ -56,20 +121,25 @@ impl Drop for Entered {
 
 pub(crate) fn enter(queue: &Queue) -> Entered {
     pending::wait(false);
-    QUEUES.with_borrow_mut(|queues| queues.push(queue.clone()));
+    QUEUES.with_borrow_mut(|queues| queues.push(Handles::new(queue.clone())));
     Entered(PhantomData)
 }
 
 /// The queue of [`with_queue`], or the one that the thread has chosen.
 pub(crate) fn current() -> Option<Queue> {
+    current_handles().map(|handles| handles.queue.clone())
+}
+
+#[inline]
+fn current_handles() -> Option<Rc<Handles>> {
     let given = QUEUES.with_borrow(|queues| queues.last().cloned());
     given.or_else(|| CHOSEN.with_borrow(Clone::clone))
 }
 
 /// The queue of the default device.
 pub(crate) fn default_queue() -> Result<Queue, DeviceError> {
-    static DEFAULT: OnceLock<Result<Queue, DeviceError>> = OnceLock::new();
-    DEFAULT.get_or_init(Queue::new).clone()
+    static QUEUE: OnceLock<Result<Queue, DeviceError>> = OnceLock::new();
+    QUEUE.get_or_init(Queue::new).clone()
 }
 
 /// The queue of loops in order on the host, which are checked.
@@ -85,10 +155,22 @@ fn checked_queue() -> Result<Queue, DeviceError> {
 /// # Errors
 /// That of the device.
 pub(super) fn try_queue() -> Result<Queue, DeviceError> {
+    handles().map(|handles| handles.queue.clone())
+}
+
+fn handles() -> Result<Rc<Handles>, DeviceError> {
     if races::are_checked() {
-        return checked_queue();
+        return checked_queue().map(Handles::new);
     }
-    current().map_or_else(default_queue, Ok)
+    if let Some(handles) = current_handles() {
+        return Ok(handles);
+    }
+    if let Some(handles) = DEFAULT.with_borrow(Clone::clone) {
+        return Ok(handles);
+    }
+    let handles = Handles::new(default_queue()?);
+    DEFAULT.set(Some(Rc::clone(&handles)));
+    Ok(handles)
 }
 
 /// Has this thread's directives launch through another queue, or through the default device's, until
@@ -96,9 +178,10 @@ pub(super) fn try_queue() -> Result<Queue, DeviceError> {
 pub(super) fn choose(queue: Option<Queue>) {
     // The device keeps the order of one queue.
     pending::wait(false);
+    let queue = queue.map(Handles::new);
     let is_chosen = QUEUES.with_borrow_mut(|queues| match (queues.last_mut(), &queue) {
         (Some(last), Some(queue)) => {
-            *last = queue.clone();
+            *last = Rc::clone(queue);
             true
         }
         (Some(_), None) => true,
@@ -111,14 +194,15 @@ pub(super) fn choose(queue: Option<Queue>) {
 
 /// The queue that this thread's directives launch through.
 #[track_caller]
-pub fn queue() -> Queue {
-    or_panic(try_queue())
+#[inline(never)]
+pub fn queue() -> LaunchQueue {
+    LaunchQueue::new(or_panic(handles()))
 }
 
 /// As [`queue`], for a launch that is the host's unless it `is_on_device`.
 #[track_caller]
-pub fn queue_if(is_on_device: bool) -> Queue {
-    or_panic(queue().when(is_on_device))
+pub fn queue_if(is_on_device: bool) -> LaunchQueue {
+    or_panic(queue().when(is_on_device)).into()
 }
 
 /// As `queue`, for launches that are waited for later: `async`.
@@ -126,16 +210,16 @@ pub fn queue_if(is_on_device: bool) -> Queue {
 /// It is safe to call, so that programs without unsafe code can have such launches: what directives
 /// expand to is the only caller, and only of launches over arrays.
 #[must_use]
-pub fn asynchronous(queue: Queue) -> Queue {
-    queue.deferring(Some(Deferral::Copies))
+pub fn asynchronous(queue: LaunchQueue) -> LaunchQueue {
+    queue.deferring(Deferral::Copies)
 }
 
 /// As `queue`, for the launch of a loop whose values are combined behind it.
 ///
 /// It is safe to call for the same reason: the expansion keeps what the launch uses until these are.
 #[must_use]
-pub fn reducing(queue: Queue) -> Queue {
-    queue.deferring(Some(Deferral::CopiesAndBuffers))
+pub fn reducing(queue: LaunchQueue) -> LaunchQueue {
+    queue.deferring(Deferral::CopiesAndBuffers)
 }
 
 /// Whether a region may keep elements on a device, so that the host has older ones.

@@ -1,6 +1,7 @@
 //! Gangs, workers and vectors: the size of blocks.
 
 use crate::api::queue::Queue;
+use crate::directives::queue::LaunchQueue;
 
 /// Sizes for some kinds of devices.
 #[derive(Clone, Copy, Debug)]
@@ -35,11 +36,11 @@ fn of_device<'a>(device: &str, sizes: &'a [Sizes<'a>]) -> Option<&'a Sizes<'a>> 
 
 /// A handle to a queue with the size of blocks for so many iterations.
 #[must_use]
-pub fn sized(queue: &Queue, iterations: usize, sizes: &[Sizes<'_>]) -> Queue {
+pub fn sized(queue: &Queue, iterations: usize, sizes: &[Sizes<'_>]) -> LaunchQueue {
     let device = queue.device();
     let block = of_device(device.name(), sizes)
         .and_then(|own| own.block(iterations, device.max_group_size()));
-    block.map_or_else(|| queue.clone(), |block| queue.with_block_size(block))
+    block.map_or_else(|| queue.clone(), |block| queue.with_block_size(block)).into()
 }
 
 #[cfg(test)]

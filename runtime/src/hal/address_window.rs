@@ -76,8 +76,19 @@ pub(crate) struct Window {
 /// All windows, by address.
 static WINDOWS_IN_USE: RwLock<Vec<Window>> = RwLock::new(Vec::new());
 
+/// How often they have changed.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// How often windows were reserved or released. Where that is as it was, addresses translate as they did.
+#[inline]
+pub(crate) fn changes() -> u64 {
+    CHANGES.load(Ordering::Acquire)
+}
+
 fn write() -> RwLockWriteGuard<'static, Vec<Window>> {
-    WINDOWS_IN_USE.write().unwrap_or_else(PoisonError::into_inner)
+    let windows = WINDOWS_IN_USE.write().unwrap_or_else(PoisonError::into_inner);
+    CHANGES.fetch_add(1, Ordering::Release);
+    windows
 }
 
 /// A snapshot of the windows, for several translations.

@@ -41,7 +41,7 @@ use crate::code::compiler::About;
 use crate::code::display_name::KernelName;
 use crate::code::host_symbols::HostSymbols;
 use crate::code::profile::Profiler;
-use crate::code::recent::RecentCode;
+use crate::code::recent::{KnownVersions, RecentCode};
 use crate::code::request::Stage2Target;
 use crate::code::requirements::LaunchRequirements;
 use crate::code::variant::Variant;
@@ -234,7 +234,8 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     }
 
     /// Runs a launch, or has the device run it asynchronously; the caller holds the queue, and
-    /// gives what of it a submission changes.
+    /// gives what of it a submission changes. By the versions that the code is one of, the launch may be
+    /// [submitted again](Self::submit_again).
     ///
     /// # Errors
     /// [`LaunchError`].
@@ -248,7 +249,26 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
         launch: &LaunchDesc<'_>,
         code: Self::Code<'_>,
         plan: Self::Plan,
+        versions: Option<KnownVersions>,
     ) -> Result<Submitted<Self::Pending>, LaunchError>;
+
+    /// Whether it submits launches [again](Self::submit_again).
+    const REPEATS: bool = false;
+
+    /// As [`submit`](Self::submit), if the launch is the same as one before it whose code was of the same
+    /// versions, so that nothing is to be decided; otherwise `None`, and nothing is submitted.
+    ///
+    /// # Safety
+    /// As for [`submit`](Self::submit), without code; the range may be empty.
+    #[inline]
+    unsafe fn submit_again(
+        &self,
+        _order: &mut Self::Order,
+        _launch: &LaunchDesc<'_>,
+        _versions: KnownVersions,
+    ) -> Option<Result<Submitted<Self::Pending>, LaunchError>> {
+        None
+    }
 
     /// Whether a [numbered](Submitted::Numbered) launch has ended, successfully or not.
     fn is_over(&self, _launch: u64) -> bool {

@@ -57,6 +57,65 @@ pub fn parameters() {
     assert_eq!((found[9], found[20]), (expected[9], expected[20]));
 }
 
+/// A launch that is made again and again reaches what it is given, wherever that is by then. The trace
+/// says which of them were made as one before.
+pub fn repeated() {
+    on_launch(saxpy);
+    let (queue, other) = (queue(&*gpu(0)), queue(&*gpu(0)));
+    let host: Vec<f32> = (0..4000).map(|i| (i % 17) as f32).collect();
+    let launch = |queue: &Queue, y: ViewMut<'_, f32>, x: View<'_, f32>, factor: f32| {
+        queue.for_each((y, x), move |(y, x)| *y += factor * *x).expect("it runs");
+    };
+    let add = |y: &mut [f32], x: &[f32], factor: f32| {
+        y.iter_mut().zip(x).for_each(|(y, x)| *y += factor * *x);
+    };
+    let make = |elements: &[f32]| Buffer::from_slice(&queue, elements).expect("memory");
+    let (mut x, mut y) = (make(&host), make(&host));
+    let (mut host_x, mut host_y) = (host.clone(), host.clone());
+    let mut kept = Vec::new();
+    for round in 0..1300 {
+        // Numbers change in every, addresses in some, both in others.
+        let factor = if round % 40 < 20 { 0.5 } else { (round % 5) as f32 * 0.25 };
+        let part = match round % 100 {
+            0..60 => 0..4000,
+            60..70 => 256..1280,
+            70..80 => 512..1536,
+            _ => 512..2560,
+        };
+        let queue = if round % 300 < 250 { &queue } else { &other };
+        let (to, from) = (y.slice_mut(part.clone()), x.slice(part.clone()));
+        launch(queue, to.expect("a part"), from.expect("a part"), factor);
+        add(&mut host_y[part.clone()], &host_x[part], factor);
+        match round % 200 {
+            // Buffers take turns.
+            100..140 => {
+                std::mem::swap(&mut x, &mut y);
+                std::mem::swap(&mut host_x, &mut host_y);
+            }
+            // Others are there, of this size and of many blocks of memory, and some go again.
+            150 => {
+                x = make(&host_x);
+                kept.push(make(&vec![0.0; if round > 1000 { 20 << 20 } else { 100 }]));
+            }
+            160 => kept.clear(),
+            // The host has a copy, which becomes stale.
+            170..190 => assert_eq!(y.view()[600], host_y[600], "round {round}"),
+            199 => std::thread::scope(|scope| {
+                let (x, y) = (x.view(), y.view_mut());
+                scope.spawn(move || launch(queue, y, x, 1.0));
+                add(&mut host_y, &host_x, 1.0);
+            }),
+            _ => {}
+        }
+        if round % 50 == 0 {
+            assert!(x.to_vec() == host_x && y.to_vec() == host_y, "round {round}");
+            // Sums stay small.
+            (x, y, host_x, host_y) = (make(&host), make(&host), host.clone(), host.clone());
+        }
+    }
+    assert!(x.to_vec() == host_x && y.to_vec() == host_y);
+}
+
 pub fn shapes() {
     on_launch(note);
     let queue = queue(&*gpu(0));

@@ -49,6 +49,7 @@ fn main() {
         "out-of-memory" => memory::out_of_memory(),
         "pool" => memory::pool(),
         "parameters" => launches::parameters(),
+        "repeated" => launches::repeated(),
         "shapes" => launches::shapes(),
         "lost" => errors::lost(),
         "lost-for-good" => errors::lost_for_good(),

@@ -13,6 +13,7 @@ mod check;
 mod code_split;
 mod diagnostics;
 mod doctests;
+mod editions;
 mod emit;
 mod fidelity;
 mod hip;

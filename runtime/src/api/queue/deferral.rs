@@ -3,7 +3,8 @@
 
 use super::Queue;
 use crate::data::host_copies::HostCopies;
-use crate::data::pending::{self, Deferral, Owners};
+use crate::data::known_places::KnownPlaces;
+use crate::data::pending::{self, Deferral, UsedCopies};
 use crate::error::LaunchError;
 use crate::launch::erased::RawKernel;
 use crate::launch::shape::LaunchShape;
@@ -13,6 +14,8 @@ use crate::launch::shape::LaunchShape;
 pub(super) struct Uses<'a> {
     /// Copies of the host's memory.
     pub(super) copies: Option<&'a HostCopies>,
+    /// Those of regions.
+    pub(super) known: Option<&'a KnownPlaces>,
     /// Whether any is a buffer of a device.
     pub(super) buffers: bool,
 }
@@ -23,6 +26,13 @@ impl Queue {
     #[cfg(feature = "directives")]
     pub(crate) fn deferring(self, deferral: Option<Deferral>) -> Self {
         Self { deferral, ..self }
+    }
+
+    /// This handle, whose launches are waited for.
+    #[cfg(feature = "directives")]
+    #[inline(never)]
+    pub(crate) fn waiting(&self) -> Self {
+        self.clone().deferring(None)
     }
 
     /// Runs a launch, or submits it, if the queue waits for it later.
@@ -49,13 +59,17 @@ impl Queue {
 
     /// What is kept for a launch that is waited for later; `None` for all others.
     #[inline]
-    fn kept_until_later(&self, uses: Uses<'_>) -> Result<Option<Owners>, LaunchError> {
+    fn kept_until_later(&self, uses: Uses<'_>) -> Result<Option<UsedCopies>, LaunchError> {
         let Some(deferral) = self.deferral.filter(|_| self.queue.has_own_memory()) else {
             return Ok(None);
         };
         if self.queue.tasks()?.is_some() || uses.buffers && deferral == Deferral::Copies {
             return Ok(None);
         }
-        Ok(uses.copies.map_or_else(|| uses.buffers.then(Owners::new), HostCopies::present))
+        Ok(match uses {
+            Uses { known: Some(known), .. } => Some(UsedCopies::of_regions(&known.copies)),
+            Uses { copies: Some(copies), .. } => copies.present().map(UsedCopies::owned),
+            Uses { buffers, .. } => buffers.then(UsedCopies::default),
+        })
     }
 }

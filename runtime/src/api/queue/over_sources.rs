@@ -2,11 +2,13 @@
 //! of a program, so it is little: calls, one after the other, of what has none.
 
 use std::mem::ManuallyDrop;
+use std::rc::Rc;
 
 use super::Queue;
 use super::deferral::Uses;
 use crate::data::host_copies::HostCopies;
 use crate::data::host_range::AllPlaced;
+use crate::data::known_places::KnownPlaces;
 use crate::data::pending::Submitting;
 use crate::data::present::is_locating;
 use crate::data::source::length::Lengths;
@@ -19,7 +21,8 @@ use crate::kernel::group::local::Placement;
 use crate::launch::erased::RawKernel;
 use crate::launch::shape::{LaunchRange, LaunchShape};
 
-/// A launch whose sources are not copied yet, or are.
+/// A launch whose sources are not copied yet, or are; then one that has ended, or was submitted. It has its
+/// error, so that what has types need not pass it on.
 pub(super) struct SourceLaunch(ManuallyDrop<State>);
 
 struct State {
@@ -27,8 +30,11 @@ struct State {
     lengths: Lengths,
     placement: Placement,
     copies: Option<HostCopies>,
+    /// Where regions have all of the sources that are in the host's memory.
+    known: Option<Rc<KnownPlaces>>,
     /// The launch is submitted behind others.
     _submitting: Option<Submitting>,
+    outcome: Result<Submitted<BackendPending>, LaunchError>,
 }
 
 impl Drop for SourceLaunch {
@@ -48,6 +54,18 @@ impl SourceLaunch {
     pub(super) fn placement(&mut self) -> &mut Placement {
         &mut self.0.placement
     }
+
+    /// How a launch has ended that was waited for.
+    #[inline(never)]
+    fn ended(self) -> Result<(), LaunchError> {
+        self.submitted().map(drop)
+    }
+
+    /// What was submitted.
+    #[inline(never)]
+    fn submitted(mut self) -> Result<Submitted<BackendPending>, LaunchError> {
+        std::mem::replace(&mut self.0.outcome, Ok(Submitted::Ended))
+    }
 }
 
 impl Queue {
@@ -63,11 +81,12 @@ impl Queue {
         kernel: impl FnOnce(S::Source) -> K,
         name: fn() -> &'static str,
     ) -> Result<(), LaunchError> {
-        let launch = self.begin(shape)?;
-        self.over_sources::<M, _, _, _, D>(launch, sources, kernel, name, |launch, raw| {
+        let mut launch = self.begin(shape);
+        self.over_sources::<M, _, _, D>(&mut launch, sources, kernel, name, |launch, raw| {
             // SAFETY: the kernel lives until this returns; the caller's promises.
-            unsafe { self.run_placed_sources(launch, raw) }
-        })
+            unsafe { self.run_placed_sources(launch, raw) };
+        });
+        launch.ended()
     }
 
     /// As [`run_over_sources`](Self::run_over_sources), but returns at once where the device itself
@@ -83,63 +102,82 @@ impl Queue {
         kernel: impl FnOnce(S::Source) -> K,
         name: fn() -> &'static str,
     ) -> Result<Submitted<BackendPending>, LaunchError> {
-        let launch = self.begin_without_copies(shape)?;
-        self.over_sources::<M, _, _, _, D>(launch, sources, kernel, name, |launch, raw| {
+        let mut launch = self.begin_without_copies(shape);
+        self.over_sources::<M, _, _, D>(&mut launch, sources, kernel, name, |launch, raw| {
             // SAFETY: the kernel lives until this returns; the caller's promises.
-            unsafe { self.submit_placed_sources(launch, raw) }
-        })
+            unsafe { self.submit_placed_sources(launch, raw) };
+        });
+        launch.submitted()
     }
 
     /// Checks the sources of a launch, has them where the kernel finds them, and calls `run` with the
-    /// kernel, which lives until that returns.
+    /// kernel, which lives until that returns; or leaves an error in the launch.
     #[inline(always)]
-    fn over_sources<M, S: Prepare<M>, K: Kernel<D>, R, const D: usize>(
+    fn over_sources<M, S: Prepare<M>, K: Kernel<D>, const D: usize>(
         &self,
-        mut launch: SourceLaunch,
+        launch: &mut SourceLaunch,
         sources: S,
         kernel: impl FnOnce(S::Source) -> K,
         name: fn() -> &'static str,
-        run: impl FnOnce(&SourceLaunch, &RawKernel) -> Result<R, LaunchError>,
-    ) -> Result<R, LaunchError> {
-        sources.check(launch.lengths())?;
-        self.place(&mut launch, name)?;
-        let ready = sources.prepare(launch.placement());
-        // SAFETY: the launch starts here, and only the kernel gets the sources.
-        let kernel = kernel(unsafe { S::start(ready) });
-        run(&launch, &RawKernel::new::<K, D>(&raw const kernel, name))
+        run: impl FnOnce(&mut SourceLaunch, &RawKernel),
+    ) {
+        let checked = sources.check(launch.lengths());
+        if self.place(launch, checked, name) {
+            let ready = sources.prepare(launch.placement());
+            // SAFETY: the launch starts here, and only the kernel gets the sources.
+            let kernel = kernel(unsafe { S::start(ready) });
+            run(launch, &RawKernel::new::<K, D>(&raw const kernel, name));
+        }
     }
 
     #[inline(never)]
-    fn begin(
-        &self,
-        shape: Option<Result<LaunchShape, LaunchError>>,
-    ) -> Result<SourceLaunch, LaunchError> {
-        let shape = shape.transpose()?;
+    fn begin(&self, shape: Option<Result<LaunchShape, LaunchError>>) -> SourceLaunch {
         let submitting = self.deferral.is_some().then(Submitting::new);
-        Ok(SourceLaunch::new(shape, is_locating(&self.queue), submitting))
+        SourceLaunch::new(shape.transpose(), is_locating(&self.queue), submitting)
     }
 
     #[inline(never)]
-    fn begin_without_copies(
-        &self,
-        shape: Result<LaunchShape, LaunchError>,
-    ) -> Result<SourceLaunch, LaunchError> {
-        Ok(SourceLaunch::new(Some(shape?), false, None))
+    fn begin_without_copies(&self, shape: Result<LaunchShape, LaunchError>) -> SourceLaunch {
+        SourceLaunch::new(shape.map(Some), false, None)
     }
 
-    /// Has the sources, which were checked, where the kernel finds them.
+    /// Has the sources, which were `checked`, where the kernel finds them, and says whether they are.
     #[inline(never)]
     fn place(
         &self,
         launch: &mut SourceLaunch,
+        checked: Result<(), LaunchError>,
+        name: fn() -> &'static str,
+    ) -> bool {
+        let state = &mut *launch.0;
+        if state.outcome.is_ok()
+            && let Err(error) = checked.and_then(|()| self.place_sources(state, name))
+        {
+            state.outcome = Err(error);
+        }
+        state.outcome.is_ok()
+    }
+
+    fn place_sources(
+        &self,
+        state: &mut State,
         name: fn() -> &'static str,
     ) -> Result<(), LaunchError> {
-        let State { shape, lengths, placement, copies, .. } = &mut *launch.0;
+        let State { shape, lengths, placement, copies, known, .. } = state;
         self.check_memory(lengths, name)?;
         let shape = match shape {
             Some(shape) => shape,
             None => shape.insert(lengths.length()?.shape()?),
         };
+        let ranges = lengths.host_ranges();
+        if !ranges.is_empty() && shape.range.items != 0 && !lengths.has_host_atomics() {
+            self.refuse_inside_kernels()?;
+            *known = KnownPlaces::of(&self.queue, ranges);
+        }
+        if let Some(known) = known {
+            *placement = Placement::new(known.placed());
+            return Ok(());
+        }
         // SAFETY: the sources borrow the ranges until the launch has ended.
         let (made, placed) =
             unsafe { self.copy_sources(lengths, shape, &|layout| self.allocate(layout))? };
@@ -151,47 +189,47 @@ impl Queue {
     /// # Safety
     /// The kernel lives until this returns, is `Sync`, and allows the shape.
     #[inline(never)]
-    unsafe fn run_placed_sources(
-        &self,
-        launch: &SourceLaunch,
-        raw: &RawKernel,
-    ) -> Result<(), LaunchError> {
-        let State { shape, lengths, placement, copies, .. } = &*launch.0;
+    unsafe fn run_placed_sources(&self, launch: &mut SourceLaunch, raw: &RawKernel) {
+        let State { shape, lengths, placement, copies, known, outcome, .. } = &mut *launch.0;
         let shape = shape.as_ref().expect("sources are placed before they are used");
-        let uses = Uses { copies: copies.as_ref(), buffers: lengths.is_in_device_memory() };
+        let (copies, known) = (copies.as_ref(), known.as_deref());
+        let uses = Uses { copies, known, buffers: lengths.is_in_device_memory() };
         // SAFETY: the caller's promises.
-        unsafe { self.run_or_submit(raw, shape, placement.bytes(), uses) }
+        let ran = unsafe { self.run_or_submit(raw, shape, placement.bytes(), uses) };
+        *outcome = ran.map(|()| Submitted::Ended);
     }
 
     /// # Safety
     /// As for [`run_placed_sources`](Self::run_placed_sources); and what the kernel refers to lives until
     /// the launch has ended.
     #[inline(never)]
-    unsafe fn submit_placed_sources(
-        &self,
-        launch: &SourceLaunch,
-        raw: &RawKernel,
-    ) -> Result<Submitted<BackendPending>, LaunchError> {
-        let State { shape, placement, .. } = &*launch.0;
+    unsafe fn submit_placed_sources(&self, launch: &mut SourceLaunch, raw: &RawKernel) {
+        let State { shape, placement, outcome, .. } = &mut *launch.0;
         let shape = shape.as_ref().expect("sources are placed before they are used");
         // SAFETY: the caller's promises.
-        unsafe { self.submit_raw(raw, shape, placement.bytes()) }
+        *outcome = unsafe { self.submit_raw(raw, shape, placement.bytes()) };
     }
 }
 
 impl SourceLaunch {
     fn new(
-        shape: Option<LaunchShape>,
+        shape: Result<Option<LaunchShape>, LaunchError>,
         copies_slices: bool,
         submitting: Option<Submitting>,
     ) -> Self {
+        let (shape, outcome) = match shape {
+            Ok(shape) => (shape, Ok(Submitted::Ended)),
+            Err(error) => (None, Err(error)),
+        };
         let lengths = shape.as_ref().map_or_else(Lengths::default, LaunchShape::lengths);
         Self(ManuallyDrop::new(State {
             shape,
             lengths: lengths.listing_host_ranges(copies_slices),
             placement: Placement::new(AllPlaced::new()),
             copies: None,
+            known: None,
             _submitting: submitting,
+            outcome,
         }))
     }
 }

@@ -64,6 +64,11 @@ impl Lengths {
     }
 
     /// The sources in the host's memory, if they were to be listed.
+    pub(crate) fn host_ranges(&self) -> &[HostRange] {
+        self.host_ranges.as_deref().unwrap_or(&[])
+    }
+
+    /// The same, which are not listed any more.
     pub(crate) fn take_host_ranges(&mut self) -> HostRanges {
         self.host_ranges.take().unwrap_or_default()
     }
@@ -161,11 +166,22 @@ impl Lengths {
     /// If they are in the host's memory, they can be read.
     #[inline]
     pub(crate) unsafe fn writes<T: Element>(&mut self, elements: NonNull<T>, len: usize) {
-        self.elements_at(elements.as_ptr());
-        if let Some(ranges) = &mut self.host_ranges {
-            // SAFETY: the caller's promise.
-            ranges.extend(unsafe { HostRange::written(elements, len) });
+        if self.lists(elements.as_ptr().cast()) && len.wrapping_mul(size_of::<T>()) != 0 {
+            // SAFETY: there is an element, of the host's, and the caller's promise.
+            self.list(unsafe { HostRange::written(elements, len) });
         }
+    }
+
+    /// Whether elements are listed that begin there.
+    #[inline(never)]
+    fn lists(&mut self, begin: *const u8) -> bool {
+        self.elements_at(begin);
+        self.host_ranges.is_some() && !address_window::is_in_window(begin.addr())
+    }
+
+    #[inline(never)]
+    fn list(&mut self, range: HostRange) {
+        self.host_ranges.get_or_insert_default().push(range);
     }
 
     /// Whether a source is a view of atomics in the host's memory.

@@ -190,7 +190,7 @@ impl Offload {
     fn queue(&self) -> Queue {
         let entered = crate::directives::queue::queue();
         match self.requirement {
-            Requirement::Default => entered,
+            Requirement::Default => entered.clone(),
             Requirement::Mandatory | Requirement::Optional => entered.mandatory(),
         }
     }

@@ -61,6 +61,9 @@ pub(crate) struct LoadedKernel {
     /// Whether the kernel takes the first id of the sub-grid.
     pub(super) base: bool,
     pub(super) flattened: Box<[FlattenedParameter]>,
+    /// Of each word of the closure, the bits of addresses and integers, and those of other parameters;
+    /// `None` if its launches are not kept.
+    pub(super) masks: Option<Box<[[u64; 2]]>>,
     /// The maximum threads of a block, which its registers limit.
     pub(crate) max_block: u32,
     /// Bytes of local memory that a group needs, without what a launch adds.
@@ -73,6 +76,9 @@ pub(crate) struct LoadedKernel {
 
 /// The directive of a source line.
 const LINE: &[u8] = b"\t.loc\t";
+
+/// The most words of a closure whose launches are kept.
+pub(super) const MOST_WORDS: usize = 64;
 
 /// Bytes for the output of the driver's compiler.
 const LOG: usize = 16 << 10;
@@ -134,6 +140,7 @@ impl LoadedKernel {
             offset: flags & FLAG_OFFSET != 0,
             base: flags & FLAG_BASE != 0,
             flattened: flattened.collect(),
+            masks: masks(kernel),
             max_block: 0,
             // What does not fit is an error at the launch.
             local_memory: usize::try_from(kernel.groups.unwrap_or_default().local_size)
@@ -341,6 +348,22 @@ impl CodeLoader for Arc<Context> {
         let loaded = LoadedKernel::of_code(self, &code, flags, kernel, variant.to_string())?;
         Ok((loaded, code.code().len()))
     }
+}
+
+/// See [`LoadedKernel::masks`].
+fn masks(kernel: &KernelRef<'_>) -> Option<Box<[[u64; 2]]>> {
+    let words = usize::try_from(kernel.closure_size).ok()?.div_ceil(8);
+    if words > MOST_WORDS {
+        return None;
+    }
+    let mut bytes = vec![[[0_u8; 8]; 2]; words];
+    for parameter in &kernel.parameters {
+        let decides = matches!(parameter.kind, ParameterKind::Integer | ParameterKind::Pointer);
+        for at in parameter.offset..parameter.offset + parameter.size {
+            bytes.get_mut(at as usize / 8)?[usize::from(!decides)][at as usize % 8] = 0xff;
+        }
+    }
+    Some(bytes.into_iter().map(|both| both.map(u64::from_ne_bytes)).collect())
 }
 
 /// Loads the code into the driver, which compiles a text for its device; returns what the driver

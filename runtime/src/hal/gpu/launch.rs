@@ -14,15 +14,17 @@ use schism_jit_abi::GPU_BLOCKS;
 use crate::code::assumptions::Assumptions;
 use crate::code::captured::{self, CapturedAddress};
 use crate::code::display_name::KernelName;
+use crate::code::recent::KnownVersions;
 use crate::code::requirements::LaunchRequirements;
 use crate::data::device_heap::HeldHeap;
 use crate::data::shared_heap;
-use crate::error::LaunchError;
+use crate::error::{DriverError, LaunchError};
 use crate::hal::address_window::{LARGEST_DANGLING, Windows, is_in_window};
-use crate::hal::gpu::api::symbol;
+use crate::hal::gpu::api::{RawStream, symbol};
 use crate::hal::gpu::context::Context;
 use crate::hal::gpu::kernel::{FlattenedKind, FlattenedParameter, LoadedKernel};
 use crate::hal::gpu::memory;
+use crate::hal::gpu::repeat::KeptLaunch;
 use crate::hal::gpu::stream::{Order, Stream, Timer};
 use crate::hal::messages::{MessageBuffer, RangeShape};
 use crate::hal::{NumberedLaunch, PendingOps, Submitted};
@@ -193,6 +195,7 @@ pub(crate) unsafe fn launch(
     kernel: &Arc<LoadedKernel>,
     desc: &LaunchDesc<'_>,
     grid: &Grid,
+    versions: Option<KnownVersions>,
 ) -> Result<Submitted<GpuPending>, LaunchError> {
     let (raw, range) = (desc.kernel, desc.range);
     let host_addresses = desc.host_addresses != HostAddresses::None;
@@ -256,8 +259,7 @@ pub(crate) unsafe fn launch(
     let heap = kernel.allocates().then(heap).transpose()?;
     let mut buffer = None;
     if kernel.takes_message_buffer() {
-        let pinned = |bytes| context.pinned(bytes);
-        buffer = Some(context.message_buffers.take(pinned, kernel.prints()).map_err(failed)?);
+        buffer = Some(take_buffer(context, kernel).map_err(failed)?);
     }
     let buffer_address = buffer.as_ref().map_or(0, |buffer| buffer.device);
     if buffer.is_some() {
@@ -269,25 +271,10 @@ pub(crate) unsafe fn launch(
     }
 
     let launch_sub_grid = |stream, blocks: [usize; 3]| {
-        // SAFETY: the parameters are those that the kernel was compiled for, and can be read;
-        // function and stream are of the context; the caller vouches for what the kernel does. The
-        // driver does nothing where it refuses.
-        let launch = || unsafe {
-            (context.api().launch)(
-                kernel.function,
-                blocks[0] as u32,
-                blocks[1] as u32,
-                blocks[2] as u32,
-                block[0],
-                block[1],
-                block[2],
-                shared,
-                stream,
-                parameters.as_ptr(),
-                std::ptr::null_mut(),
-            )
-        };
-        context.call(symbol::launch, launch)
+        let grid = (blocks.map(|blocks| blocks as u32), block, shared);
+        // SAFETY: the parameters are those that the kernel was compiled for, and can be read; the caller
+        // vouches for what the kernel does.
+        unsafe { call(context, kernel, grid, stream, parameters.as_ptr()) }
     };
     let seen = desc.seen();
     let is_timed = desc.timed || seen.is_some();
@@ -308,6 +295,127 @@ pub(crate) unsafe fn launch(
         })
     });
     drop(copies);
+    let pending = (submitted, buffer, heap, timer, seen);
+    let submitted =
+        end(stream, kernel, desc, pending, (grid.blocks, block, shared), [in_sub_grids, false])?;
+    if let Some(versions) = versions.filter(|_| !in_sub_grids) {
+        let blocks = grid.blocks.map(|blocks| blocks as u32);
+        order.repeats.keep(versions.number, || {
+            let windows: LazyCell<Windows> = LazyCell::new(Windows::read);
+            let translate = |address| translate(&windows, context, address).ok();
+            // SAFETY: the caller's promises.
+            unsafe {
+                let grid = (blocks, block, shared);
+                KeptLaunch::new(kernel, desc, grid, versions.attention, translate)
+            }
+        });
+    }
+    Ok(submitted)
+}
+
+/// Submits a launch that is the same as one before it with code of the same versions; `None` if there is
+/// none, and nothing is submitted.
+///
+/// # Safety
+/// As for [`launch`].
+#[inline]
+pub(super) unsafe fn launch_again(
+    (stream, order): (&Arc<Stream>, &mut Order),
+    desc: &LaunchDesc<'_>,
+    versions: KnownVersions,
+) -> Option<Result<Submitted<GpuPending>, LaunchError>> {
+    let mut place = order.repeats.take(versions.number)?;
+    // SAFETY: the caller's promise.
+    let kept = unsafe { place.same(desc, versions) };
+    // SAFETY: it is the same launch, so its parameters are those that the kernel was compiled for.
+    let submitted = kept.map(|kept| unsafe { launch_kept(stream, order, kept, desc) });
+    order.repeats.give(place);
+    submitted
+}
+
+/// # Safety
+/// As for [`launch`]; the launch is the same as the kept one.
+unsafe fn launch_kept(
+    stream: &Arc<Stream>,
+    order: &mut Order,
+    kept: &KeptLaunch,
+    desc: &LaunchDesc<'_>,
+) -> Result<Submitted<GpuPending>, LaunchError> {
+    let (context, kernel) = (&*stream.context, &kept.kernel);
+    kept.changed.iter().for_each(|address| memory::becomes_stale(*address));
+    let buffer = kernel.takes_message_buffer().then(|| take_buffer(context, kernel)).transpose();
+    let buffer = buffer.map_err(|error| context.launch_error(desc.kernel.name(), error))?;
+    let parameters = kept.parameters(buffer.as_ref().map_or(0, |buffer| buffer.device));
+    let grid = (kept.blocks, kept.block, kept.shared);
+    let submitted = stream.submit(order, kernel, None, |stream| {
+        // SAFETY: the parameters were made for this kernel, and live as long as what is kept; the caller
+        // vouches for what the kernel does.
+        unsafe { call(context, kernel, grid, stream, parameters) }
+    });
+    let blocks = kept.blocks.map(|blocks| blocks as usize);
+    let pending = (submitted, buffer, None, None, None);
+    end(stream, kernel, desc, pending, (blocks, kept.block, kept.shared), [false, true])
+}
+
+/// An empty message buffer for a launch of a kernel.
+fn take_buffer(context: &Context, kernel: &LoadedKernel) -> Result<MessageBuffer, DriverError> {
+    context.message_buffers.take(|bytes| context.pinned(bytes), kernel.prints())
+}
+
+/// Has the driver launch blocks of a kernel, of so many threads and bytes of shared memory.
+///
+/// # Safety
+/// The parameters are those that the kernel was compiled for, and can be read; the stream is of the
+/// context, and the kernel may run.
+#[inline]
+unsafe fn call(
+    context: &Context,
+    kernel: &LoadedKernel,
+    (blocks, block, shared): ([u32; 3], [u32; 3], u32),
+    stream: RawStream,
+    parameters: *mut *mut c_void,
+) -> Result<(), DriverError> {
+    // SAFETY: the caller's promises; the function is of the context. The driver does nothing where it
+    // refuses.
+    let launch = || unsafe {
+        (context.api().launch)(
+            kernel.function,
+            blocks[0],
+            blocks[1],
+            blocks[2],
+            block[0],
+            block[1],
+            block[2],
+            shared,
+            stream,
+            parameters,
+            std::ptr::null_mut(),
+        )
+    };
+    context.call(symbol::launch, launch)
+}
+
+/// What is to end of a launch, if it was submitted.
+type Pending = (
+    Result<u64, DriverError>,
+    Option<MessageBuffer>,
+    Option<HeldHeap>,
+    Option<Timer>,
+    Option<Box<Launched>>,
+);
+
+/// Ends the submission of a launch in blocks, of so many threads and bytes of shared memory: in sub-grids,
+/// or as one before it.
+#[inline]
+fn end(
+    stream: &Arc<Stream>,
+    kernel: &LoadedKernel,
+    desc: &LaunchDesc<'_>,
+    (submitted, buffer, heap, timer, seen): Pending,
+    (blocks, block, shared): ([usize; 3], [u32; 3], u32),
+    [in_sub_grids, again]: [bool; 2],
+) -> Result<Submitted<GpuPending>, LaunchError> {
+    let (raw, range, context) = (desc.kernel, desc.range, &*stream.context);
     let number = match submitted {
         Ok(number) => number,
         Err(error) => {
@@ -316,12 +424,12 @@ pub(crate) unsafe fn launch(
             if let Some(buffer) = buffer.filter(|_| !in_sub_grids) {
                 context.message_buffers.give(buffer);
             }
-            return Err(failed(error));
+            return Err(context.launch_error(raw.name(), error));
         }
     };
     tracing::debug!(
         kernel = raw.name(), device = context.name(), version = &*kernel.version,
-        range = ?range.slowest_first(), grid = ?grid.blocks, ?block, shared, "launched"
+        range = ?range.slowest_first(), grid = ?blocks, ?block, shared, again, "launched"
     );
     if buffer.is_none() && heap.is_none() && timer.is_none() {
         return Ok(Submitted::Numbered(NumberedLaunch { number, kernel: raw.lazy_name() }));

@@ -13,7 +13,7 @@
 //! | `host_memory`, `in_system_call`, `leaving`, `mapping_log`, `mappings`, `page_table`, `process`, `watch` | kernels that use the host's own addresses |
 //! | `memory` | a buffer's memory, and what the host reads of it |
 //! | `kernel` | a kernel, compiled and loaded |
-//! | `queue`, `stream`, `launch` | launches |
+//! | `queue`, `stream`, `launch`, `repeat` | launches |
 //! | `staging` | large copies |
 
 pub(in crate::hal) mod api;
@@ -33,6 +33,7 @@ mod page_table;
 mod process;
 pub(in crate::hal) mod properties;
 mod queue;
+mod repeat;
 mod staging;
 mod stream;
 pub(in crate::hal) mod vendor;

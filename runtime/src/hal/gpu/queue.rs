@@ -3,6 +3,7 @@
 use std::alloc::Layout;
 use std::sync::Arc;
 
+use crate::code::recent::KnownVersions;
 use crate::code::requirements::LaunchRequirements;
 use crate::data::shared_heap;
 use crate::error::{BufferError, DriverError, LaunchError};
@@ -145,6 +146,7 @@ impl QueueOps for GpuQueue {
         desc: &LaunchDesc<'_>,
         code: &Arc<LoadedKernel>,
         grid: Grid,
+        versions: Option<KnownVersions>,
     ) -> Result<Submitted<GpuPending>, LaunchError> {
         if desc.host_addresses == HostAddresses::Shared {
             let closure = desc.kernel.closure.cast();
@@ -154,7 +156,20 @@ impl QueueOps for GpuQueue {
             }
         }
         // SAFETY: the caller's promises; the code is this kernel's.
-        unsafe { launch::launch((&self.stream, order), code, desc, &grid) }
+        unsafe { launch::launch((&self.stream, order), code, desc, &grid, versions) }
+    }
+
+    const REPEATS: bool = true;
+
+    #[inline]
+    unsafe fn submit_again(
+        &self,
+        order: &mut Order,
+        desc: &LaunchDesc<'_>,
+        versions: KnownVersions,
+    ) -> Option<Result<Submitted<GpuPending>, LaunchError>> {
+        // SAFETY: the caller's promises.
+        unsafe { launch::launch_again((&self.stream, order), desc, versions) }
     }
 
     fn is_over(&self, launch: u64) -> bool {

@@ -11,6 +11,7 @@ use crate::hal::Held;
 use crate::hal::gpu::api::{RawEvent, RawStream, number, symbol};
 use crate::hal::gpu::context::Context;
 use crate::hal::gpu::kernel::LoadedKernel;
+use crate::hal::gpu::repeat::Repeats;
 use crate::util::fork::NoForkGuard;
 use crate::util::timeline::{self, Time, Track};
 
@@ -48,6 +49,8 @@ pub(crate) struct Order {
     timers: Vec<Timer>,
     /// Kernels with the number of the last launch of each, which keeps its code loaded until then.
     kernels: Vec<(Arc<LoadedKernel>, u64)>,
+    /// Launches that may be made again.
+    pub(super) repeats: Repeats,
 }
 
 /// Kernels that are remembered at least, once launched. It saves a launch of such a kernel counting
@@ -182,7 +185,11 @@ impl Stream {
     /// Gives up kernels that have no other owner.
     fn give_up_kernels(&self) {
         let mut held = self.held();
-        held.recent.give_up_changed();
+        let Held { recent, order } = &mut *held;
+        recent.give_up_changed();
+        if recent.has_replaced() {
+            order.repeats.retain(|number| recent.has(number));
+        }
         let done = self.done.load(Ordering::Acquire);
         let is_over = |(kernel, launch): &mut (Arc<LoadedKernel>, u64)| {
             *launch <= done && Arc::strong_count(kernel) == 1

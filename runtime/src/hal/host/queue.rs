@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::code::recent::KnownVersions;
 use crate::code::requirements::LaunchRequirements;
 use crate::error::{BufferError, DeviceError, KernelPanic, LaunchError};
 use crate::hal::host::body::Body;
@@ -298,6 +299,7 @@ impl QueueOps for HostQueue {
         launch: &LaunchDesc<'_>,
         body: Body<'_>,
         (): (),
+        _: Option<KnownVersions>,
     ) -> Result<Submitted<NoPending>, LaunchError> {
         if let Some(groups) = &launch.groups {
             // SAFETY: the caller's promises.

@@ -4,6 +4,7 @@ use std::alloc::Layout;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::code::recent::KnownVersions;
 use crate::code::requirements::LaunchRequirements;
 use crate::error::{BufferError, DriverError, LaunchError};
 use crate::hal::opencl::api::{RawQueue, symbol};
@@ -171,6 +172,7 @@ impl QueueOps for ClQueue {
         desc: &LaunchDesc<'_>,
         code: &Arc<ClKernel>,
         grid: Grid,
+        _: Option<KnownVersions>,
     ) -> Result<Submitted<ClPending>, LaunchError> {
         if desc.host_addresses == HostAddresses::Shared {
             return Err(self.not_shared());

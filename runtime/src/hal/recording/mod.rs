@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::code::compiler::About;
+use crate::code::recent::KnownVersions;
 use crate::error::{BufferError, DeviceError, LaunchError};
 use crate::hal::host::body::Body;
 use crate::hal::host::kernel::{CpuKernel, CpuLoader};
@@ -133,6 +134,7 @@ impl QueueOps for Queue {
         launch: &LaunchDesc<'_>,
         _: Body<'_>,
         (): (),
+        _: Option<KnownVersions>,
     ) -> Result<Submitted<NoPending>, LaunchError> {
         let groups = launch.groups.map(|groups| groups.local.slowest_first());
         note(format!("launch {:?} {groups:?}", launch.range.slowest_first()));

@@ -240,19 +240,21 @@ impl Placement {
     /// Where the kernel reads elements.
     #[inline]
     pub(crate) fn shared<'a, T>(&self, elements: &'a [T]) -> &'a [T] {
-        if self.placed.is_empty() {
-            return elements;
-        }
         let place = self.exclusive(NonNull::from(elements).cast::<T>());
-        // SAFETY: a copy of the elements is there as long as the launch runs, which the borrow
-        // outlives. It is read by kernels of the copy's device only.
+        // SAFETY: the elements or a copy are there as long as the launch runs, which the borrow
+        // outlives. A copy is read by kernels of its device only.
         unsafe { std::slice::from_raw_parts(place.as_ptr(), elements.len()) }
     }
 
     /// Where the kernel changes elements.
     #[inline]
     pub(crate) fn exclusive<T>(&self, elements: NonNull<T>) -> NonNull<T> {
-        if self.placed.is_empty() { elements } else { host_range::place(&self.placed, elements) }
+        self.place(elements.cast(), NonNull::<T>::dangling().cast()).cast()
+    }
+
+    #[inline(never)]
+    fn place(&self, elements: NonNull<u8>, nowhere: NonNull<u8>) -> NonNull<u8> {
+        host_range::place(&self.placed, elements, nowhere)
     }
 
     /// The bytes that the arrays need. A sum that exceeds `usize` is more than any launch allows.
