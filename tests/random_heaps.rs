@@ -1,5 +1,5 @@
 //! Random pipelines of rayon whose closures allocate: vectors of vectors, boxes, strings, counted references; what
-//! they collect owns memory, and the host changes it and drops it, and gives it to the next pipeline.
+//! they collect owns memory, and the host changes it and drops it, and gives it to the next pipeline. Some change slices.
 //!
 //! A pipeline is a function that returns what it has computed as text. A program prints the text of each, so it
 //! says the same by plain rustc.
@@ -292,7 +292,10 @@ pub fn source(seed: u64, number: usize) -> String {
     let text = body.text;
     let closure = |result: &str| format!("|x| {{\n{text}        {result}\n    }}");
     let sum = "u64::from";
-    let rest = match random.usize(..12) {
+    let changing = format!(
+        "let mut out = shared.numbers[..{count}].to_vec();\n    let mut other: Vec<u64> = (0..{count}).collect();"
+    );
+    let rest = match random.usize(..15) {
         0 | 1 => format!("let out: u64 = {items}.map({}).map({sum}).sum();", closure(&digest)),
         2 => format!("let out: Vec<u32> = {items}.map({}).collect();", closure(&digest)),
         3 | 4 => format!(
@@ -322,6 +325,23 @@ pub fn source(seed: u64, number: usize) -> String {
             "let out: Vec<Counted> = {items}.map({}).collect();\n    let len = out.len();\n    \
              let before = DROPS.load(Ordering::Relaxed); drop(out);\n    let out = (len, DROPS.load(Ordering::Relaxed) - before);",
             closure(&format!("Counted(Box::new(u64::from({digest})))"))
+        ),
+        11 => format!(
+            "{changing}\n    \
+             out.par_iter_mut().enumerate().for_each(|(i, y)| {{ let x = *y ^ i as u32; *y = x;\n{text}        *y = {digest};\n    }});\n    \
+             let out = (out, other);"
+        ),
+        12 => format!(
+            "{changing}\n    \
+             out.par_chunks_mut({}).zip(&mut other).for_each(|(chunk, z)| {{ let x = chunk.iter().fold(3_u32, |a, b| a.wrapping_mul(31) ^ b); *z += 7;\n{text}        \
+             for (y, v) in chunk.iter_mut().zip(&{vector}) {{ *y ^= v; }} chunk[0] = {digest}; *z ^= u64::from(chunk[0]);\n    }});\n    \
+             let out = (out, other);",
+            random.usize(1..20)
+        ),
+        13 => format!(
+            "{changing}\n    \
+             let all: Vec<Vec<u32>> = out.par_iter_mut().zip(other.par_iter_mut()).map(|(y, z)| {{ let x = *y ^ *z as u32; *z += 1;\n{text}        *y = {digest}; {vector} }}).collect();\n    \
+             let out = (out, other, all);"
         ),
         _ => format!(
             "let mut out: Vec<u32> = {items}.fold(Vec::new, |mut all: Vec<u32>, x| {{ let one = ({})(x); all.push(one); all }}).reduce(Vec::new, |mut a, mut b| {{ a.append(&mut b); a }});",

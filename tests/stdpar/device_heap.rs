@@ -70,6 +70,49 @@ fn rows(numbers: &[u32]) -> Vec<Vec<u32>> {
     numbers.par_iter().map(|n| (0..n % 9).map(|i| i * n).collect()).collect()
 }
 
+/// Slices that items change while they allocate: more than a heap of 1 MiB has in all.
+fn changing(numbers: &mut [u32], words: &mut [u64]) -> Vec<Vec<u32>> {
+    numbers.par_iter_mut().for_each(|n| {
+        *n = n.wrapping_mul(7);
+        let many = vec![*n; 200];
+        *n = many.iter().fold(1, |all: u32, one| all.wrapping_mul(31) ^ one);
+    });
+    words.par_chunks_mut(7).zip(numbers.par_iter()).for_each(|(chunk, n)| {
+        chunk[0] += u64::from(*n);
+        let sorted: BTreeMap<u64, usize> = chunk.iter().zip(0..).map(|(word, i)| (*word % 5, i)).collect();
+        chunk.iter_mut().zip(sorted).for_each(|(word, (key, i))| *word = *word * 5 + key + i as u64);
+    });
+    let pairs = numbers.par_iter_mut().zip(words.par_iter_mut()).map(|(n, word)| {
+        std::mem::swap(&mut *n, &mut (*word as u32));
+        *word ^= u64::from(*n);
+        vec![*n; 300]
+    });
+    pairs.collect()
+}
+
+/// Runs `body` for all numbers, and tells of its panic. Each number is as before or as it is to be then, and that of the item
+/// that panics is 6.
+fn panicking(numbers: &[u32], body: impl Fn(&mut u32) + Sync) {
+    let mut changed = numbers.to_vec();
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        changed.par_iter_mut().for_each(&body);
+    }));
+    let is_good = |(new, old): (&u32, &u32)| match *old {
+        77 => *new == 6,
+        old => *new == old || *new == old * 9 + 1,
+    };
+    let said = caught.map_err(|said| said.downcast_ref::<&str>().copied().map(str::to_owned));
+    println!("{said:?} {}", changed.iter().zip(numbers).all(is_good));
+}
+
+struct Guard<'a>(&'a mut u32);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        *self.0 += 1;
+    }
+}
+
 fn main() {
     let numbers: Vec<u32> = (0..4000).collect();
     println!("{} {}", scratch(100), scratch(100_000));
@@ -124,4 +167,23 @@ fn main() {
         .map(|&n| (0..n % 30).map(|i| (i * 7 % 11, i)).collect::<BTreeMap<_, _>>().len())
         .collect();
     println!("{}", tables.iter().sum::<usize>());
+
+    let (mut changed, mut words) = (numbers.clone(), (0..28_000).collect::<Vec<u64>>());
+    for _ in 0..2 {
+        let all = changing(&mut changed, &mut words);
+        println!("{changed:?} {words:?} {}", all.concat().len());
+    }
+    panicking(&numbers, |n| {
+        let copy = vec![*n; 9];
+        *n = 6;
+        assert!(copy[1] != 77, "seventy-seven");
+        *n = copy.iter().sum::<u32>() + 1;
+    });
+    panicking(&numbers, |n| {
+        let copy = vec![*n; 9];
+        *n = 5;
+        let guard = Guard(n);
+        assert!(copy[1] != 77, "seventy-seven");
+        *guard.0 = copy.iter().sum();
+    });
 }

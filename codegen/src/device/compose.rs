@@ -203,6 +203,7 @@ fn device_spec(
         exports: roots.exports.iter().map(|export| export.name.clone()).collect(),
         host_memory: pipelines.names().map(str::to_owned).collect(),
         without_effects: pipelines.without_effects(),
+        restored: pipelines.restored(),
         imports: findings.imports.clone(),
         split: split_mode(tcx),
         lines: std::env::var(LINES).is_ok_and(|value| !value.is_empty() && value != "0"),

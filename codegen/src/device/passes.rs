@@ -96,7 +96,7 @@ impl Stage1<'_> {
         let image = self.shape(pipelines, &mut cx, begun);
         times::print(self.of_crate.crate_name, cx.times.as_deref().unwrap_or_default());
         let mut image = image?;
-        let unfit = pipelines.unfit(&image.kernels);
+        let unfit = pipelines.unfit(&image.kernels, true);
         if !unfit.is_empty() {
             return Err(Stage1Failure::Pipelines(unfit));
         }
@@ -129,7 +129,7 @@ impl Stage1<'_> {
             none => {
                 let first = stage1::begin(self.bitcode, cx).map_err(Stage1Failure::Passes)?;
                 let first = none.insert(first);
-                let unfit = pipelines.unfit(&first.kernels);
+                let unfit = pipelines.unfit(&first.kernels, false);
                 if !unfit.is_empty() {
                     return Err(Stage1Failure::Pipelines(unfit));
                 }

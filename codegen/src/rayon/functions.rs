@@ -44,9 +44,12 @@ pub(crate) const SORT_METHODS: [&str; 6] = [
 /// The module with the functions that ask for references in captures.
 const CAPTURES: &str = "captures";
 
+/// The function that asks what a pipeline changes.
+pub(crate) const CHANGES: &str = "changes";
+
 /// The functions that ask, and those that answer.
-pub(crate) const CAPTURE_FUNCTIONS: [(&str, &str); 2] =
-    [("references", "encoded"), ("rebind", "rebind_encoded")];
+pub(crate) const CAPTURE_FUNCTIONS: [(&str, &str); 3] =
+    [("references", "encoded"), ("rebind", "rebind_encoded"), (CHANGES, "changes_encoded")];
 
 /// Whether a function may be one of rayon's that run a pipeline.
 pub(crate) fn is_name_of_original(name: &str) -> bool {

@@ -89,15 +89,16 @@ pub(crate) fn is_for_gpus<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
     is_copied(tcx, kernel) && name.is_none_or(|name| name.as_str() != ROWS)
 }
 
-/// Whether the only effect of a kernel is its result, by its types, so that it may begin again: each work-item has a
-/// copy of the pipeline, and nothing that this holds or refers to can be changed by it. Addresses that a program's own types hold
-/// may be of what it changes.
-pub(crate) fn is_without_effects<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
-    let Some(args) = pipeline_of(tcx, kernel).filter(|_| is_copied(tcx, kernel)) else {
-        return false;
-    };
-    let mut types = Types { tcx, seen: FxHashSet::default(), left: MOST_TYPES };
-    args.types().all(|ty| types.are_all(ty, are_constant))
+/// Whether nothing can be changed by a kernel that values of a type hold or refer to. Addresses that a program's own types
+/// hold may be of what it changes.
+pub(crate) fn is_constant<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>) -> bool {
+    Types { tcx, seen: FxHashSet::default(), left: MOST_TYPES }.are_all(ty, are_constant)
+}
+
+/// Whether all that can be changed of values of a type are their own bytes: they own nothing, and what they refer to is
+/// constant.
+pub(crate) fn is_plain<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>) -> bool {
+    Types { tcx, seen: FxHashSet::default(), left: MOST_TYPES }.are_all(ty, are_plain)
 }
 
 /// What collects all items: where they go is its result. Its module, and its name.
@@ -195,6 +196,14 @@ fn are_constant<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, parts: &mut Parts<'tcx>) 
         _ => return false,
     }
     true
+}
+
+/// Whether values of a type are plain, apart from its parts.
+fn are_plain<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, parts: &mut Parts<'tcx>) -> bool {
+    let is_owner = ty.ty_adt_def().is_some_and(|adt| {
+        !adt.is_phantom_data() && OWNERS.contains(&tcx.crate_name(adt.did().krate).as_str())
+    });
+    !is_owner && are_constant(tcx, ty, parts)
 }
 
 /// Whether values of a type, and what they refer to, hold no functions, apart from its parts.

@@ -12,9 +12,8 @@ use schism_passes::spec::report::{Report, Use, ViolationKind};
 
 use crate::collect::walk::{self, Place, Reached};
 use crate::kernels::{Kernel, KernelInfo, names};
-use crate::rayon::types::{
-    is_for_gpus, is_pipeline, is_search_in_order, is_without_effects, may_be_for_devices,
-};
+use crate::rayon::captures::{Changes, changes_of};
+use crate::rayon::types::{is_for_gpus, is_pipeline, is_search_in_order, may_be_for_devices};
 use crate::rayon::{self, nested};
 use crate::stdpar::explain;
 
@@ -24,7 +23,7 @@ const DEEP: &str =
 const UNWINDING: &str =
     "if it panics, a destructor changes memory of the program's, and no device runs one then";
 
-const CHANGING: &str = "it allocates or frees memory, and has other effects than its result: where a device has no memory left, it could not begin again";
+const CHANGING: &str = "it allocates or frees memory, and may change what cannot be copied before: where a device has no memory left, it could not begin again";
 
 const LAUNCHES: &str = "it launches kernels itself";
 
@@ -39,6 +38,8 @@ pub(crate) struct Pipelines {
     allocating: BTreeSet<String>,
     /// The names of those whose only effect is their result.
     without_effects: BTreeSet<String>,
+    /// The names of those that change nothing else but what a launch can copy before.
+    restored: BTreeSet<String>,
     /// The names of those that GPUs run in the place of others.
     for_gpus: BTreeSet<String>,
     /// The names of those that there are for the program's process.
@@ -63,12 +64,15 @@ impl Pipelines {
             .clone()
             .filter(|kernel| is_for_gpus(tcx, kernel.entry.args.type_at(0)))
             .map(|kernel| kernel.info.name.clone());
-        let without_effects = pipelines
-            .clone()
-            .filter(|kernel| is_without_effects(tcx, kernel.entry.args.type_at(0)))
-            .map(|kernel| kernel.info.name.clone());
+        let changes = pipelines.clone().filter_map(|kernel| {
+            Some((kernel.info.name.clone(), changes_of(tcx, kernel.entry.args.type_at(0))?))
+        });
+        let (without_effects, restored): (Vec<_>, Vec<_>) =
+            changes.partition(|(_, changes)| Changes::is_empty(changes));
+        let names = |all: Vec<(String, Changes)>| all.into_iter().map(|(name, _)| name).collect();
         Self {
-            without_effects: without_effects.collect(),
+            without_effects: names(without_effects),
+            restored: names(restored),
             for_gpus: for_gpus.collect(),
             pipelines: pipelines.map(place).collect(),
             ..Self::default()
@@ -99,6 +103,11 @@ impl Pipelines {
     /// The names of those whose only effect is their result.
     pub(crate) fn without_effects(&self) -> Vec<String> {
         self.without_effects.iter().cloned().collect()
+    }
+
+    /// The names of those that change nothing else but what a launch can copy before.
+    pub(crate) fn restored(&self) -> Vec<String> {
+        self.restored.iter().cloned().collect()
     }
 
     /// The names of those that are to allocate.
@@ -139,7 +148,7 @@ impl Pipelines {
                         ViolationKind::ExternalFunction(symbol)
                             if may_allocate && is_allocator(symbol) =>
                         {
-                            if self.without_effects.contains(name) {
+                            if self.without_effects.contains(name) || self.restored.contains(name) {
                                 allocate.insert(index);
                             } else {
                                 blamed.insert(index);
@@ -201,8 +210,13 @@ impl Pipelines {
 
     /// The kernels of pipelines among those of a module, by their indices, that no device may have: of
     /// some it is unknown how much stack they need (rayon's threads may have been given more), and
-    /// others change the program's memory while they unwind, as devices do not.
-    pub(crate) fn unfit(&self, kernels: &[KernelImage]) -> Vec<(usize, &'static str)> {
+    /// others change the program's memory while they unwind, as devices do not. Where launches allocate and can undo their changes,
+    /// rayon unwinds; of that nothing is known before `are_final`.
+    pub(crate) fn unfit(
+        &self,
+        kernels: &[KernelImage],
+        are_final: bool,
+    ) -> Vec<(usize, &'static str)> {
         let why = |kernel: &KernelImage| {
             let needs = |capability| kernel.capabilities.contains(&capability);
             if needs(Capability::Recursion) || needs(Capability::IndirectCalls) {
@@ -211,7 +225,9 @@ impl Pipelines {
             if needs(Capability::HostHeap) && needs(Capability::ForgedAddresses) {
                 return Some(CHANGING);
             }
-            needs(Capability::Unwinding).then_some(UNWINDING)
+            let may_be_undone =
+                self.restored.contains(&kernel.name) && (needs(Capability::HostHeap) || !are_final);
+            (needs(Capability::Unwinding) && !may_be_undone).then_some(UNWINDING)
         };
         let all = kernels.iter().enumerate();
         let pipelines = all.filter(|(_, kernel)| self.pipelines.contains_key(&kernel.name));

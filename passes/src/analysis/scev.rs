@@ -223,7 +223,7 @@ impl<'m> AddRec<'m> {
         self
     }
 
-    fn minus(mut self, other: AddRec<'m>) -> Self {
+    pub(crate) fn minus(mut self, other: AddRec<'m>) -> Self {
         self.base = difference(&self.base, &other.base);
         self.step = self.step.plus(&other.step.reversed());
         self.no_wrap.extend(other.no_wrap);

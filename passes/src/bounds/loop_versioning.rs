@@ -41,7 +41,8 @@
 //! without overflow, all values are between the first and the last. The trip count comes from
 //! another exit, one that every iteration passes ([`trip_count`](crate::analysis::trip_count)).
 //! Where the step is not known, an index that the loop itself compares with a limit is checked by
-//! comparing the limit with the length. Anything else, such as an index that is loaded, stays checked in
+//! comparing the limit with the length. A length that is 0 where its range has no order is the difference of
+//! ends that are in order. Anything else, such as an index that is loaded, stays checked in
 //! both loops.
 //!
 //! **Nothing else changes.** The condition uses values that are available before the loop, frozen,
@@ -51,11 +52,13 @@
 //! **Groups.** The condition may differ between work-items of a group, so loops with a barrier are
 //! not cloned (`clone::is_cloneable`).
 
-use schism_llvm::{Block, IntPredicate, Value};
+use schism_llvm::{Block, IntPredicate, Opcode, Value};
 
 use crate::analysis::cold_paths::panics;
 use crate::analysis::scev::{self, AddRec, Emit, Step, Values};
-use crate::analysis::trip_count::{TripCount, comparison, exit, is_closed, trip_count};
+use crate::analysis::trip_count::{
+    TripCount, comparison, exit, is_closed, opposite, swapped, trip_count,
+};
 use crate::bounds::conditions::{Conditions, Fact, conjuncts};
 use crate::bounds::innermost::change_innermost;
 use crate::ir::cfg::{Cfg, Loop};
@@ -200,6 +203,11 @@ fn facts_of<'m>(
     if let Some(parts) = conjuncts(condition, wanted) {
         return parts.into_iter().all(|(part, wanted)| facts_of(values, part, wanted, facts));
     }
+    let known = facts.len();
+    if facts_of_length(values, condition, wanted, facts) == Some(true) {
+        return true;
+    }
+    facts.truncate(known);
     let Some((predicate, [a, b])) = comparison(values, condition, wanted) else {
         return false;
     };
@@ -212,6 +220,52 @@ fn facts_of<'m>(
         facts.push(Fact::Compare(predicate, a, b));
     }
     said
+}
+
+/// What has to hold for a length to be more than something in all iterations: that of a range, which is 0 where its end comes
+/// before its beginning. `None` if `condition` compares no length.
+/// ```llvm
+///   %length = call i64 @llvm.usub.sat.i64(i64 %end, i64 %begin)
+///   %length = select i1 %is.ordered, i64 128, i64 0
+/// ```
+fn facts_of_length<'m>(
+    values: &mut Values<'_, 'm>,
+    condition: Value<'m>,
+    wanted: bool,
+    facts: &mut Vec<Fact<'m>>,
+) -> Option<bool> {
+    use IntPredicate::{UGE, UGT, ULE};
+    if condition.opcode() != Some(Opcode::ICmp) {
+        return None;
+    }
+    let predicate = condition.icmp_predicate();
+    let predicate = if wanted { predicate } else { opposite(predicate) };
+    let (predicate, length, least) = match predicate {
+        UGT | UGE => (predicate, condition.operand(0), condition.operand(1)),
+        predicate => (swapped(predicate), condition.operand(1), condition.operand(0)),
+    };
+    if !matches!(predicate, UGT | UGE) || values.is_outside(length) {
+        return None;
+    }
+    let value = if length.calls_intrinsic(&["usub.sat."]) {
+        let [end, begin] = [0, 1].map(|index| values.add_rec(length.operand(index)));
+        let (end, begin) = (end?, begin?);
+        facts.push(Fact::Compare(ULE, begin.clone(), end.clone()));
+        end.minus(begin)
+    } else if length.opcode() == Some(Opcode::Select) {
+        let is_first = length.operand(2).is_zero();
+        let other = if is_first { 1 } else { 2 };
+        if !(is_first || length.operand(1).is_zero())
+            || !facts_of(values, length.operand(0), is_first, facts)
+        {
+            return None;
+        }
+        values.add_rec(length.operand(other))?
+    } else {
+        return None;
+    };
+    facts.push(Fact::Compare(predicate, value, values.add_rec(least)?));
+    Some(facts.len() <= CHECKS)
 }
 
 /// Copies the loop, takes the checks out of the first one, and lets the condition choose. Returns

@@ -11,7 +11,8 @@
 //! ```
 //! Nor has it where the only effect of a kernel is its result, which a launch that panics has not.
 //!
-//! Of the latter it finds as well those that make addresses of numbers: types say nothing of what these are of.
+//! Of the latter, and of those whose changes a launch can undo, it finds as well which make addresses of numbers: types say
+//! nothing of what these are of.
 //!
 //! It runs before landing pads are removed, and before anything is inlined.
 
@@ -28,7 +29,7 @@ use crate::spec::image::{Capability, KernelImage};
 pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) {
     let module = module.handle();
     for (image, kernel) in kernels.iter_mut().zip(&spec.kernels) {
-        if spec.without_effects.contains(&image.name)
+        if (spec.without_effects.contains(&image.name) || spec.restored.contains(&image.name))
             && let Some(entry) = module.function(&kernel.entry)
             && host_memory::addresses_are_forged(&reached_from(&[entry]))
         {

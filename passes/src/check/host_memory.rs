@@ -295,11 +295,19 @@ fn behind(constant: Value<'_>) -> Option<Behind> {
             let holds =
                 value.initializer().is_none_or(|initial| may_hold(initial.ty(), &is_address));
             found = found.max(Some(if holds { Behind::Addresses } else { Behind::Data }));
-        } else if value.is_constant() && !value.is_function() {
+        } else if value.is_constant() && !value.is_function() && !is_difference(value) {
             stack.extend(value.operands());
         }
     }
     found
+}
+
+/// Whether a constant is the difference of two addresses: a number, such as the length of an array whose end is known.
+fn is_difference(constant: Value<'_>) -> bool {
+    let is_of =
+        |value: Value<'_>, opcode| value.is_constant_expression() && value.const_opcode() == opcode;
+    is_of(constant, Opcode::Sub)
+        && constant.operands().all(|operand| is_of(operand, Opcode::PtrToInt))
 }
 
 pub(super) fn is_address(ty: Type<'_>) -> bool {

@@ -54,6 +54,8 @@ pub struct DeviceSpec {
     pub host_memory: Vec<String>,
     /// Those of them whose only effect is their result.
     pub without_effects: Vec<String>,
+    /// Those of them that change nothing else but what a launch can copy before, and give back.
+    pub restored: Vec<String>,
     /// Kernels, by name, that may allocate.
     pub host_heap: Vec<String>,
     /// For the pass `split` alone: the kernels to keep.

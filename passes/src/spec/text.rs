@@ -213,6 +213,7 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
         }
         "host-memory" => spec.host_memory.push(word(0, "the kernel")?.to_owned()),
         "in-process" => spec.in_process = true,
+        "restored" => spec.restored.push(word(0, "the kernel")?.to_owned()),
         "without-effects" => spec.without_effects.push(word(0, "the kernel")?.to_owned()),
         "host-heap" => spec.host_heap.push(word(0, "the kernel")?.to_owned()),
         "spec-constant" => spec.spec_constants.push(SpecConstant {

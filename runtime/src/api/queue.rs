@@ -7,6 +7,7 @@ mod placed;
 use std::alloc::Layout;
 use std::any::type_name;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -616,8 +617,8 @@ impl Queue {
         unsafe { self.run_somewhere(&launch, run, ()) }
     }
 
-    /// As [`run`](Self::run), for a kernel that uses addresses of the host's as they are, and on
-    /// these threads of the host.
+    /// As [`run`](Self::run), for a kernel that uses addresses of the host's as they are, on
+    /// these threads of the host, and that makes these changes.
     ///
     /// # Safety
     /// As for [`submit_raw`](Self::submit_raw), inside a call of the backend's `with_host_memory` unless
@@ -628,10 +629,11 @@ impl Queue {
         shape: &LaunchShape,
         dynamic: usize,
         (host_addresses, threads): (HostAddresses, HostThreads),
+        changes: &[Range<usize>],
     ) -> Result<(), LaunchError> {
         self.refuse_inside_kernels()?;
         let described = self.describe(kernel, shape, dynamic);
-        let launch = LaunchDesc { host_addresses, threads, ..described };
+        let launch = LaunchDesc { host_addresses, threads, changes, ..described };
         // SAFETY: the caller's promises.
         unsafe { self.queue.run(&launch) }
     }
@@ -717,6 +719,7 @@ impl Queue {
             replaced: None,
             host_addresses,
             threads: self.threads,
+            changes: &[],
         }
     }
 

@@ -48,22 +48,25 @@ pub fn with_host_memory(
 }
 
 /// Runs `kernel` once for each of `items`, and returns when all are done. The bytes at `data` are copied
-/// as they are, with all addresses in them.
+/// as they are, with all addresses in them. `changes` are the addresses of what the kernel changes besides its result, if it may
+/// allocate and needs more memory than there is: then they have their old bytes, and the launch fails with
+/// [`LaunchError::HostMemory`].
 ///
 /// # Errors
 /// [`LaunchError`].
 ///
 /// # Safety
 /// The data is the kernel's. Work-items may run at the same time, on other threads. The data, and what
-/// the addresses in it refer to, lives until this returns.
+/// the addresses in it refer to, lives until this returns. The changes are borrowed for the call.
 pub unsafe fn run_unchecked(
     queue: &Queue,
     kernel: ErasedKernel,
     data: *const (),
     items: usize,
+    changes: &[Range<usize>],
 ) -> Result<(), LaunchError> {
     // SAFETY: the caller's promises.
-    unsafe { run_seen(queue, &kernel.with_data(data), items.shape(), 0) }
+    unsafe { run_seen(queue, &kernel.with_data(data), items.shape(), 0, changes) }
 }
 
 /// As [`run_unchecked`], on these threads where the device is the host.
@@ -86,7 +89,7 @@ pub unsafe fn run_on_threads(
         with_prefetched(queue, raw, || {
             let how = (HostAddresses::Visible, threads);
             // SAFETY: the caller's promises.
-            unsafe { queue.run_with_host_addresses(raw, &shape, 0, how) }
+            unsafe { queue.run_with_host_addresses(raw, &shape, 0, how, &[]) }
         })
     };
     // SAFETY: the descriptor is null or the kernel's own, and its shared object is loaded.
@@ -134,10 +137,11 @@ pub unsafe fn run_in_groups(
     data: *const (),
     (groups, local): (usize, usize),
     memory: usize,
+    changes: &[Range<usize>],
 ) -> Result<(), LaunchError> {
     let shape = NdRange::from_groups(groups, local).and_then(|range| range.shape());
     // SAFETY: the caller's promises.
-    unsafe { run_seen(queue, &kernel.with_data(data), shape, memory) }
+    unsafe { run_seen(queue, &kernel.with_data(data), shape, memory, changes) }
 }
 
 /// Runs a kernel when the device sees the memory that it may use: the shared heap, if that is all,
@@ -153,11 +157,13 @@ unsafe fn run_seen(
     raw: &RawKernel,
     shape: Result<LaunchShape, LaunchError>,
     memory: usize,
+    changes: &[Range<usize>],
 ) -> Result<(), LaunchError> {
     let shape = shape?;
     let run = |addresses| {
+        let how = (addresses, HostThreads::ANY);
         // SAFETY: the caller's promises.
-        unsafe { queue.run_with_host_addresses(raw, &shape, memory, (addresses, HostThreads::ANY)) }
+        unsafe { queue.run_with_host_addresses(raw, &shape, memory, how, changes) }
     };
     with_prefetched(queue, raw, || {
         let name = raw.descriptor.addr();

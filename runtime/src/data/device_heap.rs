@@ -7,11 +7,13 @@
 //! begins: the host may free while another launch runs, and the lists of the heap are the device's then.
 
 use std::alloc::Layout;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use schism_jit_abi::heap::{self, CHUNK, Heap};
 
+use crate::error::LaunchError;
 use crate::util::variables::DEVICE_HEAP;
 use crate::util::warn_once;
 
@@ -41,6 +43,9 @@ pub(crate) fn allow() {
 const OTHER_ALLOCATOR: &str =
     "its work-items allocate, and the program's allocator is not the standard library's";
 pub(crate) const NO_MEMORY: &str = "its work-items allocate, and there is no memory for their heap";
+const NO_ROOM: &str =
+    "its work-items allocate, and what they change is larger than their heap has room for";
+const PANICKED: &str = "a work-item has panicked, and all that they had changed is as it was";
 
 /// What has become of the heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +68,19 @@ struct Freed {
 
 const ALIGN_SHIFT: u32 = 56;
 
-/// The heap by its address, as long as a launch has it. One is there at a time.
+/// The heap, as long as a launch has it. One is there at a time.
 #[derive(Debug)]
-pub(crate) struct HeldHeap(usize);
+pub(crate) struct HeldHeap {
+    begin: usize,
+    /// Copies of what the launch changes: where it is, and a block of the heap with as many bytes.
+    saved: Vec<(Range<usize>, usize)>,
+}
+
+/// The blocks of copies that were kept for a launch before, with their sizes.
+static USED: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
+
+/// Copies bytes: where to, from where, and how many.
+pub(crate) type CopyBytes<'a> = &'a dyn Fn(usize, usize, usize) -> Result<(), LaunchError>;
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -96,7 +111,7 @@ pub(crate) fn hold(
     }
     *state = State::Held;
     drop(state);
-    let held = HeldHeap(BEGIN.load(Ordering::Relaxed));
+    let held = HeldHeap { begin: BEGIN.load(Ordering::Relaxed), saved: Vec::new() };
     held.begin();
     Ok(held)
 }
@@ -120,13 +135,23 @@ fn size() -> usize {
     bytes / CHUNK as usize * CHUNK as usize
 }
 
+/// Whether a kernel allocates before stage 2 optimises it, by the capabilities that stage 1 has noted.
+pub(crate) fn is_of<S: AsRef<str>>(capabilities: &[S]) -> bool {
+    capabilities.iter().any(|capability| capability.as_ref() == "host-heap")
+}
+
 impl HeldHeap {
     fn heap(&self) -> *mut Heap {
-        std::ptr::with_exposed_provenance_mut(self.0)
+        std::ptr::with_exposed_provenance_mut(self.begin)
     }
 
     /// Frees what the host has freed, and begins a launch.
     fn begin(&self) {
+        for (block, size) in used().drain(..) {
+            let block = std::ptr::with_exposed_provenance_mut(block);
+            // SAFETY: the block was taken with this layout, and nothing else uses the heap.
+            unsafe { heap::give(self.heap(), block, size as u64, 1) };
+        }
         let mut next = FREED.swap(std::ptr::null_mut(), Ordering::Acquire);
         while !next.is_null() {
             // SAFETY: the block is in the list once, and begins with this; nothing else uses the heap.
@@ -144,23 +169,71 @@ impl HeldHeap {
 
     /// Its address, which is the same for the host and the device.
     pub(crate) fn address(&self) -> u64 {
-        self.0 as u64
+        self.begin as u64
     }
 
-    /// Frees all blocks that a launch has taken, if it has a heap.
+    /// Copies what the launch changes to blocks of the heap, before it begins.
+    ///
+    /// # Errors
+    /// [`LaunchError::HostMemory`] if there is no room, and those of `copy`.
+    pub(crate) fn save(
+        &mut self,
+        changes: &[Range<usize>],
+        device: &str,
+        copy: CopyBytes<'_>,
+    ) -> Result<(), LaunchError> {
+        for range in changes.iter().filter(|range| !range.is_empty()) {
+            // SAFETY: nothing else uses the heap, and the range has a byte.
+            let block = unsafe { heap::take(self.heap(), range.len() as u64, 1, 0) };
+            if block.is_null() {
+                return Err(LaunchError::HostMemory {
+                    device: device.to_owned(),
+                    reason: format!("{NO_ROOM} ({DEVICE_HEAP})"),
+                });
+            }
+            let block = block.expose_provenance();
+            self.saved.push((range.clone(), block));
+            copy(block, range.start, range.len())?;
+        }
+        Ok(())
+    }
+
+    /// Gives what the launch has changed its old bytes, and frees all blocks that it has taken, if it has a heap. Returns the error
+    /// that it has ended with, or that of `copy`; where a launch had changes and has none any more, that is
+    /// [`LaunchError::HostMemory`] even after a panic, which comes again when the host runs it.
     ///
     /// # Safety
     /// The launch is over, and none of these blocks is used.
-    pub(crate) unsafe fn roll_back(held: Option<&Self>) {
-        if let Some(held) = held {
-            // SAFETY: the caller's promise; this launch has the heap.
-            unsafe { heap::roll_back(held.heap()) };
+    pub(crate) unsafe fn roll_back(
+        held: Option<&mut Self>,
+        error: LaunchError,
+        device: &str,
+        copy: CopyBytes<'_>,
+    ) -> LaunchError {
+        let Some(held) = held else { return error };
+        let saved = std::mem::take(&mut held.saved);
+        let copied =
+            saved.iter().try_for_each(|(range, block)| copy(range.start, *block, range.len()));
+        // SAFETY: the caller's promise; this launch has the heap.
+        unsafe { heap::roll_back(held.heap()) };
+        match (copied, error) {
+            (Err(error), _) => error,
+            (Ok(()), LaunchError::Panicked(_)) if !saved.is_empty() => {
+                LaunchError::HostMemory { device: device.to_owned(), reason: PANICKED.to_owned() }
+            }
+            (Ok(()), error) => error,
         }
     }
 }
 
+fn used() -> MutexGuard<'static, Vec<(usize, usize)>> {
+    USED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Drop for HeldHeap {
     fn drop(&mut self) {
+        // The device may be lost, and the heap with it: only who uses it next touches it.
+        used().extend(self.saved.drain(..).map(|(range, block)| (block, range.len())));
         *state() = State::Unused;
         RETURNED.notify_one();
     }

@@ -1,5 +1,6 @@
 //! What a launch says, whichever function of a queue or a scope it came by.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use crate::launch::adaptivity::Adaptivity;
@@ -29,6 +30,9 @@ pub(crate) struct LaunchDesc<'a> {
     pub(crate) host_addresses: HostAddresses,
     /// Which threads run it, if the device is the host.
     pub(crate) threads: HostThreads,
+    /// The addresses of what it changes besides its result. If it allocates, and its heap has no memory left, these have their
+    /// old bytes afterwards.
+    pub(crate) changes: &'a [Range<usize>],
 }
 
 /// What becomes of a launch that the device cannot run, or has no code for.

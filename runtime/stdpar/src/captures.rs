@@ -11,6 +11,7 @@
 //! referred to are among them.
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use schism::__private::{copy_of, heap};
 use schism::Queue;
@@ -147,6 +148,48 @@ pub unsafe fn rebind<P, C>(
     _consumer: *mut C,
     _copies: [*mut Copy; MOST],
 ) {
+}
+
+/// Exclusive references of a pipeline that a launch knows of, at most.
+pub const MOST_EXCLUSIVE: usize = 4;
+
+/// What a pipeline changes besides its result, if a kernel of it may allocate: nothing that is known.
+#[inline(never)]
+pub fn changes<P, C>() -> [usize; MOST_EXCLUSIVE] {
+    [0; MOST_EXCLUSIVE]
+}
+
+/// What calls of [`changes`] resolve to.
+#[inline(always)]
+pub fn changes_encoded<P, C, const A: usize, const B: usize, const D: usize, const E: usize>()
+-> [usize; MOST_EXCLUSIVE] {
+    [A, B, D, E]
+}
+
+/// The addresses of what a pipeline changes. `roots` are its producer and its consumer, and `changes` is what
+/// [`changes`] says of it.
+///
+/// # Safety
+/// Both point to a value.
+pub(crate) unsafe fn changed(
+    changes: [usize; MOST_EXCLUSIVE],
+    roots: [*const u8; FIRST_VALUE],
+) -> [Range<usize>; MOST_EXCLUSIVE] {
+    changes.map(|code| {
+        if code == 0 {
+            return 0..0;
+        }
+        let (offset, parent, is_slice, size) =
+            (code & 0xffff, code >> 16 & 1, code >> 17 & 1 == 1, code >> 18);
+        // SAFETY: the compiler says that there is a reference to a value of this size, or to a slice of such.
+        unsafe {
+            let reference = roots[parent].add(offset).cast::<*const u8>();
+            let begin = reference.read_unaligned().expose_provenance();
+            let length = reference.add(1).cast::<usize>();
+            let count = if is_slice { length.read_unaligned() } else { 1 };
+            begin..begin + count * size
+        }
+    })
 }
 
 /// What calls of [`rebind`] resolve to.

@@ -4,7 +4,7 @@
 use schism::__private::{ErasedKernel, concurrency, run_in_groups, run_unchecked};
 use schism::{LaunchError, Queue};
 
-use crate::captures::Captures;
+use crate::captures::{self, Captures};
 use crate::collected::Collected;
 use crate::grid::{self, Form, Parts};
 use crate::group::LANES;
@@ -141,7 +141,7 @@ pub(crate) unsafe fn run(
     let data = Memory::zeroed(kernel.layout());
     // SAFETY: the caller waits for the launch, and the pipeline drops nothing: its bytes may be copied
     // to where the kernel has them, by its layout.
-    unsafe {
+    let changes = unsafe {
         for bytes in [grid.producer, grid.consumer] {
             let to = data.begin().add(bytes.in_kernel);
             to.copy_from_nonoverlapping(piece.add(bytes.in_piece), bytes.size);
@@ -157,21 +157,23 @@ pub(crate) unsafe fn run(
         let captures =
             Captures::gather(queue, (grid.references)(), roots.map(<*mut u8>::cast_const));
         data.begin().cast::<Captures>().write(captures);
-    }
+        captures::changed((grid.changes)(), roots.map(<*mut u8>::cast_const))
+    };
     let data = data.begin().cast_const();
     // SAFETY: kernel and results live until the launch is over; the rest is borrowed by the pipeline.
     // Work-items have separate pieces, which may move to other threads.
     let launched = unsafe {
         match output {
             Output::Each | Output::Collect(_) => {
-                run_unchecked(queue, kernel, data.cast(), shape.count)
+                run_unchecked(queue, kernel, data.cast(), shape.count, &changes)
             }
             Output::Rows(lanes) => {
                 let kernel = grid.rows().unwrap_or(kernel);
-                run_in_groups(queue, kernel, data.cast(), (shape.count, lanes), 0)
+                run_in_groups(queue, kernel, data.cast(), (shape.count, lanes), 0, &changes)
             }
             Output::InGroups(_) => {
-                run_in_groups(queue, kernel, data.cast(), (shape.count, local), memory)
+                let shape = (shape.count, local);
+                run_in_groups(queue, kernel, data.cast(), shape, memory, &changes)
             }
         }
     };

@@ -456,6 +456,8 @@ pub(crate) struct Steps {
     pub(crate) group: (usize, usize),
     /// Copies of what the pipeline refers to: [`captures`].
     pub(crate) references: fn() -> [usize; captures::MOST],
+    /// What it changes besides its result, if it may allocate.
+    pub(crate) changes: fn() -> [usize; captures::MOST_EXCLUSIVE],
     join: unsafe fn(*const u8, [usize; 3], *mut u8, *mut u8),
     of_no_item: unsafe fn(*const u8, *mut u8),
 }
@@ -499,6 +501,7 @@ impl Steps {
             results: offset_of!(Data<P, C>, results),
             group: (group::size_for::<C::Result>(), group::memory_for::<C::Result>()),
             references: captures::references::<P, C>,
+            changes: captures::changes::<P, C>,
             join: join::<P, C>,
             of_no_item: of_no_item::<P, C>,
         })

@@ -8,6 +8,9 @@
 ; SPEC kernel: updates entry 0 1
 ; SPEC kernel: own_memory entry 0 1
 ; SPEC kernel: difference entry 0 1
+; SPEC kernel: constant_difference entry 0 1
+; SPEC kernel: difference_to_host entry 0 1
+; SPEC kernel: constant_address entry 0 1
 ; SPEC host-memory: escapes
 ; SPEC host-memory: stays
 ; SPEC host-memory: through_function
@@ -17,6 +20,9 @@
 ; SPEC host-memory: message
 ; SPEC host-memory: updates
 ; SPEC host-memory: difference
+; SPEC host-memory: constant_difference
+; SPEC host-memory: difference_to_host
+; SPEC host-memory: constant_address
 ; Addresses of constants that get into the host's memory, and updates of atomics there.
 @even = private constant [4 x i8] c"even"
 @odd = private constant [3 x i8] c"odd"
@@ -89,6 +95,23 @@ define void @difference(ptr %to) {
   store i64 %length, ptr %to
   ret void
 }
+define void @constant_difference(ptr %to) {
+  %count = udiv exact i64 sub nuw (i64 ptrtoint (ptr getelementptr inbounds nuw (i8, ptr @even, i64 4) to i64), i64 ptrtoint (ptr @even to i64)), 2
+  store i64 %count, ptr %to
+  ret void
+}
+define void @difference_to_host(ptr %to, ptr %from) {
+  %a = ptrtoint ptr %from to i64
+  %b = ptrtoint ptr @even to i64
+  %length = sub i64 %b, %a
+  store i64 %length, ptr %to
+  ret void
+}
+define void @constant_address(ptr %to) {
+  %address = add i64 ptrtoint (ptr @even to i64), 2
+  store i64 %address, ptr %to
+  ret void
+}
 ; CHECK: ; kernel escapes: needs constant-addresses
 ; CHECK-NEXT: ; kernel stays:
 ; CHECK-NEXT: ; kernel through_function: needs constant-addresses
@@ -99,4 +122,7 @@ define void @difference(ptr %to) {
 ; CHECK-NEXT: ; kernel updates: needs host-atomics
 ; CHECK-NEXT: ; kernel own_memory:
 ; CHECK-NEXT: ; kernel difference:
+; CHECK-NEXT: ; kernel constant_difference:
+; CHECK-NEXT: ; kernel difference_to_host: needs constant-addresses
+; CHECK-NEXT: ; kernel constant_address: needs constant-addresses
 ; CHECK-NEXT: end of violations

@@ -20,6 +20,7 @@ use crate::code::host_symbols::HostSymbols;
 use crate::code::profile::Profiler;
 use crate::code::request::{GpuTarget, Stage2Target, flags};
 use crate::code::variant::Variant;
+use crate::data::device_heap;
 use crate::error::{DriverError, ImageError};
 use crate::hal::address_window::LARGEST_DANGLING;
 use crate::hal::gpu::api::{RawFunction, RawModule, number, symbol};
@@ -66,6 +67,8 @@ pub(crate) struct LoadedKernel {
     pub(super) masks: Option<Box<[[u64; 2]]>>,
     /// The maximum threads of a block, which its registers limit.
     pub(crate) max_block: u32,
+    /// Whether stage 1 has made it a kernel because a launch can undo its changes, wherever it ends.
+    pub(super) is_undone: bool,
     /// Bytes of local memory that a group needs, without what a launch adds.
     pub(super) local_memory: usize,
     /// The bytes of it that the driver knows of.
@@ -139,6 +142,7 @@ impl LoadedKernel {
             addresses: code.addresses.clone(),
             offset: flags & FLAG_OFFSET != 0,
             base: flags & FLAG_BASE != 0,
+            is_undone: device_heap::is_of(&kernel.capabilities),
             flattened: flattened.collect(),
             masks: masks(kernel),
             max_block: 0,

@@ -20,7 +20,7 @@ use crate::data::device_heap::HeldHeap;
 use crate::data::shared_heap;
 use crate::error::{DriverError, LaunchError};
 use crate::hal::address_window::{LARGEST_DANGLING, Windows, is_in_window};
-use crate::hal::gpu::api::{RawStream, symbol};
+use crate::hal::gpu::api::{DevicePtr, RawStream, symbol};
 use crate::hal::gpu::context::Context;
 use crate::hal::gpu::kernel::{FlattenedKind, FlattenedParameter, LoadedKernel};
 use crate::hal::gpu::memory;
@@ -256,7 +256,13 @@ pub(crate) unsafe fn launch(
     }
     let sees_all = context.gpu.sees_pageable_memory;
     let heap = || shared_heap::hold_for_kernels(sees_all, context.name());
-    let heap = kernel.allocates().then(heap).transpose()?;
+    let has_changes = || kernel.is_undone && desc.changes.iter().any(|range| !range.is_empty());
+    let mut heap = (kernel.allocates() || has_changes()).then(heap).transpose()?;
+    if let Some(heap) = &mut heap {
+        heap.save(desc.changes, context.name(), &|to, from, bytes| {
+            copy_saved(context, (to, from, bytes)).map_err(failed)
+        })?;
+    }
     let mut buffer = None;
     if kernel.takes_message_buffer() {
         buffer = Some(take_buffer(context, kernel).map_err(failed)?);
@@ -266,7 +272,7 @@ pub(crate) unsafe fn launch(
         parameters.push(std::ptr::from_ref(&buffer_address).cast());
     }
     let heap_address = heap.as_ref().map_or(0, HeldHeap::address);
-    if heap.is_some() {
+    if kernel.allocates() {
         parameters.push(std::ptr::from_ref(&heap_address).cast());
     }
 
@@ -676,9 +682,32 @@ impl GpuPending {
         context.message_buffers.give(buffer);
         let Some(messages) = messages else { return Ok(()) };
         let shown = messages.shown(&self.name, &context.gpu.name, &self.shape);
+        let name = &self.name;
+        let copy = |to, from, bytes| {
+            copy_saved(context, (to, from, bytes))
+                .map_err(|error| context.launch_error(name.to_string(), error))
+        };
         // SAFETY: the launch is over, and what it has made is not used where it has failed.
-        shown.inspect_err(|_| unsafe { HeldHeap::roll_back(self.heap.as_ref()) })
+        shown.map_err(|error| unsafe {
+            HeldHeap::roll_back(self.heap.as_mut(), error, context.name(), &copy)
+        })
     }
+}
+
+/// Copies between the heap of kernels and what a launch changes, while neither is used: within the device's memory, if the driver
+/// has both there.
+fn copy_saved(
+    context: &Context,
+    (to, from, bytes): (usize, usize, usize),
+) -> Result<(), DriverError> {
+    if [to, from].into_iter().all(shared_heap::is_in_arena) {
+        // SAFETY: the caller has both for as many bytes, and no launch uses them.
+        return unsafe { context.copy(to as DevicePtr, from as DevicePtr, bytes) };
+    }
+    let to = std::ptr::with_exposed_provenance_mut::<u8>(to);
+    // SAFETY: as above, and the host has both, too.
+    unsafe { to.copy_from_nonoverlapping(std::ptr::with_exposed_provenance(from), bytes) };
+    Ok(())
 }
 
 impl Drop for GpuPending {

@@ -191,6 +191,7 @@ impl KeptLaunch {
         let is_kept = kernel.masks.is_some()
             && !kernel.base
             && !kernel.allocates()
+            && !kernel.is_undone
             && !launch.timed
             && launch.host_addresses == HostAddresses::None;
         if !is_kept {

@@ -18,6 +18,7 @@ use crate::code::host_symbols::HostSymbols;
 use crate::code::profile::Profiler;
 use crate::code::request::{GpuTarget, Stage2Target, flags};
 use crate::code::variant::Variant;
+use crate::data::device_heap;
 use crate::error::{DriverError, ImageError};
 use crate::hal::opencl::aot::SpirvTarget;
 use crate::hal::opencl::api::{RawKernel, RawProgram, number, symbol};
@@ -58,6 +59,8 @@ pub(crate) struct ClKernel {
     pub(super) flattened: Box<[FlattenedParameter]>,
     /// The maximum work-items of a group.
     pub(super) max_group: usize,
+    /// Whether stage 1 has made it a kernel because a launch can undo its changes, wherever it ends.
+    pub(super) is_undone: bool,
     /// Bytes of local memory that a group needs, without what a launch adds.
     pub(super) local_memory: usize,
     /// Bytes that the argument has more because a driver puts it anywhere.
@@ -103,6 +106,7 @@ impl ClKernel {
             flags: needs,
             offset: flags & FLAG_OFFSET != 0,
             base: flags & FLAG_BASE != 0,
+            is_undone: device_heap::is_of(&kernel.capabilities),
             flattened: flattened(kernel),
             max_group: 0,
             // What does not fit is an error at the launch.

@@ -76,7 +76,11 @@ pub(super) unsafe fn launch(
         }
     }
     let heap = || shared_heap::hold_for_kernels(context.device.sees_host, context.name());
-    let heap = kernel.allocates().then(heap).transpose()?;
+    let has_changes = || kernel.is_undone && desc.changes.iter().any(|range| !range.is_empty());
+    let mut heap = (kernel.allocates() || has_changes()).then(heap).transpose()?;
+    if let Some(heap) = &mut heap {
+        heap.save(desc.changes, context.name(), &copy_saved)?;
+    }
     let mut buffer = None;
     if kernel.takes_message_buffer() {
         let shared = |bytes| {
@@ -123,7 +127,7 @@ pub(super) unsafe fn launch(
                 let address = std::ptr::with_exposed_provenance(buffer.device as usize);
                 arguments.address(address)?;
             }
-            if let Some(heap) = &heap {
+            if let Some(heap) = heap.as_ref().filter(|_| kernel.allocates()) {
                 let address = std::ptr::with_exposed_provenance(heap.address() as usize);
                 arguments.address(address)?;
             }
@@ -373,8 +377,19 @@ impl ClPending {
         let Some(messages) = messages else { return Ok(()) };
         let shown = messages.shown(&self.name, self.context.name(), &self.shape);
         // SAFETY: the launch is over, and what it has made is not used where it has failed.
-        shown.inspect_err(|_| unsafe { HeldHeap::roll_back(self.heap.as_ref()) })
+        shown.map_err(|error| unsafe {
+            HeldHeap::roll_back(self.heap.as_mut(), error, self.context.name(), &copy_saved)
+        })
     }
+}
+
+/// Copies between the heap of kernels and what a launch changes, while neither is used: devices that have such launches see the
+/// host's memory.
+fn copy_saved(to: usize, from: usize, bytes: usize) -> Result<(), LaunchError> {
+    let to = std::ptr::with_exposed_provenance_mut::<u8>(to);
+    // SAFETY: the caller has both for as many bytes.
+    unsafe { to.copy_from_nonoverlapping(std::ptr::with_exposed_provenance(from), bytes) };
+    Ok(())
 }
 
 impl Drop for ClPending {
