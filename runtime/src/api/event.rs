@@ -322,7 +322,6 @@ impl Batch {
         if self.is_of_parent() {
             return completion.result_of_parent();
         }
-        let _wait = timeline::wait("host");
         let mut result = completion.result.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if matches!(*result, Outcome::Pending(_)) {
@@ -331,6 +330,7 @@ impl Batch {
             if let Outcome::Known(result) = &*result {
                 return result.clone();
             }
+            let _wait = timeline::wait("host");
             result = completion.changed.wait(result).unwrap_or_else(PoisonError::into_inner);
         }
     }

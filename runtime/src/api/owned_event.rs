@@ -412,8 +412,10 @@ impl<T: Send + 'static> OwnedEvent<T> {
         if failure::inside() && !core.is_known_done() {
             return Err(LaunchError::InsideKernel.into());
         }
-        let _wait = timeline::wait(core.queue().device().name());
-        core.wait();
+        if !core.is_known_done() {
+            let _wait = timeline::wait(core.queue().device().name());
+            core.wait();
+        }
         core.result().unwrap_or(Ok(()))
     }
 
