@@ -63,11 +63,15 @@ impl KnownPlaces {
         let place = ranges.iter().fold(0, mix) >> 16 & (PLACES - 1);
         // A launch by a destructor of another thread-local does without it.
         let found = KNOWN.try_with(|known| {
-            let known = &mut known.borrow_mut()[place];
-            if !known.as_ref().is_some_and(|known| known.is_for(queue, ranges)) {
-                *known = Self::new(queue, ranges).map(Rc::new);
-            }
-            known.clone()
+            let known = &mut *known.borrow_mut();
+            // Each has two places, so that two launches which take turns do not replace each other.
+            let is_it = |known: &&Rc<Self>| known.is_for(queue, ranges);
+            let found = [place, place ^ 1].iter().find_map(|at| known[*at].as_ref().filter(is_it));
+            found.cloned().or_else(|| {
+                let new = Self::new(queue, ranges).map(Rc::new)?;
+                known[place ^ 1] = known[place].replace(Rc::clone(&new));
+                Some(new)
+            })
         });
         let found = found.ok().flatten();
         if found.is_some() {
