@@ -79,8 +79,9 @@ fn changing(numbers: &mut [u32], words: &mut [u64]) -> Vec<Vec<u32>> {
     });
     words.par_chunks_mut(7).zip(numbers.par_iter()).for_each(|(chunk, n)| {
         chunk[0] += u64::from(*n);
-        let sorted: BTreeMap<u64, usize> = chunk.iter().zip(0..).map(|(word, i)| (*word % 5, i)).collect();
-        chunk.iter_mut().zip(sorted).for_each(|(word, (key, i))| *word = *word * 5 + key + i as u64);
+        let mut others = chunk.to_vec();
+        others.retain(|word| word % 3 != 0);
+        chunk.iter_mut().rev().zip(others).for_each(|(word, other)| *word = *word * 5 + other);
     });
     let pairs = numbers.par_iter_mut().zip(words.par_iter_mut()).map(|(n, word)| {
         std::mem::swap(&mut *n, &mut (*word as u32));

@@ -128,6 +128,8 @@ struct Walk<'m> {
     tainted: HashMap<Value<'m>, Behind>,
     /// Tainted values whose users are still to be looked at.
     stack: Vec<Value<'m>>,
+    /// Differences of which one side is tainted. What the other one is, the end of the walk tells.
+    differences: Vec<(Value<'m>, Behind)>,
     /// Whether an address escapes, too, where it is compared with one that is not tainted, or comes
     /// out of memory again.
     is_strict: bool,
@@ -136,7 +138,8 @@ struct Walk<'m> {
 impl<'m> Walk<'m> {
     fn over(functions: &[Value<'m>], is_strict: bool) -> Self {
         let functions = functions.iter().copied().collect();
-        Self { functions, tainted: HashMap::new(), stack: Vec::new(), is_strict }
+        let (stack, differences) = (Vec::new(), Vec::new());
+        Self { functions, tainted: HashMap::new(), stack, differences, is_strict }
     }
 
     fn taint(&mut self, value: Value<'m>, behind: Behind) {
@@ -155,6 +158,25 @@ impl<'m> Walk<'m> {
     }
 
     fn escapes(&mut self) -> bool {
+        loop {
+            if self.users_escape() {
+                return true;
+            }
+            // The difference of two addresses is a number; that of an address and a number is not.
+            let differences = std::mem::take(&mut self.differences);
+            let is_tainted = |value| self.tainted.contains_key(&value);
+            let addresses: Vec<_> = differences
+                .into_iter()
+                .filter(|(user, _)| !user.operands().all(is_tainted))
+                .collect();
+            if addresses.is_empty() {
+                return false;
+            }
+            addresses.into_iter().for_each(|(user, behind)| self.taint(user, behind));
+        }
+    }
+
+    fn users_escape(&mut self) -> bool {
         while let Some(value) = self.stack.pop() {
             let behind = self.tainted[&value];
             for user in value.users() {
@@ -211,13 +233,8 @@ impl<'m> Walk<'m> {
                 self.taint(user, behind);
                 true
             }
-            // The difference of two addresses is a number; that of an address and a number is not.
             Some(Opcode::Sub) => {
-                let difference =
-                    (0..2).all(|index| self.tainted.contains_key(&user.operand(index)));
-                if !difference {
-                    self.taint(user, behind);
-                }
+                self.differences.push((user, behind));
                 true
             }
             Some(Opcode::ICmp) => {

@@ -69,7 +69,7 @@ unsafe fn submit_with<'q, Q: QueueOps>(
     outcome
 }
 
-/// As [`submit_with`], without a place in the timeline. What is made `again` has no place of its own there.
+/// As [`submit_with`], without a place in the timeline; as one before it only if `again` allows that.
 ///
 /// # Safety
 /// As for [`run`].

@@ -11,6 +11,8 @@
 ; SPEC kernel: constant_difference entry 0 1
 ; SPEC kernel: difference_to_host entry 0 1
 ; SPEC kernel: constant_address entry 0 1
+; SPEC kernel: length_in_function entry 0 1
+; SPEC kernel: distance_in_function entry 0 1
 ; SPEC host-memory: escapes
 ; SPEC host-memory: stays
 ; SPEC host-memory: through_function
@@ -23,6 +25,8 @@
 ; SPEC host-memory: constant_difference
 ; SPEC host-memory: difference_to_host
 ; SPEC host-memory: constant_address
+; SPEC host-memory: length_in_function
+; SPEC host-memory: distance_in_function
 ; Addresses of constants that get into the host's memory, and updates of atomics there.
 @even = private constant [4 x i8] c"even"
 @odd = private constant [3 x i8] c"odd"
@@ -112,6 +116,28 @@ define void @constant_address(ptr %to) {
   store i64 %address, ptr %to
   ret void
 }
+define internal void @put_length(ptr %begin, ptr %end, ptr %to) {
+  %a = ptrtoint ptr %end to i64
+  %b = ptrtoint ptr %begin to i64
+  %length = sub i64 %a, %b
+  store i64 %length, ptr %to
+  ret void
+}
+define void @length_in_function(ptr %to) {
+  call void @put_length(ptr @even, ptr getelementptr (i8, ptr @even, i64 4), ptr %to)
+  ret void
+}
+define internal void @put_distance(ptr %begin, ptr %end, ptr %to) {
+  %a = ptrtoint ptr %end to i64
+  %b = ptrtoint ptr %begin to i64
+  %length = sub i64 %a, %b
+  store i64 %length, ptr %to
+  ret void
+}
+define void @distance_in_function(ptr %to) {
+  call void @put_distance(ptr %to, ptr getelementptr (i8, ptr @even, i64 4), ptr %to)
+  ret void
+}
 ; CHECK: ; kernel escapes: needs constant-addresses
 ; CHECK-NEXT: ; kernel stays:
 ; CHECK-NEXT: ; kernel through_function: needs constant-addresses
@@ -125,4 +151,6 @@ define void @constant_address(ptr %to) {
 ; CHECK-NEXT: ; kernel constant_difference:
 ; CHECK-NEXT: ; kernel difference_to_host: needs constant-addresses
 ; CHECK-NEXT: ; kernel constant_address: needs constant-addresses
+; CHECK-NEXT: ; kernel length_in_function:
+; CHECK-NEXT: ; kernel distance_in_function: needs constant-addresses
 ; CHECK-NEXT: end of violations

@@ -79,8 +79,9 @@ done:
   ret i64 %sum.next
 }
 ; CHECK: define i64 @rest
-; CHECK: icmp ule i64 [[LAST:%.*]], %end
-; CHECK: [[LENGTH:%.*]] = sub i64 %end, 5
+; CHECK: [[END:%.*]] = freeze i64 %end
+; CHECK: icmp ule i64 {{.*}}, [[END]]
+; CHECK: [[LENGTH:%.*]] = sub i64 [[END]], 5
 ; CHECK: icmp uge i64 [[LENGTH]]
 ; CHECK: icmp ugt i64 {{.*}}, 127
 ; CHECK: br i1 {{.*}}, label %loop, label
@@ -89,7 +90,7 @@ done:
 ; CHECK: br i1 %more
 ; CHECK: define i64 @chosen
 ; CHECK: icmp ult i64 {{.*}}, -128
-; CHECK: icmp uge i64 128, %lane
+; CHECK: icmp uge i64 128, {{%.*}}
 ; CHECK: br i1 {{.*}}, label %loop, label
 ; CHECK: define i64 @others
 ; CHECK-NOT: label %loop, label
