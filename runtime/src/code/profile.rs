@@ -304,6 +304,33 @@ mod tests {
     }
 
     #[test]
+    fn launches_that_are_made_again_count() {
+        use Adaptivity::{Full, Off};
+        let (profiler, flattened) = (Profiler::new(true), flattened());
+        let note = || {
+            // SAFETY: the closure has both flattened parameters.
+            unsafe { profiler.note(&launch(&[8, 8], Full), &NOTHING, &flattened) }
+        };
+        assert!(note().is_none());
+        for _ in 1..WINDOW {
+            assert_eq!(profiler.attention(Off), Attention::Asleep);
+            assert_eq!(profiler.attention(Full), Attention::Window(0));
+            profiler.note_again(Attention::Window(0));
+        }
+        // A launch ends the window, which knows of all of them.
+        assert_eq!(profiler.attention(Full), Attention::Full);
+        assert!(note().is_some());
+        let asleep = profiler.asleep.load(Ordering::Relaxed);
+        assert_eq!(profiler.attention(Full), Attention::Asleep);
+        profiler.note_again(Attention::Asleep);
+        assert_eq!(profiler.asleep.load(Ordering::Relaxed), asleep - 1);
+        profiler.asleep.store(0, Ordering::Relaxed);
+        assert_eq!(profiler.attention(Full), Attention::Window(1));
+        profiler.note_again(Attention::Asleep);
+        assert_eq!(profiler.attention(Full), Attention::Window(1), "another launch's adaptivity");
+    }
+
+    #[test]
     fn windows_come_to_an_end() {
         let profiler = Profiler::new(true);
         let all = std::iter::repeat_n([8, 8], 3_000_000);

@@ -106,9 +106,9 @@ unsafe fn submit_anew<'q, Q: QueueOps>(
     }
     let plan = queue.plan(launch)?;
     let requirements = queue.requirements(launch, &plan, false);
+    let recent = &mut held.recent;
     // SAFETY: the caller's promises.
-    if let Some((code, versions)) =
-        unsafe { find_ready(queue, &mut held.recent, launch, &requirements) }
+    if let Some((code, versions)) = unsafe { find_ready(queue, recent, launch, &requirements) }
         && queue.admits(launch, &code).is_ok()
     {
         // The common case.
