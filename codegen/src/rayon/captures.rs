@@ -50,7 +50,7 @@ pub(crate) fn replacement<'tcx>(
     }
     let (producer, consumer) = (args.type_at(0), args.type_at(1));
     let codes = if tcx.item_name(function).as_str() == CHANGES {
-        // It is not asked of a pipeline that cannot begin again.
+        // A pipeline that cannot begin again has no kernel that allocates.
         Changes::of(tcx, producer, consumer).unwrap_or_default().encode().to_vec()
     } else {
         References::of(tcx, producer, consumer).encode().to_vec()
