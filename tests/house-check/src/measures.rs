@@ -25,7 +25,7 @@ pub const MEASURES: &[Measure] = &[
     Measure {
         name: "lines",
         what: "lines of code that users get, without tests, comments and blank lines",
-        limit: 108_600,
+        limit: 108_200,
         goal: 80_000,
         list: code_lines,
     },
