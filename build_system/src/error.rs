@@ -229,6 +229,13 @@ pub enum Error {
     #[error("no place for the cache: set SCHISM_HOME, XDG_CACHE_HOME or HOME to an absolute path")]
     NoHome,
 
+    /// A variable names no place for the cache, and what another one names is not to be removed.
+    #[error("{told}. Nothing was removed")]
+    HomeUnknown {
+        /// Which variable, and what it names.
+        told: String,
+    },
+
     /// This binary carries no sources, and the checkout that it was built from is gone.
     #[error(
         "this cargo-schism was built inside a checkout at {path} which is not there any more; \

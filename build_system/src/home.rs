@@ -36,6 +36,15 @@ impl Home {
         home.path.map(|root| Home { root }).ok_or(Error::NoHome)
     }
 
+    /// The place that the environment names, for who removes what is there: nothing is passed over.
+    pub fn to_remove() -> Result<Home> {
+        let home = schism_trust::Home::from_environment();
+        if let Some(told) = home.told().next() {
+            return Err(Error::HomeUnknown { told });
+        }
+        home.path.map(|root| Home { root }).ok_or(Error::NoHome)
+    }
+
     /// A home at a place of the caller's choice.
     pub fn at(root: impl Into<PathBuf>) -> Home {
         Home { root: root.into() }

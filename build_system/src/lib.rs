@@ -86,7 +86,7 @@ fn serve(request: Request) -> Result<ExitCode> {
         ),
         Request::Setup => drop(setup::ensure(&Home::from_environment()?)?),
         Request::SetupTimings => setup::timings(&Home::from_environment()?)?,
-        Request::Clean => setup::clean(&Home::from_environment()?)?,
+        Request::Clean => setup::clean(&Home::to_remove()?)?,
         Request::New(arguments) => new::run(&arguments)?,
         Request::Doctor => return doctor::run(),
         Request::BackendPath => {

@@ -158,7 +158,8 @@ impl Memory {
 
 /// Removes everything that set-up made, and says how much that was.
 pub fn clean(home: &Home) -> Result<()> {
-    if !home.root().is_dir() {
+    if !crate::home::CONTENTS.iter().any(|name| home.root().join(name).exists()) {
+        progress::step("Nothing", &format!("of schism's is in {}", home.root().display()));
         return Ok(());
     }
     let _lock = Lock::take(home)?;

@@ -7,6 +7,7 @@ use std::process::Command;
 use crate::command;
 use crate::error::{Error, Result};
 use crate::hash::Hasher;
+use crate::progress;
 
 /// The releases that are known: each has a module in `codegen/src/rustc/`.
 pub const RELEASES: &[Release] = &[
@@ -184,6 +185,10 @@ impl Toolchain {
             match probe(&rustc) {
                 Ok(version) if !matches!(version.standing(), Standing::Unsupported) => {
                     tracing::debug!(sysroot = %sysroot.display(), origin, "found the compiler");
+                    if let Some(first) = first {
+                        let used = format!("rustc {} ({origin}), as {first}", version.text);
+                        progress::step("Using", &used);
+                    }
                     return Ok(Toolchain::new(sysroot, version));
                 }
                 Ok(version) => {

@@ -220,8 +220,13 @@ fn the_pinned_compiler_is_found_after_another_active_one() {
     machine.write("toolchain/lib/librustc_driver-1.so", "");
     machine.rustc_says(&VERSION.replace("1.95.0", "1.94.0"));
     machine.write("home/.rustup/settings.toml", "");
+    machine.script("toolchain/bin/cargo", "#!/bin/sh\nexit 1\n");
     machine.backend();
-    assert!(machine.run("run").status.success());
+    let output = machine.run("run");
+    assert!(output.status.success());
+    // And it is said why.
+    let said = stderr(&output);
+    assert!(said.contains("rustc 1.95.0") && said.contains("as rustc 1.94.0"), "{said}");
     assert!(machine.read("log.env").contains("RUSTUP_TOOLCHAIN=1.95.0-x86_64-unknown-linux-gnu\n"));
 }
 

@@ -138,6 +138,24 @@ fn a_wrapper_that_knows_names_of_compilers_runs_the_driver() {
     assert_eq!(variable(&machine, "CARGO_SCHISM_COMPILER").as_deref(), hash);
 }
 
+/// What removes takes no other home for one that cannot be used.
+#[test]
+fn a_home_that_is_passed_over_is_not_replaced_to_clean() {
+    let machine = Machine::new("clean");
+    machine.write("home/.cache/schism/state/kept", "");
+    for home in ["relative", "./here"] {
+        let output = machine.schism("clean").env("SCHISM_HOME", home).output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(home) && said.contains("Nothing was removed"), "{said}");
+        assert!(machine.path("home/.cache/schism/state/kept").is_file());
+    }
+    // A folder with nothing of schism's stays as it is.
+    let output = machine.schism("clean").env("SCHISM_HOME", machine.path("user")).output().unwrap();
+    assert!(output.status.success() && stderr(&output).contains("Nothing"), "{}", stderr(&output));
+    assert!(!machine.path("user/setup.lock").exists());
+}
+
 #[test]
 fn an_outer_cargo_run_leaves_no_trace() {
     let machine = Machine::new("outer");
