@@ -136,8 +136,9 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Request> {
         "cache" => return Ok(Request::Cache(rest)),
         "new" => return Ok(Request::New(rest)),
         "help" => {
-            let asked = rest.first().and_then(|asked| verbs().find(|verb| asked == verb));
-            return Ok(asked.map_or(Request::Help, Request::HelpOf));
+            let Some(asked) = rest.first() else { return Ok(Request::Help) };
+            let known = verbs().find(|verb| asked == verb).map(Request::HelpOf);
+            return known.ok_or_else(|| no_verb(&asked.to_string_lossy()));
         }
         "--help" | "-h" => return Ok(Request::Help),
         "version" | "--version" | "-V" => Request::Version,
@@ -150,9 +151,7 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Request> {
                 "`{option}` comes before any verb; cargo's options go after: cargo schism build {option}"
             )));
         }
-        unknown => {
-            return Err(Error::Usage(format!("there is no verb `{unknown}`{}", nearest(unknown))));
-        }
+        unknown => return Err(no_verb(unknown)),
     };
     match rest.first() {
         None => Ok(request),
@@ -174,8 +173,8 @@ pub fn asks_for_help(arguments: &[OsString]) -> bool {
         .any(|argument| argument == "--help" || argument == "-h")
 }
 
-fn nearest(unknown: &str) -> String {
-    suggestion(unknown, verbs())
+fn no_verb(unknown: &str) -> Error {
+    Error::Usage(format!("there is no verb `{unknown}`{}", suggestion(unknown, verbs())))
 }
 
 /// "Did you mean …?", if one of the known words is nearly this one; or nothing.
@@ -310,6 +309,7 @@ mod tests {
         assert_eq!(ask("setup --help"), Ok(Request::HelpOf("setup")));
         assert_eq!(ask("emit ptx --help"), Ok(Request::HelpOf("emit")));
         assert_eq!(ask("help bundle"), Ok(Request::HelpOf("bundle")));
+        assert!(ask("help bundel").unwrap_err().contains("did you mean `bundle`?"));
         assert_eq!(ask("--help"), Ok(Request::Help));
     }
 

@@ -50,6 +50,16 @@ pub fn take(arguments: &[OsString]) -> Result<(TargetsOption, Vec<OsString>)> {
             break;
         }
         let text = word.to_str().unwrap_or_default();
+        // cargo's own option takes none of these, and says so in words that do not help.
+        if let Some(rest) = text.strip_prefix("--target").filter(|rest| !rest.starts_with('s')) {
+            let next = words.as_slice().first().and_then(|next| next.to_str());
+            let value = rest.strip_prefix('=').or(next).unwrap_or_default();
+            if value.parse::<Targets>().is_ok() {
+                return Err(Error::Usage(format!(
+                    "`--target {value}` is for the host's half; did you mean `{OPTION} {value}`?"
+                )));
+            }
+        }
         let value = match text.strip_prefix(OPTION) {
             Some("") => words.next().map(|value| value.to_string_lossy().into_owned()),
             Some(value) if value.starts_with('=') => Some(value[1..].to_owned()),
@@ -255,6 +265,9 @@ mod tests {
             is("unsaid", "--target x86_64-unknown-linux-gnu")
         );
         assert_eq!(asked("--targets none"), is("none", ""));
+        for line in ["--target ptx:sm_80", "--target=ptx:sm_80", "-p x --target spirv"] {
+            assert!(asked(line).unwrap_err().contains("did you mean `--targets "), "{line}");
+        }
         assert_eq!(asked("-- --targets banana"), is("unsaid", "-- --targets banana"));
     }
 
