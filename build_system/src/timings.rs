@@ -30,8 +30,8 @@ impl Step {
     /// Seconds on one machine with two cores. Only their proportion is used.
     fn weight(self) -> f64 {
         match self {
-            Step::Crates => 120.0,
-            Step::Build => 110.0,
+            Step::Crates => 250.0,
+            Step::Build => 90.0,
         }
     }
 }
@@ -115,11 +115,11 @@ mod tests {
         assert_eq!(timings.left(Step::Crates, 0.0), None);
         assert_eq!(timings.left(Step::Crates, 0.01), None, "too little is done");
         *timings.begin.borrow_mut() = Instant::now() - Duration::from_secs(60);
-        // Half of the crates in 60 s: as long again, and 110 s.
-        assert_eq!(timings.left(Step::Crates, 0.5).as_deref(), Some("about 3 min left"));
+        // Half of the crates in 60 s: as long again, and 43 s.
+        assert_eq!(timings.left(Step::Crates, 0.5).as_deref(), Some("about 2 min left"));
         timings.taken.borrow_mut().push((Step::Crates, Duration::from_secs(12)));
         *timings.begin.borrow_mut() = Instant::now();
-        assert_eq!(timings.left(Step::Build, 0.0).as_deref(), Some("about 11 s left"));
+        assert_eq!(timings.left(Step::Build, 0.0).as_deref(), Some("about 4 s left"));
     }
 
     #[test]
