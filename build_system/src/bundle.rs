@@ -63,7 +63,11 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
         }
         let ready = ready.as_ref().expect("cargo is only asked when everything is set up");
         let mut cargo = cargo::command(ready);
-        targets::apply(&mut cargo, &request.targets, &request.build)?;
+        let targets = targets::apply(&mut cargo, &request.targets, &request.build)?;
+        // Before minutes of building.
+        if targets.is_none() && !request.jit {
+            return Err(no_code());
+        }
         emit::build(cargo, &request.build, extra)
     };
     let mut program = build(&[])?;
@@ -172,6 +176,14 @@ struct Devices {
     jit: bool,
 }
 
+fn no_code() -> Error {
+    Error::Usage(
+        "the program has no code that was made ahead of time, so elsewhere its kernels would run on the device `native` only; say \
+         what for, `cargo schism bundle --targets host,ptx:sm_80`, or take the compiler along, `cargo schism bundle --jit`"
+            .to_owned(),
+    )
+}
+
 impl Devices {
     fn of(program: &Path, jit: bool) -> Result<Self> {
         let contents = std::fs::read(program).at("read", program)?;
@@ -180,10 +192,7 @@ impl Devices {
             devices.add(&record);
         }
         if devices.aot.is_empty() && !jit {
-            return Err(Error::Usage(
-                "the program has no code that was made ahead of time, so elsewhere its kernels would run on the device `native` only; say \
-                 what for, `cargo schism bundle --targets host,ptx:sm_80`, or take the compiler along, `cargo schism bundle --jit`".to_owned(),
-            ));
+            return Err(no_code());
         }
         Ok(devices)
     }

@@ -138,6 +138,17 @@ fn a_wrapper_that_knows_names_of_compilers_runs_the_driver() {
     assert_eq!(variable(&machine, "CARGO_SCHISM_COMPILER").as_deref(), hash);
 }
 
+/// A bundle without any code for devices is refused before cargo builds.
+#[test]
+fn a_bundle_for_no_device_is_refused_at_once() {
+    let machine = Machine::new("bundle");
+    machine.backend();
+    let output = machine.run("bundle --release");
+    assert!(!output.status.success());
+    assert!(stderr(&output).contains("--targets host,ptx:sm_80"), "{}", stderr(&output));
+    assert!(!machine.read("log").contains("json-render-diagnostics"), "{}", machine.read("log"));
+}
+
 /// What removes takes no other home for one that cannot be used.
 #[test]
 fn a_home_that_is_passed_over_is_not_replaced_to_clean() {
