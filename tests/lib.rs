@@ -50,6 +50,7 @@
 //! | `tests/compiler/new_packages.rs` | `cargo schism new`: each template builds, runs and passes its tests |
 //! | `tests/compiler/stable.rs` | the driver is a stable compiler, and plain cargo's good neighbour |
 //! | `tests/compiler/doctests.rs` | kernels in documentation tests |
+//! | `tests/compiler/editions.rs` | one source with directives in each edition, by plain rustc and by schism |
 //! | `tests/compiler/check.rs` | kernels under `cargo schism check` |
 //! | `tests/ui.rs` | diagnostics, over the programs in `ui/` |
 //! | `tests/stdpar/` | `--stdpar`: rayon programs that know nothing of schism, beside the same by plain rustc; pipelines that panic; what is the program's and must stay it; what `--stdpar=explain` says |
