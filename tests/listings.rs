@@ -94,7 +94,7 @@ fn the_workflow_is_well_formed() {
         }
         runs += usize::from(key == "run");
     }
-    assert_eq!(runs, 3);
+    assert_eq!(runs, 4);
 }
 
 /// It has instructions of Docker's and scripts of a shell; copies from stages that it has; and the
