@@ -480,11 +480,24 @@ fn resident() -> u64 {
     line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number")
 }
 
+/// Of a process that has one test alone.
+const ALONE: &str = "SCHISM_TEST_ALONE";
+
 /// 16 threads submit to 4 queues: events are waited for, polled and dropped, dropped in any order, cancelled,
-/// and some kernels and closures panic.
+/// and some kernels and closures panic. In a process without other tests, whose memory stays the same.
 #[test]
 fn many_threads_on_few_queues() {
     const THREADS: u64 = 16;
+    if std::env::var_os(ALONE).is_none() {
+        let mut program = Command::new(std::env::current_exe().expect("this program"));
+        program.args(["--exact", "many_threads_on_few_queues", "--nocapture"]).env(ALONE, "1");
+        let output = program.output().expect("it runs");
+        let [said, errors] =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        println!("{said}");
+        assert!(output.status.success() && said.contains("1 passed"), "{said}{errors}");
+        return;
+    }
     for device in schism_tests::devices::with_copies() {
         let launches: u64 = if schism_tests::lab::full() { 400_000 } else { 100_000 };
         let _watchdog = Watchdog::new(300);
