@@ -499,7 +499,7 @@ fn many_threads_on_few_queues() {
         return;
     }
     for device in schism_tests::devices::with_copies() {
-        let launches: u64 = if schism_tests::lab::full() { 400_000 } else { 100_000 };
+        let launches: u64 = if schism_tests::lab::full() { 1_000_000 } else { 100_000 };
         let _watchdog = Watchdog::new(300);
         let queues: Vec<_> = (0..4).map(|_| queue(&device)).collect();
         let live = AtomicUsize::new(0);
