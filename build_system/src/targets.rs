@@ -51,14 +51,14 @@ pub fn take(arguments: &[OsString]) -> Result<(TargetsOption, Vec<OsString>)> {
         }
         let text = word.to_str().unwrap_or_default();
         // cargo's own option takes none of these, and says so in words that do not help.
-        if let Some(rest) = text.strip_prefix("--target").filter(|rest| !rest.starts_with('s')) {
-            let next = words.as_slice().first().and_then(|next| next.to_str());
-            let value = rest.strip_prefix('=').or(next).unwrap_or_default();
-            if value.parse::<Targets>().is_ok() {
-                return Err(Error::Usage(format!(
-                    "`--target {value}` is for the host's half; did you mean `{OPTION} {value}`?"
-                )));
-            }
+        let next = words.as_slice().first().and_then(|next| next.to_str());
+        let of_cargo = if text == "--target" { next } else { text.strip_prefix("--target=") };
+        if let Some(value) = of_cargo
+            && value.parse::<Targets>().is_ok()
+        {
+            return Err(Error::Usage(format!(
+                "`--target {value}` is for the host's half; did you mean `{OPTION} {value}`?"
+            )));
         }
         let value = match text.strip_prefix(OPTION) {
             Some("") => words.next().map(|value| value.to_string_lossy().into_owned()),
@@ -265,6 +265,8 @@ mod tests {
             is("unsaid", "--target x86_64-unknown-linux-gnu")
         );
         assert_eq!(asked("--targets none"), is("none", ""));
+        // A folder may have any name.
+        assert_eq!(asked("--target-dir host"), is("unsaid", "--target-dir host"));
         for line in ["--target ptx:sm_80", "--target=ptx:sm_80", "-p x --target spirv"] {
             assert!(asked(line).unwrap_err().contains("did you mean `--targets "), "{line}");
         }

@@ -35,7 +35,7 @@ const COMPILER: &str = "CARGO_SCHISM_COMPILER";
 
 /// Makes `cargo` start a compiler through the wrappers of the user, and leaves out those that cannot run it.
 pub fn apply(cargo: &mut Command, installed: &Installed) {
-    let mut driver = installed.driver();
+    let driver = installed.driver();
     cargo.env("RUSTC", &driver);
     let found = KINDS.map(|(variable, line, key)| Some((variable, find(variable, line, key)?)));
     let found: Vec<_> = found.into_iter().flatten().collect();
@@ -43,26 +43,28 @@ pub fn apply(cargo: &mut Command, installed: &Installed) {
         return;
     }
     cargo.env(COMPILER, &installed.plugin_hash);
-    let refuses =
-        |driver: &Path| found.iter().any(|(_, (wrapper, _))| refusal(wrapper, driver).is_some());
-    if refuses(&driver) {
+    let refusals = |driver: &Path| -> Vec<Option<String>> {
+        found.iter().map(|(_, (wrapper, _))| refusal(wrapper, driver)).collect()
+    };
+    let refused = refusals(&driver);
+    if refused.iter().any(Option::is_some) {
         let other = driver.with_file_name(USUAL_NAME);
         let name = Path::new(driver.file_name().unwrap_or(driver.as_os_str()));
         // Where it cannot be made, the wrapper is left out.
-        if publish::link(&other, name).is_ok() && !refuses(&other) {
+        if publish::link(&other, name).is_ok() && refusals(&other).iter().all(Option::is_none) {
             cargo.env("RUSTC", &other);
-            driver = other;
+            return;
         }
     }
-    for (variable, (wrapper, named_by)) in found {
-        let Some(why) = refusal(&wrapper, &driver) else { continue };
+    for ((variable, (wrapper, named_by)), why) in found.iter().zip(refused) {
+        let Some(why) = why else { continue };
         eprintln!(
             "warning: {named_by} is `{}`, which cannot run schism's compiler, `{}` ({why}); this build does without it",
             wrapper.display(),
             driver.file_name().unwrap_or(driver.as_os_str()).display(),
         );
         // An empty value overrides cargo's configuration.
-        cargo.env(variable, "");
+        cargo.env(*variable, "");
     }
 }
 

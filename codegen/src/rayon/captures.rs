@@ -60,8 +60,8 @@ pub(crate) fn replacement<'tcx>(
     Some((replacement, tcx.mk_args_from_iter(args.iter().chain(codes))))
 }
 
-/// What a kernel changes besides its result, by its types, if it may begin again after that has its old bytes: each
-/// work-item has a copy of the pipeline, and nothing that this holds or refers to can be changed otherwise.
+/// What a kernel changes besides its result, by its types; `None` if it may change what a launch cannot restore.
+/// Each work-item has a copy of the pipeline, so that only what this refers to exclusively can be changed.
 pub(crate) fn changes_of<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> Option<Changes> {
     let args = pipeline_of(tcx, kernel).filter(|_| is_copied(tcx, kernel))?;
     Changes::of(tcx, args.type_at(0), args.type_at(1))
